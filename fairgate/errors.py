@@ -1,0 +1,62 @@
+"""The two roots of everything that can go wrong.
+
+Finding(AssertionError)         what a model did, and should not have done: a *failed* test
+FairgateError(Exception)        trouble, which never is a score: an *error* of the run
+├── ConfigError                 an option or a key of a TOML file
+├── DataError                   a data file, ours or the user's
+├── LedgerError                 the store of samples
+├── CallFailed                  one sample could not be had, after all retries
+└── RunStopped                  no further sample can be had: bad key, unknown model, spent quota or budget
+"""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class Finding(AssertionError):
+    """A claim about the model under test that its samples refute."""
+
+
+class FairgateError(Exception):
+    """Trouble: something to be mended before a model can be judged.
+
+    `where` names the file and key, option or address; `mend` says what to do.
+    """
+
+    def __init__(self, what: str, *, where: str | None = None, mend: str | None = None) -> None:
+        self.what, self.where, self.mend = what, where, mend
+        place = f"{where}: " if where else ""
+        remedy = f" {mend}" if mend else ""
+        super().__init__(f"{place}{what}{remedy}")
+
+
+class ConfigError(FairgateError):
+    """An option, or a key of a TOML file, has a value that cannot be used."""
+
+
+class DataError(FairgateError):
+    """A data file lacks something, or holds something that it must not."""
+
+
+class LedgerError(FairgateError):
+    """The store of samples cannot be read or written."""
+
+
+class CallFailed(FairgateError):
+    """One sample could not be had, after all retries; others may still be."""
+
+
+class RunStopped(FairgateError):
+    """No further sample can be had: asking on would only cost time or money."""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """A sentence that suggests the nearest known word, or lists them all where none is near."""
+    words = sorted(known)
+    near = difflib.get_close_matches(word, words, n=1)
+    return f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(words)}."

@@ -1,0 +1,1 @@
+"""Distributions, estimates and intervals, sequential decisions: numbers in, numbers out, randomness passed in."""

@@ -1,0 +1,1 @@
+"""The models under test: chat endpoints, python callables, folders of results, controls."""
