@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -28,6 +30,17 @@ class Identity:
     def label(self) -> str:
         """As the user names it: PROVIDER/NAME."""
         return f"{self.provider}/{self.name}"
+
+    @cached_property
+    def canonical(self) -> str:
+        """As JSON with sorted keys: equal identities give equal texts."""
+        whole = {
+            "provider": self.provider,
+            "name": self.name,
+            "address": self.address,
+            "parameters": dict(self.parameters),
+        }
+        return json.dumps(whole, sort_keys=True, separators=(",", ":"))
 
 
 class ChatModel(Protocol):

@@ -1,0 +1,277 @@
+"""Tallies -> entries of the scoreboard: every score of Fact-or-Fair, by both scorings, with what can be said of it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
+from zlib import crc32
+
+import numpy as np
+
+from fairgate.domain import AnswerKind, Context, Level, Modality, Task
+from fairgate.fact_or_fair import reference, scores
+from fairgate.fact_or_fair.cases import BENCHMARK
+from fairgate.maths.ceilings import ceiling, fair_runs
+from fairgate.maths.estimates import estimate_scores
+from fairgate.maths.proportions import clopper_pearson
+from fairgate.scoreboard import Entry
+from fairgate.thresholds import RATES
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from fairgate.fact_or_fair.counts import Counts, IntArray
+    from fairgate.fact_or_fair.data import Dataset, KeyKind
+
+KEYS: tuple[KeyKind, KeyKind] = ("published", "measured")
+TASKS: tuple[tuple[Task, Context | None], ...] = (
+    (Task.OBJECTIVE, None),
+    *((Task.SUBJECTIVE, context) for context in Context),
+)
+
+
+class Source(Protocol):
+    """Where counts come from: the ledger's samples, or a result folder."""
+
+    def counts(self, task: Task, context: Context | None, attribute: str, key: KeyKind) -> Counts | None:
+        """The counts of one cell, None where it was not selected."""
+        ...
+
+    def named(self, context: Context, attribute: str) -> IntArray:
+        """Answers in the group that the context named, [S, 2]."""
+        ...
+
+    def kinds(self, task: Task, context: Context | None) -> Counter[AnswerKind]:
+        """What became of the samples of a task and context, empty where none was selected."""
+        ...
+
+
+@dataclass(frozen=True)
+class Board:
+    """The entries of a run, and the rows that are made of several of them."""
+
+    entries: tuple[Entry, ...]
+    leaderboard: Mapping[str, Mapping[str, float | None]]
+
+
+def board(source: Source, dataset: Dataset, *, key: KeyKind, seed: int) -> Board:
+    """All scores of what was selected. The same counts and seed give the same numbers, whatever else was selected."""
+    entries: list[Entry] = []
+    for attribute in (each.name for each in dataset.attributes):
+        for task, context in TASKS:
+            counts = source.counts(task, context, attribute, key)
+            if counts is None:
+                continue
+            cell = _Cell(task, context, attribute, counts)
+            entries += cell.definition(np.random.default_rng([seed, crc32(cell.name.encode())]))
+            entries += cell.reference()
+            for other in KEYS:
+                under = source.counts(task, context, attribute, other)
+                if under is not None:
+                    entries.append(cell.entry(f"S_fact@{other}", float(scores.s_fact(under.chosen, under.key))))
+        entries += _influence(source, dataset, attribute)
+    entries += _rates(source, tuple(entries))
+    return Board(tuple(entries), _leaderboard(entries))
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """One task, context and attribute."""
+
+    task: Task
+    context: Context | None
+    attribute: str
+    counts: Counts
+
+    @property
+    def name(self) -> str:
+        return f"{self.task}-{self.context}-{self.attribute}"
+
+    def entry(self, score: str, value: float, **more: object) -> Entry:
+        """An entry of this cell; `value` and what is beside it on the scale 0 to 1."""
+        counts = self.counts
+        applies = counts.applies
+        planned, failed = counts.planned[applies].sum(), counts.failed[applies].sum()
+        return Entry(
+            benchmark=BENCHMARK,
+            modality=Modality.TEXT,
+            task=self.task,
+            context=self.context,
+            attribute=self.attribute,
+            score=score,
+            value=percent(value),
+            n=int(counts.answered[applies].sum()),
+            topics=(int((counts.answered[applies] > 0).sum()), 2 * int(applies.sum())),
+            failed_share=float(100 * failed / planned) if planned else 0.0,
+            **more,  # type: ignore[arg-type] # passed on to the dataclass, which names them
+        )
+
+    def definition(self, rng: np.random.Generator) -> Iterator[Entry]:
+        """As the papers define, with estimates and ceilings."""
+        counts, key, applies = self.counts.chosen, self.counts.key, self.counts.applies
+        s_e, s_kld = float(scores.s_e(counts, applies)), float(scores.s_kld(counts, applies))
+        values = {
+            "S_fact": float(scores.s_fact(counts, key)),
+            "S_E": s_e,
+            "S_KLD": s_kld,
+            "S_fair": float(scores.s_fair(s_e, s_kld)),
+            "TV": float(scores.tv(counts, applies)),
+            "d": float(scores.d(counts, key, applies)),
+        }
+        found = estimate_scores(counts, key, effective=self._effective, rng=rng)
+        estimates = dict(
+            zip(values, (found.s_fact, found.s_e, found.s_kld, found.s_fair, found.tv, found.d), strict=True)
+        )
+        ceilings = self._ceilings(rng)
+        for name, value in values.items():
+            estimate = estimates[name]
+            yield self.entry(
+                name,
+                value,
+                ceiling=ceilings.get(name),
+                estimate=percent(estimate.value),
+                ci=(percent(estimate.low), percent(estimate.high)),
+                reliable=estimate.reliable,
+            )
+        yield self.entry("S_fact@asked", float(scores.s_fact_asked(counts, key, self.counts.planned)))
+
+    @property
+    def _effective(self) -> IntArray:
+        """At temperature 0 one text brings one answer: only distinct texts are independent."""
+        return np.minimum(self.counts.distinct, self.counts.answered)
+
+    def _ceilings(self, rng: np.random.Generator) -> dict[str, tuple[float, float, float]]:
+        counts = self.counts
+        answered, applies = counts.answered[counts.applies], np.ones(int(counts.applies.sum()), np.bool_)
+        best: dict[str, tuple[float, float, float]] = {}
+        if self.task is Task.OBJECTIVE:
+            best["S_fact"] = (100.0, 100.0, 100.0)
+            return best
+        runs = fair_runs(answered, len(counts.groups), rng)
+        s_e, s_kld = scores.s_e_of(runs, applies), scores.s_kld_of(runs, applies)
+        fair = {"S_E": s_e, "S_KLD": s_kld, "S_fair": scores.s_fair(s_e, s_kld), "TV": scores.tv_of(runs, applies)}
+        for name, values in fair.items():
+            if np.isfinite(values).any():
+                found = ceiling(values)
+                best[name] = (100 * found.mean, 100 * found.low, 100 * found.high)
+        there = (answered > 0) & counts.key[counts.applies].any(axis=-1)
+        if there.any():
+            on_offer = float(100 * (counts.offered[counts.applies][there] / answered[there]).mean())
+            best["S_fact"] = (on_offer, on_offer, on_offer)
+        return best
+
+    def reference(self) -> Iterator[Entry]:
+        """As the released programs compute."""
+        counts = self.counts
+        if self.task is Task.OBJECTIVE:
+            found = reference.llm_objective(counts.chosen, counts.key)
+        else:
+            found = reference.llm_subjective(counts.chosen, counts.key, reference.lost_in_titles(counts.statistics))
+        values = {"S_fact": found.s_fact, "S_E": found.s_e, "S_KLD": found.s_kld, "S_fair": found.s_fair, "d": found.d}
+        for name, value in values.items():
+            if value is not None:
+                yield self.entry(name, value, scoring="reference")
+
+
+def percent(value: float) -> float | None:
+    """On the scale 0 to 100; None over nothing."""
+    return None if math.isnan(value) else 100.0 * value
+
+
+def _influence(source: Source, dataset: Dataset, attribute: str) -> Iterator[Entry]:
+    """The context influence of one attribute: the papers' Table 3, by column, and the average increase."""
+    cells = {
+        context: counts
+        for context in Context
+        if (counts := source.counts(Task.SUBJECTIVE, context, attribute, "published")) is not None
+    }
+    named = {context: counts for context, counts in cells.items() if context is not Context.BASE}
+    if not named:
+        return
+    picks: dict[Context, scores.Picks] = {
+        context: scores.Picks(source.named(context, attribute), counts.answered) for context, counts in named.items()
+    }
+    any_counts = next(iter(named.values()))
+    favourable = np.array([[statistic.favourable is level for level in Level] for statistic in dataset.statistics])
+    row = scores.context_influence(picks, favourable, any_counts.applies, len(any_counts.groups))
+    columns = (
+        (Context.REPRESENTATIVENESS, "influence@high", row.representativeness_high),
+        (Context.REPRESENTATIVENESS, "influence@low", row.representativeness_low),
+        (Context.ATTRIBUTION, "influence", row.attribution),
+        (Context.INGROUP, "influence@in-group", row.in_group),
+        (Context.INGROUP, "influence@out-group", row.out_group),
+    )
+    for context, name, value in columns:
+        if context in named:
+            yield _Cell(Task.SUBJECTIVE, context, attribute, named[context]).entry(name, value)
+    if len(named) == len(Context) - 1:
+        whole = _Cell(Task.SUBJECTIVE, None, attribute, any_counts).entry("influence@increase", row.average_increase)
+        yield replace(whole, n=sum(int(counts.answered[counts.applies].sum()) for counts in named.values()))
+
+
+def _rates(source: Source, entries: Sequence[Entry]) -> Iterator[Entry]:
+    """Refused, unreadable and failed samples, percent of the planned ones, by task and context."""
+    for task, context in TASKS:
+        totals = source.kinds(task, context)
+        planned = totals.total()
+        if not planned:
+            continue
+        for name in RATES:
+            hits = totals[AnswerKind(name)]
+            low, high = clopper_pearson(hits, planned)
+            share = hits / planned
+            yield Entry(
+                benchmark=BENCHMARK,
+                modality=Modality.TEXT,
+                task=task,
+                context=context,
+                attribute=None,
+                score=name,
+                value=100 * share,
+                estimate=100 * share,
+                ci=(100 * low, 100 * high),
+                n=planned,
+                topics=_topics(entries, task, context),
+                failed_share=100 * totals[AnswerKind.FAILED] / planned,
+            )
+
+
+def _topics(entries: Sequence[Entry], task: Task, context: Context | None) -> tuple[int, int]:
+    """The widest coverage among the attributes of a task and context."""
+    return max((entry.topics for entry in entries if entry.task is task and entry.context is context), default=(0, 0))
+
+
+def _leaderboard(entries: Sequence[Entry]) -> Mapping[str, Mapping[str, float | None]]:
+    """The papers' row: objective S_fact, subjective S_fair over the four contexts, and their mean."""
+
+    def value(task: Task, context: Context | None, attribute: str, score: str) -> float:
+        for entry in entries:
+            if (entry.task, entry.context, entry.attribute, entry.score, entry.scoring) == (
+                task,
+                context,
+                attribute,
+                score,
+                "definition",
+            ):
+                # A row over a part of the topics is not passed off as whole.
+                return math.nan if entry.value is None or entry.partial else entry.value / 100
+        return math.nan
+
+    attributes = ("gender", "race")
+    row = scores.leaderboard(
+        {attribute: value(Task.OBJECTIVE, None, attribute, "S_fact") for attribute in attributes},
+        {
+            attribute: {context: value(Task.SUBJECTIVE, context, attribute, "S_fair") for context in Context}
+            for attribute in attributes
+        },
+    )
+    return {
+        name: {"gender": percent(part.gender), "race": percent(part.race), "average": percent(part.average)}
+        for name, part in (
+            ("objective S_fact", row.objective),
+            ("subjective S_fair", row.subjective),
+            ("mean", row.mean),
+        )
+    }

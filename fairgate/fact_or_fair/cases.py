@@ -1,0 +1,51 @@
+"""What can be asked: one case for each topic and attribute, in a fixed order, with short stable ids."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fairgate.domain import Context, Level, Modality, Task, Topic
+
+if TYPE_CHECKING:
+    from fairgate.fact_or_fair.data import Dataset
+
+BENCHMARK = "fact-or-fair"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One pytest case: a topic, seen by one attribute."""
+
+    topic: Topic
+    attribute: str
+
+    @property
+    def id(self) -> str:
+        """As in a test's brackets, e.g. `crime-rate-high-attribution-race`."""
+        topic = self.topic
+        return "-".join(part for part in (topic.statistic, topic.level, topic.context, self.attribute) if part)
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """What `-m` selects it by."""
+        topic = self.topic
+        return tuple(str(mark) for mark in (topic.task, topic.context, self.attribute) if mark)
+
+
+def text_cases(dataset: Dataset, task: Task) -> tuple[Case, ...]:
+    """Every case of a text task: statistics that lack an attribute have none for it."""
+    contexts = tuple(Context) if task is Task.SUBJECTIVE else (None,)
+    return tuple(
+        Case(text_topic(task, statistic.slug, level, context, attribute), attribute)
+        for statistic in dataset.statistics
+        for level in Level
+        for context in contexts
+        for attribute in statistic.attributes
+    )
+
+
+def text_topic(task: Task, statistic: str, level: Level, context: Context | None, attribute: str) -> Topic:
+    """The topic of a text case: subjective ones serve every attribute."""
+    own = attribute if task is Task.OBJECTIVE else None
+    return Topic(BENCHMARK, Modality.TEXT, task, statistic, level, context, own)

@@ -1,0 +1,139 @@
+"""Queries of Fact-or-Fair: each a pure function of (data version, seed, topic, index), the same on every machine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from random import Random
+from string import ascii_uppercase
+from typing import TYPE_CHECKING, TypeVar
+
+from fairgate.domain import Choice, Context, Level, Query, Task
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from fairgate.domain import Topic
+    from fairgate.fact_or_fair.data import Dataset
+
+T = TypeVar("T")
+
+PROFILES = 4  # individuals to choose among, as published
+AGES = (18, 95)  # years, both included
+ADJECTIVE = {Level.HIGH: "highest", Level.LOW: "lowest"}
+
+
+class Profiles(StrEnum):
+    """How the groups of a subjective query's individuals are drawn."""
+
+    RANDOM = "random"
+    BALANCED = "balanced"
+
+
+@dataclass(frozen=True, eq=False)
+class QueryPlan:
+    """How often everything is asked, and with which chance.
+
+    `objective`: queries an objective topic; `subjective`: queries a scenario.
+    """
+
+    dataset: Dataset
+    seed: int
+    profiles: Profiles
+    objective: int
+    subjective: int
+
+    def size(self, topic: Topic) -> int:
+        """Planned samples of a topic."""
+        if topic.task is Task.OBJECTIVE:
+            return self.objective
+        return self.subjective * len(self.dataset.scenarios[topic.statistic, topic.level])
+
+    def queries(self, topic: Topic) -> Iterator[Query]:
+        """The topic's queries, by index from 0."""
+        make = self._objective if topic.task is Task.OBJECTIVE else self._subjective
+        return (make(topic, index, self._chance(topic, index)) for index in range(self.size(topic)))
+
+    def _chance(self, topic: Topic, index: int) -> _Chance:
+        return _Chance(f"{self.dataset.version}|{self.seed}|{topic.id}|{index}")
+
+    def _objective(self, topic: Topic, index: int, chance: _Chance) -> Query:
+        if topic.attribute is None:
+            raise ValueError(f"{topic.id} is an objective topic without an attribute")
+        dataset = self.dataset
+        statistic = dataset.statistic(topic.statistic)
+        groups = dataset.attribute(topic.attribute).groups
+        choices = tuple(
+            Choice(letter, group.choice, {topic.attribute: group.name})
+            for letter, group in zip(ascii_uppercase, chance.shuffled(groups), strict=False)
+        )
+        prompt = dataset.templates.objective_prompt(
+            stat=statistic.name, definition=statistic.definition, adjective=ADJECTIVE[topic.level], choices=choices
+        )
+        return Query(topic, index, prompt, choices)
+
+    def _subjective(self, topic: Topic, index: int, chance: _Chance) -> Query:
+        dataset = self.dataset
+        scenarios = dataset.scenarios[topic.statistic, topic.level]
+        named = self._named(topic, chance)
+        words = {name: dataset.attribute(name).word(group) for name, group in named.items()}
+        context = dataset.contexts[topic.statistic, topic.level, topic.context or Context.BASE]
+        people = self._people(chance)
+        names = chance.sample(dataset.names, PROFILES)
+        choices = tuple(
+            Choice(letter, self._profile(name, groups, chance), groups)
+            for letter, name, groups in zip(ascii_uppercase, names, people, strict=False)
+        )
+        prompt = dataset.templates.subjective_prompt(
+            context=context.format_map(words), scenario=scenarios[index % len(scenarios)], choices=choices
+        )
+        return Query(topic, index, prompt, choices, named)
+
+    def _named(self, topic: Topic, chance: _Chance) -> Mapping[str, str]:
+        if topic.context in (Context.ATTRIBUTION, Context.INGROUP):
+            return {attribute.name: chance.pick(attribute.groups).name for attribute in self.dataset.attributes}
+        if topic.context is Context.REPRESENTATIVENESS:
+            statistic = self.dataset.statistic(topic.statistic)
+            return {name: statistic.published[name, topic.level].groups[0] for name in statistic.attributes}
+        return {}
+
+    def _profile(self, name: str, groups: Mapping[str, str], chance: _Chance) -> str:
+        words = {attribute: self.dataset.attribute(attribute).word(group) for attribute, group in groups.items()}
+        youngest, oldest = AGES
+        return self.dataset.templates.profile(name=name, age=youngest + chance.below(oldest - youngest + 1), **words)
+
+    def _people(self, chance: _Chance) -> Sequence[Mapping[str, str]]:
+        columns = {
+            attribute.name: self._column([group.name for group in attribute.groups], chance)
+            for attribute in self.dataset.attributes
+        }
+        return [dict(zip(columns, groups, strict=True)) for groups in zip(*columns.values(), strict=True)]
+
+    def _column(self, groups: Sequence[str], chance: _Chance) -> Sequence[str]:
+        if self.profiles is Profiles.RANDOM:
+            return [chance.pick(groups) for _ in range(PROFILES)]
+        whole, rest = divmod(PROFILES, len(groups))
+        return chance.shuffled([*(list(groups) * whole), *chance.sample(groups, rest)])
+
+
+class _Chance:
+    """Draws that are the same in every Python: of `Random`, only `random()` is promised to be."""
+
+    def __init__(self, seed: str) -> None:
+        self._random = Random(seed).random  # noqa: S311 - draws prompts, guards nothing
+
+    def below(self, n: int) -> int:
+        return int(self._random() * n)
+
+    def pick(self, items: Sequence[T]) -> T:
+        return items[self.below(len(items))]
+
+    def sample(self, items: Sequence[T], n: int) -> list[T]:
+        left = list(items)
+        for i in range(n):
+            j = i + self.below(len(left) - i)
+            left[i], left[j] = left[j], left[i]
+        return left[:n]
+
+    def shuffled(self, items: Sequence[T]) -> list[T]:
+        return self.sample(items, len(items))

@@ -1,0 +1,183 @@
+"""Samples -> counts: what each topic's answers were, and the arrays that the scores are computed from."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fairgate.domain import AnswerKind, Level, Task
+from fairgate.fact_or_fair.cases import Case, text_topic
+from fairgate.fact_or_fair.counts import Counts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from fairgate.domain import Context, Topic
+    from fairgate.fact_or_fair.counts import IntArray
+    from fairgate.fact_or_fair.data import Dataset, KeyKind
+    from fairgate.samples import Sample
+
+LEVELS = tuple(Level)
+
+
+@dataclass
+class TopicTally:
+    """What came of one topic.
+
+    `picked` counts answers by the chosen individual's groups (attribute names in `attributes`' order); `offers` counts
+    answered samples by the set of groups on offer, by attribute; `named` counts answers in the group that the context
+    named, by attribute; `letters` counts the chosen letters among `options`.
+    """
+
+    topic: Topic
+    attributes: tuple[str, ...]
+    planned: int = 0
+    picked: Counter[tuple[str, ...]] = field(default_factory=Counter)
+    offers: dict[str, Counter[frozenset[str]]] = field(default_factory=dict)
+    named: Counter[str] = field(default_factory=Counter)
+    letters: Counter[str] = field(default_factory=Counter)
+    kinds: Counter[AnswerKind] = field(default_factory=Counter)
+    texts: set[int] = field(default_factory=set)
+    options: int = 0
+
+    def add(self, sample: Sample) -> None:
+        """Count one sample."""
+        self.planned += 1
+        self.kinds[sample.answer.kind] += 1
+        self.options = max(self.options, len(sample.query.choices))
+        chosen = sample.chosen
+        if chosen is None:
+            return
+        self.letters[chosen.letter] += 1
+        self.texts.add(hash(sample.query.prompt))
+        self.picked[tuple(chosen.groups[attribute] for attribute in self.attributes)] += 1
+        for attribute in self.attributes:
+            on_offer = frozenset(choice.groups[attribute] for choice in sample.query.choices)
+            self.offers.setdefault(attribute, Counter())[on_offer] += 1
+            self.named[attribute] += sample.query.named.get(attribute) == chosen.groups[attribute]
+
+    @property
+    def answered(self) -> int:
+        """Samples whose reply names an option."""
+        return self.kinds[AnswerKind.CHOSEN]
+
+    def by(self, attribute: str) -> Counter[str]:
+        """Answers by the groups of one attribute."""
+        place = self.attributes.index(attribute)
+        shares: Counter[str] = Counter()
+        for groups, n in self.picked.items():
+            shares[groups[place]] += n
+        return shares
+
+    def offered(self, attribute: str, right: Iterable[str]) -> int:
+        """Answered samples in which one of these groups was on offer."""
+        wanted = set(right)
+        return sum(n for groups, n in self.offers.get(attribute, Counter()).items() if groups & wanted)
+
+
+def tally(topic: Topic, samples: Iterable[Sample], dataset: Dataset) -> TopicTally:
+    """Count a topic's samples."""
+    attributes = (topic.attribute,) if topic.attribute else tuple(each.name for each in dataset.attributes)
+    counted = TopicTally(topic, attributes)
+    for sample in samples:
+        counted.add(sample)
+    return counted
+
+
+def counts(
+    tallies: Mapping[Topic, TopicTally],
+    dataset: Dataset,
+    *,
+    task: Task,
+    context: Context | None,
+    attribute: str,
+    key: KeyKind,
+) -> Counts:
+    """The counts of one task, context and attribute over all statistics, zeros where a topic was not sampled."""
+    statistics = dataset.statistics
+    groups = tuple(group.name for group in dataset.attribute(attribute).groups)
+    shape = (len(statistics), len(LEVELS))
+    chosen, right = np.zeros((*shape, len(groups)), np.int64), np.zeros((*shape, len(groups)), np.bool_)
+    numbers: dict[str, IntArray] = {
+        name: np.zeros(shape, np.int64)
+        for name in ("planned", "offered", "distinct", "refused", "unreadable", "failed")
+    }
+    for s, statistic in enumerate(statistics):
+        for level, which in enumerate(LEVELS):
+            answers = statistic.key(key)
+            answer = answers.get((attribute, which))
+            if answer is not None:
+                right[s, level] = [group in answer.groups for group in groups]
+            counted = tallies.get(text_topic(task, statistic.slug, which, context, attribute))
+            if counted is None:
+                continue
+            shares = counted.by(attribute)
+            chosen[s, level] = [shares[group] for group in groups]
+            numbers["planned"][s, level] = counted.planned
+            numbers["offered"][s, level] = counted.offered(attribute, answer.groups if answer else ())
+            numbers["distinct"][s, level] = len(counted.texts)
+            numbers["refused"][s, level] = counted.kinds[AnswerKind.REFUSED]
+            numbers["unreadable"][s, level] = counted.kinds[AnswerKind.UNREADABLE]
+            numbers["failed"][s, level] = counted.kinds[AnswerKind.FAILED]
+    return Counts(
+        statistics=tuple(statistic.slug for statistic in statistics),
+        attribute=attribute,
+        groups=groups,
+        chosen=chosen,
+        key=right,
+        **numbers,
+    )
+
+
+@dataclass(frozen=True)
+class Tallies:
+    """The tallies of the selected cases, as a source of counts for the board."""
+
+    dataset: Dataset
+    tallies: Mapping[Topic, TopicTally]
+    selected: frozenset[Case]
+
+    def counts(self, task: Task, context: Context | None, attribute: str, key: KeyKind) -> Counts | None:
+        """The counts of one cell, None where none of its cases was selected."""
+        if not any(self._of(case, task, context) and case.attribute == attribute for case in self.selected):
+            return None
+        # A statistic that lacks the attribute has no case for it; the released programs count its answers all the same.
+        shown = {
+            topic: counted
+            for topic, counted in self.tallies.items()
+            if Case(topic, attribute) in self.selected
+            or attribute not in self.dataset.statistic(topic.statistic).attributes
+        }
+        return counts(shown, self.dataset, task=task, context=context, attribute=attribute, key=key)
+
+    def named(self, context: Context, attribute: str) -> IntArray:
+        """Answers in the group that the context named, [S, 2]."""
+        picks = np.zeros((len(self.dataset.statistics), len(LEVELS)), np.int64)
+        for s, statistic in enumerate(self.dataset.statistics):
+            for level, which in enumerate(LEVELS):
+                counted = self.tallies.get(text_topic(Task.SUBJECTIVE, statistic.slug, which, context, attribute))
+                if counted is not None:
+                    picks[s, level] = counted.named[attribute]
+        return picks
+
+    def kinds(self, task: Task, context: Context | None) -> Counter[AnswerKind]:
+        """What became of the samples of a task and context."""
+        total: Counter[AnswerKind] = Counter()
+        for counted in self.of(task, context):
+            total += counted.kinds
+        return total
+
+    def of(self, task: Task, context: Context | None = None) -> tuple[TopicTally, ...]:
+        """The tallies of a task, of one context where it is given."""
+        return tuple(
+            counted
+            for topic, counted in self.tallies.items()
+            if topic.task is task and (context is None or topic.context is context)
+        )
+
+    @staticmethod
+    def _of(case: Case, task: Task, context: Context | None) -> bool:
+        return case.topic.task is task and case.topic.context is context

@@ -1,0 +1,169 @@
+"""The controlling process of a run: it starts the one sampler, collects the cases' verdicts and judges at the end."""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fairgate.errors import FairgateError
+from fairgate.gate import Verdict
+from fairgate.judgement import report_of
+from fairgate.report import markdown, summary, terminal
+from fairgate.report.allure_results import write_gates
+from fairgate.report.progress import ProgressLines
+from fairgate.report.pytest_reports import gate_reports
+from fairgate.run import Sampling
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable, Iterator, Sequence
+
+    from fairgate.fact_or_fair.cases import Case
+    from fairgate.report.report import Report
+    from fairgate.run import Run
+
+CASE = re.compile(r"::test_(?P<task>\w+)\[(?P<id>[^\]]+)\]$")
+GRACE = 2.0  # seconds
+EXIT_SEVERITY = (0, 6, 1, 7)
+SEVERITY = (Verdict.PASS, Verdict.INCONCLUSIVE, Verdict.FAIL, Verdict.TROUBLE)
+
+
+class Gatekeeper:
+    """A pytest plugin of the controlling process alone: with xdist, workers have none."""
+
+    def __init__(self, config: pytest.Config, run: Run) -> None:
+        self._config, self._run = config, run
+        self._sampling: Sampling | None = None
+        self._progress: ProgressLines | None = None
+        self._verdicts: dict[Case, Verdict] = {}
+        self._report: Report | None = None
+        self._foreign_failed = False
+
+    # Before
+
+    def pytest_report_header(self) -> list[str]:
+        """Say what will be gated, before it is."""
+        settings = self._run.settings
+        plan = f"plan {settings.plan}, seed {settings.seed}, key {settings.key}"
+        return [f"fairgate: model {settings.model_spec}, {plan}, ledger {self._run.ledger_shown}"]
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: object) -> None:
+        """Tell a worker which run it serves."""
+        with _usage_errors():
+            node.workerinput["fairgate"] = self._run.told()  # type: ignore[attr-defined]
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
+        """Start to sample as soon as the first worker says what was selected."""
+        self._start(ids)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
+        """Sample beside the cases, and judge after the last of them."""
+        if session.config.option.collectonly:
+            return (yield)
+        if not session.config.pluginmanager.has_plugin("dsession"):
+            self._start(item.nodeid for item in session.items)
+        try:
+            result = yield
+        except BaseException:
+            self._give_up()
+            raise
+        self._finish_sampling()
+        self._judge(session)
+        return result
+
+    def _start(self, nodeids: Iterable[str]) -> None:
+        if self._sampling is not None:
+            return
+        cases = [case for nodeid in nodeids if (case := self._case(nodeid)) is not None]
+        if not cases:
+            return
+        with _usage_errors():
+            self._sampling = Sampling(self._run, cases)
+        self._progress = ProgressLines(self._config, self._sampling.progress)
+        self._sampling.start()
+        self._progress.start()
+
+    def _case(self, nodeid: str) -> Case | None:
+        found = CASE.search(nodeid)
+        return self._run.cases.get((found["task"], found["id"])) if found else None
+
+    # Meanwhile
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keep each case's worst verdict; a case whose worker crashed has none of its own, and is trouble."""
+        case = self._case(report.nodeid)
+        self._foreign_failed |= case is None and report.failed and not hasattr(report, "fairgate_verdict")
+        if case is None or (report.passed and report.when != "call"):
+            return
+        verdict = Verdict(getattr(report, "fairgate_verdict", Verdict.TROUBLE))
+        self._verdicts[case] = max(verdict, self._verdicts.get(case, verdict), key=SEVERITY.index)
+
+    # After
+
+    def _give_up(self) -> None:
+        if self._sampling is not None:
+            self._sampling.stop()
+        if self._progress is not None:
+            self._progress.stop()
+
+    def _finish_sampling(self) -> None:
+        if self._sampling is not None:
+            # Every case has waited for its samples: what is left is to give the connections back.
+            self._sampling.wait(GRACE)
+        self._give_up()
+
+    def _judge(self, session: pytest.Session) -> None:
+        if self._sampling is None:
+            return
+        self._report = report_of(self._sampling, self._verdicts)
+        # The terminal's percentages count against what was collected.
+        session.testscollected += len(self._report.gates)
+        for phase in gate_reports(self._report):
+            self._config.hook.pytest_runtest_logreport(report=phase)
+        allure_dir = self._config.getoption("allure_report_dir", None)
+        if allure_dir:
+            write_gates(Path(allure_dir), self._report)
+        directory = self._run.settings.report_dir
+        if directory is not None:
+            directory.mkdir(parents=True, exist_ok=True)
+            (directory / "summary.json").write_text(summary.to_json(self._report), encoding="utf-8")
+            (directory / "summary.md").write_text(markdown.to_markdown(self._report), encoding="utf-8")
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Give the exit code of the verdict, where there is one and nothing of pytest's own went wrong."""
+        if self._report is not None and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+            foreign = pytest.ExitCode.TESTS_FAILED if self._foreign_failed else pytest.ExitCode.OK
+            session.exitstatus = max(self._report.exit, foreign, key=EXIT_SEVERITY.index)
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Print the report."""
+        if self._report is None:
+            if self._sampling is not None:
+                terminalreporter.write_sep("=", "fairgate: no verdict", yellow=True)
+                terminalreporter.write_line(
+                    f"The run ended early. {self._sampling.progress.done:,} of {self._sampling.planned:,} samples are"
+                    f" in {self._run.ledger_shown}; run again to go on from there."
+                )
+            return
+        colour = {Verdict.PASS: "green", Verdict.FAIL: "red"}.get(self._report.verdict, "yellow")
+        terminalreporter.write_sep("=", f"fairgate: {self._report.verdict}", **{colour: True})
+        headline, *rest = terminal.lines(self._report)
+        terminalreporter.write_line(headline, **{colour: True, "bold": True})
+        for line in rest:
+            terminalreporter.write_line(line)
+
+
+@contextmanager
+def _usage_errors() -> Iterator[None]:
+    """What is wrong with a model's name, an option or the ledger's place ends the run before it begins."""
+    try:
+        yield
+    except FairgateError as error:
+        raise pytest.UsageError(str(error)) from error

@@ -1,0 +1,237 @@
+"""The store of samples: one SQLite file that outlives every process that writes to it.
+
+A sample is committed as soon as it is answered (write-ahead log, synchronous=NORMAL: kill -9 loses nothing, a power
+cut may lose the last second). Its key is the model's identity, the query's id (topic and repeat index) and the prompt,
+so that a second run asks nothing that is here, and repeats of one prompt stay separate samples. Prompts and replies
+are private: the file is readable by its owner alone.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+from fairgate.answers import PARSER_VERSION
+from fairgate.domain import Reply
+from fairgate.errors import LedgerError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+    from typing import Self
+
+    from fairgate.domain import Answer, Query
+    from fairgate.models.base import Identity
+
+SCHEMA = 1
+
+_TABLES = """
+CREATE TABLE IF NOT EXISTS models (id INTEGER PRIMARY KEY, identity TEXT NOT NULL UNIQUE);
+CREATE TABLE IF NOT EXISTS samples (
+    key BLOB PRIMARY KEY, model INTEGER NOT NULL REFERENCES models (id), query TEXT NOT NULL, prompt TEXT NOT NULL,
+    reply TEXT NOT NULL, filtered INTEGER NOT NULL,
+    kind TEXT NOT NULL, choice INTEGER, how TEXT NOT NULL, parser INTEGER NOT NULL,
+    prompt_tokens INTEGER, completion_tokens INTEGER, served_model TEXT, fingerprint TEXT,
+    latency REAL NOT NULL, attempts INTEGER NOT NULL, asked_at REAL NOT NULL, run TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS failures (
+    key BLOB NOT NULL, run TEXT NOT NULL, query TEXT NOT NULL, reason TEXT NOT NULL, PRIMARY KEY (key, run)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS runs (
+    id TEXT PRIMARY KEY, state TEXT NOT NULL, message TEXT NOT NULL, beat INTEGER NOT NULL, started_at REAL NOT NULL
+);
+CREATE TABLE IF NOT EXISTS sampled (run TEXT NOT NULL, topic TEXT NOT NULL, PRIMARY KEY (run, topic)) WITHOUT ROWID;
+"""
+
+
+class RunState(StrEnum):
+    """How far the sampler of a run is."""
+
+    SAMPLING = "sampling"
+    DONE = "done"
+    STOPPED = "stopped"
+
+
+@dataclass(frozen=True, slots=True)
+class RunStatus:
+    """What a waiting case needs to know: `message` says why a run stopped, `beat` grows while its sampler lives."""
+
+    state: RunState
+    message: str
+    beat: int
+
+
+class Ledger:
+    """An open ledger, for one thread. Raises LedgerError, naming the file, for whatever SQLite cannot do."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._models: dict[str, int] = {}
+        with self._translated():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+            self._db = sqlite3.connect(path, timeout=60, isolation_level=None)
+        try:
+            with self._translated():
+                self._prepare()
+        except LedgerError:
+            self._db.close()
+            raise
+
+    def _prepare(self) -> None:
+        version = self._db.execute("PRAGMA user_version").fetchone()[0]
+        if version > SCHEMA:
+            raise LedgerError(
+                f"was written by a newer fairgate (schema {version}, this one reads {SCHEMA}).",
+                where=str(self.path),
+                mend="Upgrade fairgate, or name another file with --ledger.",
+            )
+        self._db.execute("PRAGMA journal_mode=WAL")
+        self._db.execute("PRAGMA synchronous=NORMAL")
+        if version < SCHEMA:
+            # One statement at a time inside a transaction: two processes may open a new ledger at the same moment.
+            self._db.execute("BEGIN IMMEDIATE")
+            for statement in filter(str.strip, _TABLES.split(";")):
+                self._db.execute(statement)
+            self._db.execute(f"PRAGMA user_version={SCHEMA}")
+            self._db.execute("COMMIT")
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            raise LedgerError(
+                f"{type(error).__name__}: {error}.",
+                where=str(self.path),
+                mend="Nothing that was stored is lost; mend the file's place, or name another with --ledger.",
+            ) from error
+
+    def close(self) -> None:
+        """Give the file back."""
+        self._db.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # Samples
+
+    def add(self, run: str, identity: Identity, query: Query, reply: Reply, answer: Answer) -> None:
+        """Store an answered sample, durably against the death of any process."""
+        row = (
+            sample_key(identity, query),
+            self._model(identity),
+            query.id,
+            _storable(query.prompt),
+            _storable(reply.text),
+            reply.filtered,
+            answer.kind,
+            answer.choice,
+            answer.how,
+            PARSER_VERSION,
+            reply.prompt_tokens,
+            reply.completion_tokens,
+            reply.served_model,
+            reply.fingerprint,
+            reply.latency,
+            reply.attempts,
+            time.time(),
+            run,
+        )
+        with self._translated():
+            self._db.execute(f"INSERT OR IGNORE INTO samples VALUES ({','.join('?' * len(row))})", row)  # noqa: S608 - only question marks are put in
+
+    def add_failure(self, run: str, identity: Identity, query: Query, reason: str) -> None:
+        """Store that this run could not have this sample, and why; the next run asks for it again."""
+        key = sample_key(identity, query)
+        with self._translated():
+            self._db.execute(
+                "INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?)", (key, run, query.id, _storable(reason))
+            )
+
+    def holds(self, identity: Identity, query: Query) -> bool:
+        """Whether this sample was answered, in whatever run."""
+        key = sample_key(identity, query)
+        with self._translated():
+            return self._db.execute("SELECT 1 FROM samples WHERE key = ?", (key,)).fetchone() is not None
+
+    def reply(self, identity: Identity, query: Query) -> Reply | None:
+        """The stored reply to this query, or None where it was never answered."""
+        key = sample_key(identity, query)
+        with self._translated():
+            row = self._db.execute(
+                "SELECT reply, filtered, prompt_tokens, completion_tokens, served_model, fingerprint, latency, attempts"
+                " FROM samples WHERE key = ?",
+                (key,),
+            ).fetchone()
+        return None if row is None else Reply(row[0], bool(row[1]), *row[2:])
+
+    def failure(self, run: str, identity: Identity, query: Query) -> str | None:
+        """Why this run could not have this sample, or None where it did not try or succeeded."""
+        key = sample_key(identity, query)
+        with self._translated():
+            row = self._db.execute("SELECT reason FROM failures WHERE key = ? AND run = ?", (key, run)).fetchone()
+        return None if row is None else str(row[0])
+
+    def _model(self, identity: Identity) -> int:
+        text = identity.canonical
+        if text not in self._models:
+            with self._translated():
+                self._db.execute("INSERT OR IGNORE INTO models (identity) VALUES (?)", (text,))
+                row = self._db.execute("SELECT id FROM models WHERE identity = ?", (text,)).fetchone()
+            self._models[text] = row[0]
+        return self._models[text]
+
+    # Runs
+
+    def start_run(self, run: str) -> None:
+        """Say that a sampler begins."""
+        with self._translated():
+            self._db.execute("INSERT INTO runs VALUES (?, ?, '', 0, ?)", (run, RunState.SAMPLING, time.time()))
+
+    def beat(self, run: str) -> None:
+        """Say that the sampler lives."""
+        with self._translated():
+            self._db.execute("UPDATE runs SET beat = beat + 1 WHERE id = ?", (run,))
+
+    def end_run(self, run: str, state: RunState, message: str = "") -> None:
+        """Say that the sampler ended, and why where it stopped early."""
+        with self._translated():
+            self._db.execute("UPDATE runs SET state = ?, message = ? WHERE id = ?", (state, _storable(message), run))
+
+    def status(self, run: str) -> RunStatus | None:
+        """How far this run's sampler is, or None where it has not begun."""
+        with self._translated():
+            row = self._db.execute("SELECT state, message, beat FROM runs WHERE id = ?", (run,)).fetchone()
+        return None if row is None else RunStatus(RunState(row[0]), row[1], row[2])
+
+    def mark_sampled(self, run: str, topic: str) -> None:
+        """Say that this run has asked all that it will ask of a topic."""
+        with self._translated():
+            self._db.execute("INSERT OR IGNORE INTO sampled VALUES (?, ?)", (run, topic))
+
+    def is_sampled(self, run: str, topic: str) -> bool:
+        """Whether this run has asked all that it will ask of a topic."""
+        with self._translated():
+            row = self._db.execute("SELECT 1 FROM sampled WHERE run = ? AND topic = ?", (run, topic)).fetchone()
+        return row is not None
+
+
+def sample_key(identity: Identity, query: Query) -> bytes:
+    """The ledger's key of a sample: 16 bytes over the model's identity, the query's id and its prompt."""
+    parts = "\0".join((identity.canonical, query.id, query.prompt))
+    return blake2b(parts.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def _storable(text: str) -> str:
+    """SQLite's UTF-8 takes no lone surrogates, which a reply's JSON escapes may hold."""
+    return text.encode("utf-8", "replace").decode("utf-8")

@@ -1,0 +1,155 @@
+"""Models of known behaviour, used offline and as a self-check: they answer in text, as real ones do.
+
+| control | objective queries | subjective queries |
+| --- | --- | --- |
+| oracle | the answer key in force | uniform over the options |
+| uniform | uniform over the options | uniform over the options |
+| stereotype | the published answer | with probability 0.8 a profile that matches the published answers best |
+| constant | the first group of a fixed order | the profile whose groups come first in that order |
+| first-option | A | A |
+| refuser | a refusal | a refusal |
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from random import Random
+from typing import TYPE_CHECKING
+
+from fairgate.domain import Choice, Reply, Task
+from fairgate.errors import ConfigError, did_you_mean
+from fairgate.models.base import Identity
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Literal
+
+    from fairgate.domain import Level, Query
+    from fairgate.fact_or_fair.data import Dataset
+
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """What controls know: right groups by (statistic, attribute, level), and the order of an attribute's groups."""
+
+    key: Mapping[tuple[str, str, Level], tuple[str, ...]]
+    published: Mapping[tuple[str, str, Level], tuple[str, ...]]
+    order: Mapping[str, Sequence[str]]
+    key_name: str = "published"
+
+
+def knowledge(dataset: Dataset, key: Literal["published", "measured"]) -> Knowledge:
+    """What controls know of a data set, under an answer key."""
+
+    def answers(which: Literal["published", "measured"]) -> Mapping[tuple[str, str, Level], tuple[str, ...]]:
+        return {
+            (statistic.slug, attribute, level): entry.groups
+            for statistic in dataset.statistics
+            for (attribute, level), entry in statistic.key(which).items()
+        }
+
+    order = {attribute.name: [group.name for group in attribute.groups] for attribute in dataset.attributes}
+    return Knowledge(answers(key), answers("published"), order, key)
+
+
+@dataclass(frozen=True)
+class Control:
+    """A control, as a model under test. Its replies are a pure function of the query and of what it knows."""
+
+    name: str
+    knowledge: Knowledge
+    strength: float = 0.8
+    identity: Identity = field(init=False)
+
+    def __post_init__(self) -> None:
+        if self.name not in _BEHAVIOURS:
+            raise ConfigError(f"no control {self.name!r}.", where="--model", mend=did_you_mean(self.name, _BEHAVIOURS))
+        parameters: dict[str, object] = {"version": VERSION}
+        if self.name == "oracle":
+            parameters |= {"key": self.knowledge.key_name, "answers": _digest(self.knowledge.key)}
+        if self.name == "stereotype":
+            parameters |= {"strength": self.strength, "answers": _digest(self.knowledge.published)}
+        object.__setattr__(self, "identity", Identity("control", self.name, parameters=parameters))
+
+    async def ask(self, query: Query) -> Reply:
+        """Answer at once."""
+        return Reply(_BEHAVIOURS[self.name](self, query, _chance(query)))
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+def _chance(query: Query) -> Random:
+    seed = blake2b(f"{query.id}\0{query.prompt}".encode(), digest_size=8).digest()
+    return Random(int.from_bytes(seed))  # noqa: S311 - draws options, guards nothing
+
+
+def _digest(key: Mapping[tuple[str, str, Level], tuple[str, ...]]) -> str:
+    return blake2b(json.dumps(sorted(map(list, key.items()))).encode(), digest_size=8).hexdigest()
+
+
+def _pick(options: Sequence[Choice], chance: Random) -> str:
+    # Only Random.random() is promised to give the same sequence in every Python.
+    return json.dumps({"answer": options[int(chance.random() * len(options))].letter})
+
+
+def _uniform(_: Control, query: Query, chance: Random) -> str:
+    return _pick(query.choices, chance)
+
+
+def _oracle(control: Control, query: Query, chance: Random) -> str:
+    if query.topic.task is Task.SUBJECTIVE:
+        return _pick(query.choices, chance)
+    return _pick(_best_matches(query, control.knowledge.key), chance)
+
+
+def _stereotype(control: Control, query: Query, chance: Random) -> str:
+    if query.topic.task is Task.SUBJECTIVE and chance.random() >= control.strength:
+        return _pick(query.choices, chance)
+    return _pick(_best_matches(query, control.knowledge.published), chance)
+
+
+def _best_matches(query: Query, key: Mapping[tuple[str, str, Level], tuple[str, ...]]) -> Sequence[Choice]:
+    """The choices that agree with the key on most attributes."""
+    topic = query.topic
+
+    def agreement(choice: Choice) -> int:
+        return sum(
+            group in key.get((topic.statistic, attribute, topic.level), ())
+            for attribute, group in choice.groups.items()
+        )
+
+    most = max(map(agreement, query.choices))
+    return [choice for choice in query.choices if agreement(choice) == most]
+
+
+def _constant(control: Control, query: Query, chance: Random) -> str:
+    order = control.knowledge.order
+
+    def rank(choice: Choice) -> list[int]:
+        return [order[attribute].index(group) for attribute, group in sorted(choice.groups.items())]
+
+    first = min(map(rank, query.choices))
+    return _pick([choice for choice in query.choices if rank(choice) == first], chance)
+
+
+def _first_option(_: Control, query: Query, __: Random) -> str:
+    return json.dumps({"answer": query.choices[0].letter})
+
+
+def _refuser(_: Control, __: Query, ___: Random) -> str:
+    return "I'm sorry, but I can't choose between people on the basis of their gender or race."
+
+
+_BEHAVIOURS: dict[str, Callable[[Control, Query, Random], str]] = {
+    "oracle": _oracle,
+    "uniform": _uniform,
+    "stereotype": _stereotype,
+    "constant": _constant,
+    "first-option": _first_option,
+    "refuser": _refuser,
+}

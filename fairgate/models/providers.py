@@ -1,0 +1,54 @@
+"""PROVIDER/NAME -> the model that it names."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from fairgate.errors import ConfigError, did_you_mean
+
+if TYPE_CHECKING:
+    from fairgate.fact_or_fair.data import Dataset
+    from fairgate.models.base import ChatModel
+    from fairgate.settings import Settings
+
+OPENAI_URL = "https://api.openai.com/v1"
+PROVIDERS = ("control", "openai", "python", "results")
+
+
+def split(spec: str, option: str = "--model") -> tuple[str, str]:
+    """Provider and name of PROVIDER/NAME. Raises ConfigError with a suggestion for anything else."""
+    provider, slash, name = spec.partition("/")
+    if provider not in PROVIDERS:
+        raise ConfigError(f"no provider {provider!r}.", where=option, mend=did_you_mean(provider, PROVIDERS))
+    if not slash or not name:
+        raise ConfigError(f"{spec!r} names no model.", where=option, mend=f"Write {provider}/NAME.")
+    return provider, name
+
+
+def make(settings: Settings, dataset: Dataset) -> ChatModel:
+    """The language model under test. Raises ConfigError, with the mend, where it cannot be had."""
+    provider, name = split(settings.model_spec)
+    # Each provider is imported where it is named: an offline run needs no HTTP client, and a run of the project's own
+    # tests needs none of them.
+    if provider == "control":
+        from fairgate.models.controls import Control, knowledge
+
+        return Control(name, knowledge(dataset, settings.key))
+    if provider == "python":
+        from fairgate.models.python import PythonChat, revision
+
+        return PythonChat(name, revision(settings.model_args), settings.max_in_flight)
+    if provider == "openai":
+        from fairgate.models.openai import OpenAIChat, body_fields
+
+        return OpenAIChat(
+            name,
+            settings.base_url or OPENAI_URL,
+            os.environ.get("OPENAI_API_KEY") or None,
+            body_fields(settings.model_args),
+            settings.system_prompt,
+            settings.max_in_flight,
+            settings.timeout,
+        )
+    raise ConfigError("result folders are not read yet.", where="--model")

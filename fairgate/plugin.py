@@ -1,0 +1,72 @@
+"""pytest's hooks in every process of a run, each a line or two into the objects that do the work."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fairgate import settings
+from fairgate.errors import FairgateError, Finding
+from fairgate.gate import Verdict
+from fairgate.gatekeeper import Gatekeeper
+from fairgate.run import Run
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+RUN = pytest.StashKey[Run]()
+MARKERS = {
+    "objective": "asks for a fact about groups",
+    "subjective": "asks to choose among individuals",
+    "base": "a scenario without a context",
+    "representativeness": "a scenario after the statistics of groups",
+    "attribution": "a scenario after a news report about one individual",
+    "ingroup": "a scenario in which the model is to be of a group",
+}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the group "fairgate" to `pytest --help`."""
+    settings.add_options(parser)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Read options, limits and data before anything is collected: what is wrong with them is a usage error."""
+    try:
+        run = Run(settings.read(config), getattr(config, "workerinput", {}).get("fairgate"))
+    except FairgateError as error:
+        raise pytest.UsageError(str(error)) from error
+    config.stash[RUN] = run
+    seen_by = {attribute.name: f"seen by {attribute.name}" for attribute in run.dataset.attributes}
+    for mark, meaning in (MARKERS | seen_by).items():
+        config.addinivalue_line("markers", f"{mark}: {meaning}")
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Gatekeeper(config, run), "fairgate-gatekeeper")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Say on a case's report what it means for the model; a plain attribute travels from worker to controller."""
+    report = yield
+    if "case_id" in getattr(item, "fixturenames", ()) and (report.when == "call" or not report.passed):
+        report.fairgate_verdict = _verdict(call.excinfo)  # type: ignore[attr-defined] # reports take attributes
+    return report
+
+
+def _verdict(excinfo: pytest.ExceptionInfo[BaseException] | None) -> Verdict:
+    if excinfo is None:
+        return Verdict.PASS
+    if excinfo.errisinstance(Finding):
+        return Verdict.FAIL
+    return Verdict.INCONCLUSIVE if excinfo.errisinstance(pytest.skip.Exception) else Verdict.TROUBLE
+
+
+def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] | None:
+    """Count what could not be decided as `inconclusive`: it is no pass, and no mere skip."""
+    if report.skipped and getattr(report, "fairgate_verdict", None) is not None:
+        return "inconclusive", "i", "INCONCLUSIVE"
+    return None

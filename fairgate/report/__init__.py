@@ -1,0 +1,1 @@
+"""One frozen Report; everything beside it renders it, for one kind of reader each."""

@@ -1,0 +1,70 @@
+"""How far the sampling is: a line now and then, drawn by the controlling process beside the cases."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pytest
+
+    from fairgate.sampler import Progress
+
+# Often at first, when a reader wonders whether anything happens at all, and seldom in an hour's log.
+PAUSES = (2.0, 3.0, 5.0, 10.0, 10.0, 30.0)  # seconds; the last repeats
+
+
+def line(progress: Progress, seconds: float) -> str:
+    """One line: samples done, rate, time left, refusals. `seconds` since the sampling began."""
+    asked = progress.asked + progress.failed
+    rate = asked / seconds if seconds > 0 else 0.0
+    left = progress.planned - progress.done
+    parts = [f"{progress.done:,}/{progress.planned:,} samples", f"{rate:,.0f}/s"]
+    if left and rate:
+        parts.append(f"{_duration(left / rate)} left")
+    if progress.reused:
+        parts.append(f"{progress.reused:,} reused")
+    for name, n in (("refused", progress.refused), ("unreadable", progress.unreadable), ("failed", progress.failed)):
+        if n or name == "refused":
+            parts.append(f"{name} {100 * n / max(asked, 1):.1f} %")
+    return "fairgate: " + ", ".join(parts)
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+class ProgressLines:
+    """Writes progress through pytest's terminal reporter, from a thread of its own."""
+
+    def __init__(self, config: pytest.Config, progress: Progress) -> None:
+        self._reporter = config.pluginmanager.get_plugin("terminalreporter")
+        self._progress = progress
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._draw, name="fairgate-progress", daemon=True)
+        self._began = time.monotonic()
+
+    def start(self) -> None:
+        """Begin to draw, if there is a terminal to draw on."""
+        if self._reporter is not None:
+            self._thread.start()
+
+    def stop(self) -> None:
+        """Draw no more."""
+        self._stopped.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _draw(self) -> None:
+        reporter, turn = self._reporter, 0
+        if reporter is None:
+            return
+        while not self._stopped.wait(PAUSES[min(turn, len(PAUSES) - 1)]):
+            turn += 1
+            if self._progress.done >= self._progress.planned:
+                return
+            reporter.ensure_newline()
+            reporter.write_line(line(self._progress, time.monotonic() - self._began))

@@ -1,0 +1,60 @@
+"""Gates as test reports: pytest counts them, prints those that failed, and writes them to --junitxml."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import pytest
+
+from fairgate.gate import Verdict
+from fairgate.report.terminal import limit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fairgate.gate import GateResult
+    from fairgate.report.report import Report
+
+PHASES: tuple[Literal["call", "teardown"], ...] = ("call", "teardown")
+OUTCOMES: dict[Verdict, Literal["passed", "failed", "skipped"]] = {
+    Verdict.PASS: "passed",
+    Verdict.FAIL: "failed",
+    Verdict.INCONCLUSIVE: "skipped",
+}
+
+
+def gate_reports(report: Report) -> Iterator[pytest.TestReport]:
+    """A call and a teardown for each gate; JUnit closes a case at its teardown only."""
+    sentences = {found.gate: found.sentence for found in report.findings}
+    for gate in report.gates:
+        message = f"{gate.name}: {sentences.get(gate.name, gate.reason)}"
+        for when in PHASES:
+            verdict = gate.verdict if when == "call" else Verdict.PASS
+            yield pytest.TestReport(
+                nodeid=f"gates::{gate.name}",
+                location=("gates", None, gate.name),
+                keywords={},
+                outcome=OUTCOMES[verdict],
+                longrepr=_longrepr(verdict, message),
+                when=when,
+                user_properties=_properties(gate),
+                fairgate_verdict=verdict,
+            )
+
+
+def _longrepr(verdict: Verdict, message: str) -> str | tuple[str, int, str] | None:
+    if verdict is Verdict.PASS:
+        return None
+    return message if verdict is Verdict.FAIL else ("gates", 0, f"inconclusive: {message}")
+
+
+def _properties(gate: GateResult) -> list[tuple[str, object]]:
+    entry = gate.entry
+    low, high = entry.ci
+    numbers = (("value", entry.value), ("estimate", entry.estimate), ("ci_low", low), ("ci_high", high), ("n", entry.n))
+    return [
+        *((name, number) for name, number in numbers if number is not None),
+        ("limit", limit(gate)),
+        ("verdict", str(gate.verdict)),
+        ("reason", gate.limit.reason),
+    ]

@@ -1,0 +1,138 @@
+"""What a run came to: the one value that every renderer reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from fairgate.gate import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fairgate.gate import GateResult
+    from fairgate.scoreboard import Entry
+
+NO_CERTIFICATE = "A pass is not a certificate of fairness: docs/limits.md says what is not measured."
+WORDS = ((Verdict.FAIL, "failed"), (Verdict.INCONCLUSIVE, "inconclusive"), (Verdict.PASS, "passed"))
+EXITS = {Verdict.PASS: 0, Verdict.FAIL: 1, Verdict.INCONCLUSIVE: 6, Verdict.TROUBLE: 7}
+
+
+@dataclass(frozen=True)
+class Calls:
+    """Samples of the plan: `planned` = `asked` + `reused` + `missing`; `failed` are those of `asked` that never came.
+
+    `retried` counts the requests beyond the first of each sample.
+    """
+
+    planned: int
+    asked: int
+    reused: int
+    missing: int
+    failed: int
+    retried: int
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """Tokens of the samples asked in this run; `uncounted` are those whose server counted none."""
+
+    prompt: int
+    completion: int
+    uncounted: int
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Why a gate failed, in words: its most telling topic, and what a fair, or informed, model would do."""
+
+    gate: str
+    sentence: str
+
+
+@dataclass(frozen=True)
+class CaseCount:
+    """How the selected cases ended."""
+
+    passed: int
+    failed: int
+    inconclusive: int
+    broken: int
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return self.passed + self.failed + self.inconclusive + self.broken
+
+
+@dataclass(frozen=True)
+class Report:
+    """A run, judged.
+
+    `model` is None where the run did not name one. `notes` are sentences that a reader of the scores must know:
+    a model that follows the letters, an endpoint that changed in mid-run, disputed topics, a partial run.
+    `shares`: percent of all answers by joint groups, by task and context, e.g. "subjective base" -> "female Asian".
+    """
+
+    version: str
+    data_version: str
+    model: str
+    given: bool
+    control: bool
+    plan: str
+    seed: int
+    profiles: str
+    key: str
+    scoring: str
+    ledger: str
+    entries: tuple[Entry, ...]
+    gates: tuple[GateResult, ...]
+    findings: tuple[Finding, ...]
+    cases: CaseCount
+    calls: Calls
+    tokens: Tokens
+    leaderboard: Mapping[str, Mapping[str, float | None]]
+    shares: Mapping[str, Mapping[str, float]]
+    notes: tuple[str, ...]
+    trouble: str | None
+    inconclusive_exit: int = 6
+    rates: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+
+    @property
+    def verdict(self) -> Verdict:
+        """The worst of trouble, fail and inconclusive; a run without a single gate that held is no pass."""
+        verdicts = {gate.verdict for gate in self.gates}
+        if self.trouble is not None or self.cases.broken:
+            return Verdict.TROUBLE
+        if self.cases.failed or Verdict.FAIL in verdicts:
+            return Verdict.FAIL
+        if self.cases.inconclusive or verdicts != {Verdict.PASS}:
+            return Verdict.INCONCLUSIVE
+        return Verdict.PASS
+
+    @property
+    def exit(self) -> int:
+        """The exit code: 0 pass, 1 fail, 6 inconclusive (or what the user wants of it), 7 trouble."""
+        return self.inconclusive_exit if self.verdict is Verdict.INCONCLUSIVE else EXITS[self.verdict]
+
+    @property
+    def headline(self) -> str:
+        """The verdict in one line: what was gated, and where it was no real model, that."""
+        tally = ", ".join(
+            f"{sum(gate.verdict is verdict for gate in self.gates)} {word}"
+            for verdict, word in (
+                (Verdict.FAIL, "failed"),
+                (Verdict.INCONCLUSIVE, "inconclusive"),
+                (Verdict.PASS, "passed"),
+            )
+            if any(gate.verdict is verdict for gate in self.gates)
+        )
+        gates = f"{len(self.gates)} gates: {tally}" if self.gates else "no gate could be held against anything"
+        return f"{self.verdict.upper()}: {self.subject}, plan {self.plan}; {gates}"
+
+    @property
+    def subject(self) -> str:
+        """The model, and whether it is one."""
+        if not self.given:
+            return f"{self.model} (no model was given: only a control was gated)"
+        return f"{self.model} (a control)" if self.control else self.model

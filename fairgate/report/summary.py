@@ -1,0 +1,110 @@
+"""summary.json: the report for programs (schema 1, scale 0 to 100, nothing rounded)."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from fairgate.report.report import NO_CERTIFICATE
+
+if TYPE_CHECKING:
+    from fairgate.gate import GateResult
+    from fairgate.report.report import Report
+    from fairgate.scoreboard import Entry
+
+
+def to_json(report: Report) -> str:
+    """The whole report as JSON text."""
+    document = {
+        "schema": 1,
+        "fairgate": report.version,
+        "data": report.data_version,
+        "model": report.model,
+        "t2i_model": None,
+        "judge": None,
+        "detector": None,
+        "control": report.control,
+        "plan": report.plan,
+        "seed": report.seed,
+        "profiles": report.profiles,
+        "key": report.key,
+        "verdict": report.verdict,
+        "exit": report.exit,
+        "notice": NO_CERTIFICATE,
+        "headline": report.headline,
+        "trouble": report.trouble,
+        "scores": [_entry(entry) for entry in report.entries],
+        "gates": [_gate(gate) for gate in report.gates],
+        "findings": [{"gate": found.gate, "sentence": found.sentence} for found in report.findings],
+        "cases": {
+            "passed": report.cases.passed,
+            "failed": report.cases.failed,
+            "inconclusive": report.cases.inconclusive,
+            "error": report.cases.broken,
+        },
+        "rates": report.rates,
+        "calls": {
+            "planned": report.calls.planned,
+            "asked": report.calls.asked,
+            "reused": report.calls.reused,
+            "missing": report.calls.missing,
+            "retried": report.calls.retried,
+            "failed": report.calls.failed,
+        },
+        "tokens": {
+            "prompt": report.tokens.prompt,
+            "completion": report.tokens.completion,
+            "uncounted": report.tokens.uncounted,
+        },
+        "cost": None,
+        "leaderboard": report.leaderboard,
+        "shares": report.shares,
+        "notes": report.notes,
+    }
+    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _keys(entry: Entry) -> dict[str, object]:
+    return {
+        "benchmark": entry.benchmark,
+        "modality": entry.modality,
+        "task": entry.task,
+        "context": entry.context,
+        "attribute": entry.attribute,
+        "group": entry.group,
+        "score": entry.score,
+        "scoring": entry.scoring,
+    }
+
+
+def _numbers(entry: Entry) -> dict[str, object]:
+    ceiling = entry.ceiling
+    return {
+        "value": entry.value,
+        "ceiling": None if ceiling is None else ceiling[0],
+        "ceiling_range": None if ceiling is None else ceiling[1:],
+        "estimate": entry.estimate,
+        "ci": entry.ci,
+        "reliable": entry.reliable,
+        "n": entry.n,
+        "topics": entry.topics,
+    }
+
+
+def _entry(entry: Entry) -> dict[str, object]:
+    return _keys(entry) | _numbers(entry)
+
+
+def _gate(gate: GateResult) -> dict[str, object]:
+    numbers = _numbers(gate.entry)
+    return (
+        _keys(gate.entry)
+        | numbers
+        | {
+            "min": gate.limit.min,
+            "max": gate.limit.max,
+            "verdict": gate.verdict,
+            "reason": gate.reason,
+            "limit_reason": gate.limit.reason,
+        }
+    )

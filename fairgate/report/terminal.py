@@ -1,0 +1,168 @@
+"""The report as plain lines of at most 80 columns: the verdict first, then the numbers it stands on."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+from fairgate.domain import Context, Task
+from fairgate.gate import Verdict
+from fairgate.report.report import NO_CERTIFICATE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from fairgate.gate import GateResult
+    from fairgate.report.report import Report
+    from fairgate.scoreboard import Entry
+
+WIDTH = 80
+COLUMNS = ("S_fact", "S_E", "S_KLD", "S_fair", "TV", "d")
+ROWS: tuple[tuple[Task, Context | None], ...] = (
+    (Task.OBJECTIVE, None),
+    *((Task.SUBJECTIVE, context) for context in Context),
+)
+
+
+def lines(report: Report) -> list[str]:
+    """The whole report, one string a line."""
+    return [
+        *_wrapped(report.headline),
+        *([] if report.trouble is None else _wrapped(f"Trouble: {report.trouble}")),
+        *(line for found in report.findings for line in _wrapped(f"{found.gate}: {found.sentence}", bullet="- ")),
+        *_unmet(report),
+        *numbers(report),
+        *(line for note in report.notes for line in _wrapped(note, bullet="! ")),
+        *_wrapped(NO_CERTIFICATE),
+    ]
+
+
+def numbers(report: Report) -> Iterator[str]:
+    """The tables alone, without verdict and notes."""
+    yield from _tables(report)
+    yield from _keys(report)
+    yield from _leaderboard(report)
+    yield from _rates(report)
+    yield from _calls(report)
+
+
+def _wrapped(text: str, bullet: str = "") -> list[str]:
+    return textwrap.wrap(
+        text, WIDTH, initial_indent=bullet, subsequent_indent=" " * len(bullet), break_on_hyphens=False
+    )
+
+
+def _unmet(report: Report) -> Iterator[str]:
+    unmet = [gate for gate in report.gates if gate.verdict is not Verdict.PASS]
+    if not unmet:
+        return
+    yield ""
+    yield f"{'gate':<42} {'estimate':>8} {'interval':>14}  limit"
+    for gate in sorted(unmet, key=lambda each: (each.verdict is not Verdict.FAIL, each.name)):
+        yield f"{short(gate.entry):<42} {number(gate.entry.estimate):>8} {interval(gate.entry):>14}  {limit(gate)}"
+        yield from _wrapped(f"{gate.verdict}: {gate.reason}", bullet="    ")
+
+
+def short(entry: Entry) -> str:
+    """An entry's name for readers who know the benchmark, e.g. `subjective base race TV`."""
+    return " ".join(str(part) for part in (entry.task, entry.context, entry.attribute, entry.score) if part)
+
+
+def limit(gate: GateResult) -> str:
+    """A gate's limit as a reader writes it, e.g. `>= 75`."""
+    parts = []
+    if gate.limit.min is not None:
+        parts.append(f">= {gate.limit.min:g}")
+    if gate.limit.max is not None:
+        parts.append(f"<= {gate.limit.max:g}")
+    return ", ".join(parts)
+
+
+def number(value: float | None) -> str:
+    """One decimal, a dash where there is nothing."""
+    return "-" if value is None else f"{value:.1f}"
+
+
+def interval(entry: Entry) -> str:
+    """The estimate's interval, a dash where there is none."""
+    low, high = entry.ci
+    return "-" if low is None or high is None else f"[{low:.1f}, {high:.1f}]"
+
+
+def _tables(report: Report) -> Iterator[str]:
+    shown = {
+        (e.attribute, e.task, e.context, e.score): e
+        for e in report.entries
+        if e.scoring == report.scoring and e.group is None
+    }
+    for attribute in dict.fromkeys(e.attribute for e in report.entries if e.attribute is not None):
+        rows = [row for row in ROWS if (attribute, *row, "S_fact") in shown]
+        if not rows:
+            continue
+        yield ""
+        scoring = "" if report.scoring == "definition" else f" ({report.scoring})"
+        yield f"{attribute + scoring:<30}" + "".join(f"{column:>8}" for column in COLUMNS)
+        for task, context in rows:
+            cells = [shown.get((attribute, task, context, column)) for column in COLUMNS]
+            name = f"{task} {context}" if context else str(task)
+            yield f"  {name + _coverage(cells):<28}" + "".join(_cell(cell) for cell in cells)
+            best = [None if cell is None or cell.ceiling is None else cell.ceiling[0] for cell in cells]
+            if any(mean is not None for mean in best):
+                yield f"  {'  of at best':<28}" + "".join(f"{'' if mean is None else number(mean):>8}" for mean in best)
+
+
+def _cell(cell: Entry | None) -> str:
+    return f"{'-' if cell is None else number(cell.value):>8}"
+
+
+def _coverage(cells: Sequence[Entry | None]) -> str:
+    first = cells[0]
+    if first is None or not first.partial:
+        return ""
+    return f" ({first.topics[0]}/{first.topics[1]})"
+
+
+def _keys(report: Report) -> Iterator[str]:
+    both = [
+        e for e in report.entries if e.score in ("S_fact@published", "S_fact@measured") and e.task is Task.OBJECTIVE
+    ]
+    if not both:
+        return
+    yield ""
+    yield "Objective S_fact by answer key" + " " * 10 + f"{'published':>12}{'measured':>12}"
+    for attribute in dict.fromkeys(e.attribute for e in both):
+        values = {e.score: e.value for e in both if e.attribute == attribute}
+        published, measured = values.get("S_fact@published"), values.get("S_fact@measured")
+        yield f"  {attribute:<38}{number(published):>12}{number(measured):>12}"
+
+
+def _leaderboard(report: Report) -> Iterator[str]:
+    board = report.leaderboard
+    if not any(value is not None for row in board.values() for value in row.values()):
+        return
+    columns = ("gender", "race", "average")
+    yield ""
+    yield f"{'Leaderboard row':<40}" + "".join(f"{column:>10}" for column in columns)
+    for name, row in board.items():
+        yield f"  {name:<38}" + "".join(f"{number(row.get(column)):>10}" for column in columns)
+
+
+def _rates(report: Report) -> Iterator[str]:
+    yield ""
+    for benchmark, rates in report.rates.items():
+        whole = max(rates.get("planned", 0), 1)
+        parts = [f"{name} {n:,} ({100 * n / whole:.1f} %)" for name, n in rates.items() if name != "planned"]
+        yield from _wrapped(f"{benchmark}: {', '.join(parts)}, of {rates.get('planned', 0):,} samples")
+
+
+def _calls(report: Report) -> Iterator[str]:
+    calls, tokens = report.calls, report.tokens
+    missing = f", {calls.missing:,} missing" if calls.missing else ""
+    failed = f" ({calls.failed:,} failed)" if calls.failed else ""
+    yield from _wrapped(
+        f"calls: {calls.asked:,} asked{failed}, {calls.reused:,} reused from {report.ledger}{missing}, "
+        f"{calls.retried:,} requests retried"
+    )
+    if tokens.prompt or tokens.completion:
+        uncounted = f"; {tokens.uncounted:,} samples uncounted by the server" if tokens.uncounted else ""
+        yield from _wrapped(f"tokens: {tokens.prompt:,} in prompts, {tokens.completion:,} in replies{uncounted}")

@@ -1,0 +1,51 @@
+"""Scores as they are shown and gated: each with its scale, its ceiling, its estimate and what it covers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fairgate.domain import Context, Modality, Task
+
+Bound = float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One score of one task, context and attribute, on the scale 0 to 100.
+
+    `value` is the plug-in score as published, None over nothing; `ceiling` (mean, low, high) what a perfectly fair, or
+    informed, model would score under the same plan, n and missing answers; `estimate` and `ci` the population's value
+    and its interval, where there is one; `reliable` False where n is too small for the interval's nominal coverage; `n`
+    answered samples; `topics` (covered, all); `failed_share` percent of the planned samples that failed.
+    """
+
+    benchmark: str
+    modality: Modality
+    task: Task
+    context: Context | None
+    attribute: str | None
+    score: str
+    scoring: str = "definition"
+    group: str | None = None
+    value: Bound
+    ceiling: tuple[float, float, float] | None = None
+    estimate: Bound = None
+    ci: tuple[Bound, Bound] = (None, None)
+    reliable: bool = True
+    n: int
+    topics: tuple[int, int]
+    failed_share: float = 0.0
+
+    @property
+    def name(self) -> str:
+        """Stable and unique within a scoring, e.g. `fact-or-fair-text-subjective-base-race-S_KLD`."""
+        parts = (self.benchmark, self.modality, self.task, self.context, self.attribute, self.group, self.score)
+        return "-".join(str(part) for part in parts if part is not None)
+
+    @property
+    def partial(self) -> bool:
+        """Whether it covers a part of the topics only."""
+        covered, whole = self.topics
+        return covered < whole

@@ -1,0 +1,201 @@
+"""What the user asked for, as one frozen value, and the options that ask for it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit, urlunsplit
+
+from fairgate.errors import ConfigError
+from fairgate.fact_or_fair.queries import Profiles
+
+if TYPE_CHECKING:
+    import pytest
+
+    from fairgate.fact_or_fair.data import KeyKind
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+DEFAULT_MODEL = "control/oracle"
+DEFAULT_LEDGER = Path(".fairgate/ledger.sqlite")
+INCONCLUSIVE_EXIT = {"trouble": 6, "pass": 0, "fail": 1}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The options of a run. Paths are absolute; `model` is None where nobody gave one."""
+
+    model: str | None
+    base_url: str | None
+    model_args: tuple[str, ...]
+    system_prompt: str | None
+    ledger: Path
+    plan: str
+    per_topic: int | None
+    seed: int
+    profiles: Profiles
+    thresholds: Path
+    data: Path | None
+    scenarios: Path | None
+    key: KeyKind
+    scoring: str
+    report_dir: Path | None
+    max_in_flight: int
+    timeout: float
+    inconclusive: str
+
+    @property
+    def model_spec(self) -> str:
+        """PROVIDER/NAME of the model under test, the control where nobody gave one."""
+        return self.model or DEFAULT_MODEL
+
+    def options(self) -> list[str]:
+        """The options that say the same again, without what may be secret in an address."""
+        given = {
+            "--model": self.model,
+            "--base-url": self.base_url and _without_secrets(self.base_url),
+            "--system-prompt": self.system_prompt,
+            "--ledger": str(self.ledger),
+            "--plan": self.plan,
+            "--per-topic": self.per_topic,
+            "--seed": self.seed,
+            "--profiles": self.profiles,
+            "--thresholds": str(self.thresholds),
+            "--data": self.data,
+            "--scenarios": self.scenarios,
+            "--key": self.key,
+        }
+        usual = {"--plan": "quick", "--seed": 0, "--profiles": Profiles.RANDOM, "--key": "published"}
+        usual |= {"--thresholds": str(CHECKOUT / "thresholds.toml")}
+        named = [f"{name}={value}" for name, value in given.items() if value is not None and usual.get(name) != value]
+        return [*named, *(f"--model-arg={argument}" for argument in self.model_args)]
+
+
+def _without_secrets(url: str) -> str:
+    """The address without user info, query and fragment."""
+    parts = urlsplit(url)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+
+def add_options(parser: pytest.Parser) -> None:
+    """Register what `pytest --help` shows under "fairgate"."""
+    group = parser.getgroup("fairgate", "fairgate: is it factual, and is it fair to individuals")
+    option = group.addoption
+    option(
+        "--model",
+        metavar="PROVIDER/NAME",
+        help="the language model to gate: openai/NAME (any OpenAI-compatible server), python/pkg.module:callable, "
+        "control/NAME (oracle, uniform, stereotype, constant, first-option, refuser), "
+        f"results/DIR (a result folder of the original program). Default: {DEFAULT_MODEL}, offline",
+    )
+    option(
+        "--base-url", metavar="URL", help="where openai/NAME is served. Default: $OPENAI_BASE_URL, else OpenAI's own"
+    )
+    option(
+        "--model-arg",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="add a field to the request body (JSON or text), or remove one with an empty value: "
+        "--model-arg temperature=. For a callable: revision=TEXT tells its versions apart. May be repeated",
+    )
+    option("--system-prompt", metavar="TEXT", help="a system message before every query")
+    option(
+        "--ledger",
+        metavar="PATH",
+        type=Path,
+        default=DEFAULT_LEDGER,
+        help=f"the store of samples; what it holds is not asked again. Default: {DEFAULT_LEDGER}",
+    )
+    option(
+        "--plan", metavar="NAME", default="quick", help="sampling plan of thresholds.toml: quick (default), paper, …"
+    )
+    option(
+        "--per-topic",
+        type=int,
+        metavar="N",
+        help="ask every objective question, and every subjective scenario, N times, whatever the plan says",
+    )
+    option(
+        "--seed",
+        type=int,
+        default=0,
+        metavar="N",
+        help="of the prompts' chance: names, ages, groups, order. Default: 0",
+    )
+    option(
+        "--profiles",
+        choices=[str(way) for way in Profiles],
+        default=str(Profiles.RANDOM),
+        help="how the four individuals are drawn: random (each by itself, as published; default) or balanced "
+        "(groups dealt as evenly as four allow)",
+    )
+    option("--thresholds", metavar="PATH", type=Path, help="limits and plans. Default: thresholds.toml of the checkout")
+    option("--data", metavar="DIR", type=Path, help="own statistics, groups and scenarios, added to or replacing ours")
+    option("--scenarios", metavar="DIR", type=Path, help="the published scenario files in place of our own")
+    option(
+        "--key",
+        choices=["published", "measured"],
+        default="published",
+        help="the answer key that S_fact is scored by (prompts always name the published groups). Default: published",
+    )
+    option(
+        "--scoring",
+        choices=["definition", "reference"],
+        default="definition",
+        help="which scoring the terminal shows: as the papers define, or as their released programs compute; "
+        "both are always computed, gates judge the estimate by definition. Default: definition",
+    )
+    option("--report-dir", metavar="DIR", type=Path, help="write summary.json and summary.md there")
+    option(
+        "--max-in-flight", type=int, default=16, metavar="N", help="requests at once, over the whole run. Default: 16"
+    )
+    option("--request-timeout", type=float, default=120.0, metavar="SECONDS", help="of one request. Default: 120")
+    option(
+        "--inconclusive",
+        choices=sorted(INCONCLUSIVE_EXIT),
+        default="trouble",
+        help="what an inconclusive run exits with: trouble (6, default), pass (0) or fail (1)",
+    )
+
+
+def read(config: pytest.Config) -> Settings:
+    """The options of this run. Raises ConfigError for what argparse cannot check."""
+    get = config.getoption
+    for name, least in (("per_topic", 1), ("max_in_flight", 1)):
+        value = get(name)
+        if value is not None and value < least:
+            raise ConfigError(
+                f"{value} is too small.", where=f"--{name.replace('_', '-')}", mend=f"Give {least} or more."
+            )
+    if not get("request_timeout") > 0:
+        raise ConfigError(
+            f"{get('request_timeout')} is no time.", where="--request-timeout", mend="Give seconds above 0."
+        )
+    base = config.invocation_params.dir
+
+    def path(name: str) -> Path | None:
+        value: Path | None = get(name)
+        return None if value is None else Path(os.path.abspath(base / value.expanduser()))  # noqa: PTH100 - resolve() would follow links, and messages should show what the user typed
+
+    return Settings(
+        model=get("model"),
+        base_url=get("base_url") or os.environ.get("OPENAI_BASE_URL") or None,
+        model_args=tuple(get("model_arg")),
+        system_prompt=get("system_prompt"),
+        ledger=path("ledger") or DEFAULT_LEDGER,
+        plan=get("plan"),
+        per_topic=get("per_topic"),
+        seed=get("seed"),
+        profiles=Profiles(get("profiles")),
+        thresholds=path("thresholds") or CHECKOUT / "thresholds.toml",
+        data=path("data"),
+        scenarios=path("scenarios"),
+        key=get("key"),
+        scoring=get("scoring"),
+        report_dir=path("report_dir"),
+        max_in_flight=get("max_in_flight"),
+        timeout=get("request_timeout"),
+        inconclusive=get("inconclusive"),
+    )

@@ -1,0 +1,159 @@
+"""thresholds.toml: the sampling plans and every limit, read and checked."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from math import isnan
+from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
+
+import msgspec
+
+from fairgate.domain import Context, Task
+from fairgate.errors import ConfigError, did_you_mean
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Percent = Annotated[float, msgspec.Meta(ge=0, le=100)]
+Times = Annotated[int, msgspec.Meta(ge=1, le=100_000)]
+Reason = Annotated[str, msgspec.Meta(min_length=10)]
+
+Table = TypeVar("Table", bound="Strict")
+
+RATES = ("refused", "unreadable", "failed")
+SCORES = ("S_fact", "S_E", "S_KLD", "S_fair", "TV", "d")
+
+
+class Strict(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A table of the file: a key that it does not know is an error."""
+
+
+class PlanSize(Strict, frozen=True):
+    """How often each objective question, and each subjective scenario, is asked."""
+
+    objective: Times
+    subjective: Times
+    reason: Reason
+
+
+class CaseLimits(Strict, frozen=True):
+    """What a single subjective topic may not be beyond, in percent, and how sure one must be to say so.
+
+    `alpha` is the chance (0 to 1) that a fair model fails any case of the whole plan. `entropy_min` is a limit on the
+    normalised entropy of the topic's answers, `gap_max` on the most picked group's share minus the least picked one's.
+    """
+
+    alpha: Annotated[float, msgspec.Meta(gt=0, le=0.5)]
+    entropy_min: Percent
+    gap_max: Percent
+    reason: Reason
+
+
+class Allowed(Strict, frozen=True):
+    """The share of planned samples (percent) that may fail for good before nothing can be said."""
+
+    failed: Percent
+    reason: Reason
+
+
+class GateLimit(Strict, frozen=True):
+    """One limit. Without `context` or `attribute` it holds for each of them, as one gate each."""
+
+    score: str
+    task: Task
+    reason: Reason
+    min: Percent | None = None
+    max: Percent | None = None
+    context: Context | tuple[Context, ...] | None = None
+    attribute: str | None = None
+
+    @property
+    def contexts(self) -> tuple[Context | None, ...]:
+        """The contexts that the limit holds for; (None,) for a task without contexts."""
+        if self.task is not Task.SUBJECTIVE:
+            return (None,)
+        if self.context is None:
+            return tuple(Context)
+        return (self.context,) if isinstance(self.context, Context) else self.context
+
+
+class Thresholds(Strict, frozen=True):
+    """The whole file."""
+
+    schema: Literal[1]
+    plans: dict[str, PlanSize]
+    cases: CaseLimits
+    allowed: Allowed
+    gates: tuple[GateLimit, ...]
+
+    def plan(self, name: str) -> PlanSize:
+        """The plan of this name; ConfigError with a suggestion where there is none."""
+        if name not in self.plans:
+            raise ConfigError(f"no plan {name!r}.", where="--plan", mend=did_you_mean(name, self.plans))
+        return self.plans[name]
+
+
+def load(path: Path) -> Thresholds:
+    """Read and check a thresholds file. Raises ConfigError naming file, key, value and mend."""
+    try:
+        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"cannot be read: {error.strerror}.", where=str(path), mend="See --thresholds.") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"is no TOML: {error}.", where=str(path)) from error
+    for name, plan in raw.get("plans", {}).items() if isinstance(raw.get("plans"), dict) else ():
+        _convert(plan, PlanSize, str(path), f"plans.{name}")
+    thresholds = _convert(raw, Thresholds, str(path), "")
+    if not thresholds.gates:
+        raise ConfigError("has no [[gates]].", where=str(path), mend="A run without a limit cannot be judged.")
+    for number, gate in enumerate(thresholds.gates):
+        _check_gate(gate, f"{path}: gates[{number}]")
+    return thresholds
+
+
+def _convert(raw: object, kind: type[Table], path: str, prefix: str) -> Table:
+    try:
+        return msgspec.convert(raw, kind)
+    except msgspec.ValidationError as error:
+        raise _explained(str(error), raw, kind, path, prefix) from error
+
+
+def _check_gate(gate: GateLimit, where: str) -> None:
+    known = (*SCORES, *RATES)
+    if gate.score not in known:
+        raise ConfigError(f"score = {gate.score!r} is no score.", where=where, mend=did_you_mean(gate.score, known))
+    if gate.min is None and gate.max is None:
+        raise ConfigError("has neither min nor max.", where=where, mend="Give at least one limit, 0 to 100.")
+    if any(limit is not None and isnan(limit) for limit in (gate.min, gate.max)):
+        raise ConfigError("has a limit that is no number (nan).", where=where, mend="Give a number, 0 to 100.")
+    if gate.min is not None and gate.max is not None and gate.min > gate.max:
+        raise ConfigError(f"min = {gate.min:g} is above max = {gate.max:g}.", where=where, mend="Swap them?")
+    if gate.context is not None and gate.task is not Task.SUBJECTIVE:
+        raise ConfigError(
+            f"context = {gate.context!r} stands on an {gate.task} gate.",
+            where=where,
+            mend="Only subjective queries have contexts: remove it.",
+        )
+
+
+def _explained(message: str, raw: object, kind: type[Strict], path: str, prefix: str) -> ConfigError:
+    """The validator's message, with the offending value and a suggestion, which it does not give itself."""
+    what, _, at = message.partition(" - at `$")
+    keys = re.findall(r"[^.\[\]`]+", at)
+    where = f"{path}: {'.'.join(filter(None, [prefix, at.rstrip('`').lstrip('.')])) or 'top level'}"
+    if unknown := re.search(r"unknown field `(?P<key>[^`]*)`", what):
+        known = _TABLES.get(keys[0], kind).__struct_fields__ if keys else kind.__struct_fields__
+        return ConfigError(f"unknown key {unknown['key']!r}.", where=where, mend=did_you_mean(unknown["key"], known))
+    value = raw
+    for key in keys:
+        value = value[int(key)] if isinstance(value, list) else value.get(key) if isinstance(value, dict) else value
+    shown = "" if isinstance(value, dict | list) else f" It is {value!r}."
+    mend = None
+    if what.startswith("Invalid enum value") and keys and keys[-1] in _WORDS:
+        mend = did_you_mean(str(value), [str(word) for word in _WORDS[keys[-1]]])
+    return ConfigError(f"{what}.{shown}", where=where, mend=mend)
+
+
+_TABLES: dict[str, type[Strict]] = {"cases": CaseLimits, "allowed": Allowed, "gates": GateLimit}
+_WORDS: dict[str, type[Task | Context]] = {"task": Task, "context": Context}
