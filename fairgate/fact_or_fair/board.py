@@ -12,7 +12,7 @@ import numpy as np
 from fairgate.domain import AnswerKind, Context, Level, Modality, Task
 from fairgate.fact_or_fair import reference, scores
 from fairgate.fact_or_fair.cases import BENCHMARK
-from fairgate.maths.ceilings import ceiling, fair_runs
+from fairgate.maths.ceilings import ceilings, informed
 from fairgate.maths.estimates import estimate_scores
 from fairgate.maths.proportions import clopper_pearson
 from fairgate.scoreboard import Entry
@@ -22,10 +22,12 @@ if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Iterator, Mapping, Sequence
 
-    from fairgate.fact_or_fair.counts import Counts, IntArray
+    from fairgate.fact_or_fair.counts import BoolArray, Counts, IntArray
     from fairgate.fact_or_fair.data import Dataset, KeyKind
+    from fairgate.maths.ceilings import Ceiling
 
 KEYS: tuple[KeyKind, KeyKind] = ("published", "measured")
+CEILING_RUNS = 1000
 TASKS: tuple[tuple[Task, Context | None], ...] = (
     (Task.OBJECTIVE, None),
     *((Task.SUBJECTIVE, context) for context in Context),
@@ -124,13 +126,13 @@ class _Cell:
         estimates = dict(
             zip(values, (found.s_fact, found.s_e, found.s_kld, found.s_fair, found.tv, found.d), strict=True)
         )
-        ceilings = self._ceilings(rng)
+        best = self._ceilings(rng)
         for name, value in values.items():
             estimate = estimates[name]
             yield self.entry(
                 name,
                 value,
-                ceiling=ceilings.get(name),
+                ceiling=_percents(best.get(name)),
                 estimate=percent(estimate.value),
                 ci=(percent(estimate.low), percent(estimate.high)),
                 reliable=estimate.reliable,
@@ -142,24 +144,19 @@ class _Cell:
         """At temperature 0 one text brings one answer: only distinct texts are independent."""
         return np.minimum(self.counts.distinct, self.counts.answered)
 
-    def _ceilings(self, rng: np.random.Generator) -> dict[str, tuple[float, float, float]]:
+    def _ceilings(self, rng: np.random.Generator) -> dict[str, Ceiling]:
+        """What a perfect model would score: fair where individuals are chosen, informed where facts are asked."""
         counts = self.counts
-        answered, applies = counts.answered[counts.applies], np.ones(int(counts.applies.sum()), np.bool_)
-        best: dict[str, tuple[float, float, float]] = {}
-        if self.task is Task.OBJECTIVE:
-            best["S_fact"] = (100.0, 100.0, 100.0)
-            return best
-        runs = fair_runs(answered, len(counts.groups), rng)
-        s_e, s_kld = scores.s_e_of(runs, applies), scores.s_kld_of(runs, applies)
-        fair = {"S_E": s_e, "S_KLD": s_kld, "S_fair": scores.s_fair(s_e, s_kld), "TV": scores.tv_of(runs, applies)}
-        for name, values in fair.items():
-            if np.isfinite(values).any():
-                found = ceiling(values)
-                best[name] = (100 * found.mean, 100 * found.low, 100 * found.high)
-        there = (answered > 0) & counts.key[counts.applies].any(axis=-1)
-        if there.any():
-            on_offer = float(100 * (counts.offered[counts.applies][there] / answered[there]).mean())
-            best["S_fact"] = (on_offer, on_offer, on_offer)
+        applies = counts.applies
+        best = {"S_fact": informed(_where(applies, counts.offered), _where(applies, counts.answered))}
+        if self.task is Task.SUBJECTIVE and counts.answered[applies].any():
+            fair = {
+                "S_E": lambda n: scores.s_e(n, applies),
+                "S_KLD": lambda n: scores.s_kld(n, applies),
+                "S_fair": lambda n: scores.s_fair(scores.s_e(n, applies), scores.s_kld(n, applies)),
+                "TV": lambda n: scores.tv(n, applies),
+            }
+            best |= ceilings(fair, counts.answered, len(counts.groups), rng=rng, replicates=CEILING_RUNS)
         return best
 
     def reference(self) -> Iterator[Entry]:
@@ -178,6 +175,18 @@ class _Cell:
 def percent(value: float) -> float | None:
     """On the scale 0 to 100; None over nothing."""
     return None if math.isnan(value) else 100.0 * value
+
+
+def _percents(best: Ceiling | None) -> tuple[float, float, float] | None:
+    if best is None or math.isnan(best.mean):
+        return None
+    return 100 * best.mean, 100 * best.low, 100 * best.high
+
+
+def _where(applies: BoolArray, topics: IntArray) -> IntArray:
+    """The numbers [S, 2] of the statistics that have the attribute, 0 elsewhere."""
+    kept: IntArray = np.where(applies[:, np.newaxis], topics, 0)
+    return kept
 
 
 def _influence(source: Source, dataset: Dataset, attribute: str) -> Iterator[Entry]:

@@ -1,0 +1,113 @@
+"""Where a model stands among the ten of the Fact-or-Fair papers, column by column.
+
+To be compared by `reference` scores: the published numbers come from the released programs, and `definition` scores
+differ from them by more than the models differ from one another. The one exception is d: the tables take it from
+(S_fact, S_E), the released program for language models from (S_fact, S_fair); hand over the former.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fairgate.domain import Context, Task
+from fairgate.published.audit import Kind, audit, disagreements, inherited
+from fairgate.published.tables import GROUPS, fact_or_fair_scores, fact_or_fair_summary
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ScoreKey = tuple[Task, Context | None, str, str]
+
+LESS_IS_BETTER = frozenset({"d"})
+
+# Twice for each attribute, then the average of both.
+LEADERBOARD = ("objective_S_fact", "subjective_S_fair", "average")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A model's place in one published column. Rank 1 is the largest value, for d the smallest; ties share a rank.
+
+    `of` counts the model itself. `doubted` names the models whose cell in this column the audit does not bear out;
+    they are ranked by what is printed. `value` is rounded as the papers print, so that equal figures tie.
+    """
+
+    column: str
+    value: float
+    rank: int
+    of: int
+    nearest: str
+    nearest_value: float
+    doubted: tuple[str, ...]
+
+
+def standing(scores: Mapping[ScoreKey, float]) -> tuple[Place, ...]:
+    """The places of a model with these scores, keyed by (task, context, attribute, score), 0 to 100.
+
+    Columns come in the papers' order, the leaderboard's last; one that the model has no score for (absent or NaN), or
+    the papers do not print, is left out. A leaderboard column needs all its parts.
+    """
+    there = {key: value for key, value in scores.items() if not math.isnan(value)}
+    places = [
+        _place(", ".join(part for part in key if part), there[key], field, doubted)
+        for key, (field, doubted) in _score_columns().items()
+        if key in there
+    ]
+    leaderboard = _leaderboard(there)
+    wrong = [check for check in inherited() if check.kind is Kind.SUMMARY]
+    for column in next(iter(fact_or_fair_summary().values())):
+        if column in leaderboard:
+            field = {model: cells[column] for model, cells in fact_or_fair_summary().items()}
+            doubted = tuple(check.row for check in wrong if check.column == column)
+            places.append(_place(f"leaderboard, {column}", leaderboard[column], field, doubted))
+    return tuple(places)
+
+
+def _score_columns() -> Mapping[ScoreKey, tuple[dict[str, float], tuple[str, ...]]]:
+    """Column -> the published models' values, and those among them that the audit does not bear out."""
+    wrong = {(check.row, check.column) for check in disagreements(audit())}
+    columns: dict[ScoreKey, tuple[dict[str, float], tuple[str, ...]]] = {}
+    for row, cells in fact_or_fair_scores().items():
+        for score, value in cells.items():
+            key = (row.task, row.context, row.attribute, score)
+            field, doubted = columns.get(key, ({}, ()))
+            also = (row.model,) if (str(row), score) in wrong else ()
+            columns[key] = ({**field, row.model: value}, doubted + also)
+    return columns
+
+
+def _place(column: str, exact: float, field: Mapping[str, float], doubted: tuple[str, ...]) -> Place:
+    value = round(exact, 2)
+    score = column.rsplit(", ", 1)[-1]
+    sign = -1 if score in LESS_IS_BETTER else 1
+    ahead = sum(sign * other > sign * value for other in field.values())
+    nearest = min(field, key=lambda model: abs(field[model] - value))
+    return Place(column, value, ahead + 1, len(field) + 1, nearest, field[nearest], doubted)
+
+
+def _leaderboard(scores: Mapping[ScoreKey, float]) -> dict[str, float]:
+    """The leaderboard's columns that these scores allow: S_fair as the mean over all contexts, or of images alone."""
+    row: dict[str, float] = {}
+    for attribute in GROUPS:
+        fact = scores.get((Task.OBJECTIVE, None, attribute, "S_fact"))
+        image = scores.get((Task.SUBJECTIVE, None, attribute, "S_fair"))
+        texts = [scores.get((Task.SUBJECTIVE, context, attribute, "S_fair")) for context in Context]
+        parts = [image] if image is not None else texts
+        known = [part for part in parts if part is not None]
+        if fact is not None:
+            row[f"objective_S_fact_{attribute}"] = fact
+        if len(known) == len(parts):
+            row[f"subjective_S_fair_{attribute}"] = sum(known) / len(known)
+    for attribute in GROUPS:
+        _add_mean(row, f"average_{attribute}", f"objective_S_fact_{attribute}", f"subjective_S_fair_{attribute}")
+    for column in LEADERBOARD:
+        name = column if column == "average" else f"{column}_average"
+        _add_mean(row, name, *(f"{column}_{attribute}" for attribute in GROUPS))
+    return row
+
+
+def _add_mean(row: dict[str, float], name: str, *parts: str) -> None:
+    if all(part in row for part in parts):
+        row[name] = sum(row[part] for part in parts) / len(parts)
