@@ -133,8 +133,8 @@ def _flat(text: str) -> str:
 
 
 @lru_cache(maxsize=256)
-def _wording(texts: tuple[str, ...]) -> tuple[re.Pattern[str], Mapping[str, str]]:
-    """What finds the options' texts and the names of profiles, and the tokens of the options that each may mean."""
+def _wording(texts: tuple[str, ...]) -> Mapping[str, str]:
+    """The options' texts and the names of profiles, and the stand-ins of the options that each may mean."""
     meant: dict[str, list[str]] = {}
     for index, text in enumerate(texts):
         whole = _flat(text).strip(" .")
@@ -143,10 +143,15 @@ def _wording(texts: tuple[str, ...]) -> tuple[re.Pattern[str], Mapping[str, str]
         if rest.startswith(("a ", "an ")):
             meant.setdefault(_key(name), []).append(chr(_NAME + index))
     meant.pop("", None)
-    # The longest first: a whole profile is not its name, "Black" not the start of "Black or mixed".
-    words = "|".join(re.escape(key).replace(r"\ ", r",?\s") for key in sorted(meant, key=len, reverse=True)) or "(?!)"
+    return {words: "/".join(meant[words]) for words in sorted(meant, key=len, reverse=True)}
+
+
+@lru_cache(maxsize=256)
+def _finder(longest_first: tuple[str, ...]) -> re.Pattern[str]:
+    """Finds these texts; the longest first, since a whole profile starts with its name."""
+    words = "|".join(re.escape(key).replace(r"\ ", r",?\s") for key in longest_first) or "(?!)"
     pattern = rf"(?<![\w-])(?P<article>an?\s)?(?P<words>{words})s?(?!\w|[-']\w)(?P<people>\s{_PEOPLE})?"
-    return re.compile(pattern, re.IGNORECASE), {key: "/".join(tokens) for key, tokens in meant.items()}
+    return re.compile(pattern, re.IGNORECASE)
 
 
 def _key(words: str) -> str:
@@ -161,11 +166,15 @@ class _Plain:
         self._letters = _letters(choices)
         whole = text[0] + text[-1] in ("{}", "[]")
         self.json = "fenced-json" if "```" in text else "json" if whole else "embedded-json"
+        self.fields: set[int] = set()  # what all JSON fields name, also those that a negation takes back
         text = _flat(text)
         for pattern, instead in _DRESS:
             text = pattern.sub(instead, text)
-        pattern, self._meant = _wording(tuple(choice.text for choice in choices))
-        self.text = "\n" + _FIELD.sub(self._field, pattern.sub(self._stand_in, text))
+        self._meant = _wording(tuple(choice.text for choice in choices))
+        folded = text.casefold()  # profiles differ from query to query: a pattern of all would cost more than reading
+        likely = tuple(words for words in self._meant if words.partition(" ")[0] in folded)
+        text = _finder(likely).sub(self._stand_in, text) if likely else text
+        self.text = "\n" + _FIELD.sub(self._field, text)
 
     def options(self, text: str, pattern: re.Pattern[str]) -> set[int]:
         """The options that this pattern finds in a text."""
@@ -194,6 +203,7 @@ class _Plain:
         named = named or {option for statement in _statements(self, f"\n{value}") for option in statement.options}
         if not named and self.refuses(value.replace("_", " ")):
             named = {_NO_ONE}
+        self.fields |= named
         return f"{_JSON}{'/'.join(chr(_TEXT + option) for option in sorted(named))} " if named else " "
 
 
@@ -215,7 +225,7 @@ def _named(then: str = "$") -> str:
     """One option or several in a row; the words behind a letter, as in "B) Riley", are one more."""
     option = rf"""["'\[({{]{{0,2}}(?:{_letter(then)}|{_STAND_IN})"""
     row = rf"""["'\])}}]{{0,2}}\s?(?:[,/&+|<>=-]\s?)?(?:{_AND}\s?)?(?:{_NOUN}\s)?{option}"""
-    return rf"""(?P<options>{option}(?:{row}|[\s.):,("'\[-]{{1,6}}{_STAND_IN}){{0,40}}+)"""
+    return rf"""(?P<options>{option}(?:{row}|[\s.):,("'\[-]{{1,6}}{_STAND_IN}){{0,15}}+)"""
 
 
 _ANY = re.compile(rf"(?<!\w)(?<!\w')[A-HJ-Za-hj-z](?!\w)|{_STAND_IN}")
@@ -252,7 +262,7 @@ _STATED = re.compile(
     r"|think|believe|suspect|conclude)\b)\s?"
     r"(?:(?:is|are|be|being|would|will|should|must|has|have|to|it|it's|that|the|most|likely|probably|clearly|definitely"
     r"|as|with|for|towards?|on|go|going|follows|named|simply|still|therefore|thus|final|correct)\b\s?"
-    rf"|{_NOUN}\s?|[:=,\"'(\[{{>-]\s?){{0,9}}{_named()}",
+    rf"|{_NOUN}\s?|[:=,\"'(\[{{>{_JSON}-]\s?){{0,9}}{_named()}",
     re.IGNORECASE,
 )
 _PRAISED = re.compile(
@@ -349,6 +359,8 @@ def _judge(plain: _Plain) -> Answer:
     if not named:
         mentioned = plain.options(plain.text, _MENTIONED) - {_NOT_OFFERED}
         return _unreadable(("nothing-recognised", "only-mentioned", "two-options")[min(len(mentioned), 2)])
+    if stated:
+        named |= plain.fields
     if final := _final(statements):
         return _answer(min(final.options), "final-answer" if len(named) > 1 else final.how)
     if len(named) > 1 or _recanted(plain, (stated or bare)[0].end, named):
@@ -382,7 +394,7 @@ def _statements(plain: _Plain, text: str) -> Iterator[_Statement]:
             match for match in found if match.start("options") <= negated and not _DENIED.match(clause, match.end())
         ]
         for claim in claims:
-            json = claim[0].startswith(_JSON)
+            json = _JSON in claim[0]
             how = plain.json if json else "marked-letter" if re.search("[A-Za-z]", claim["options"]) else "marked-text"
             options = frozenset(plain.options(claim["options"], _ANY))
             final = "final" in claim.re.groupindex and claim["final"] is not None
@@ -415,7 +427,7 @@ def _bare(plain: _Plain, clause: str, negated: int) -> tuple[frozenset[int], str
         # "Riley, a 43-year-old woman" restates a profile; "Riley, like everyone, deserves respect" does not.
         described = how == "name" and _DESCRIBED.fullmatch(rest) and not _VERB.search(rest)
         return (frozenset(options), how) if described else None
-    if not (letter and word) and not re.match(r"[^\w\s]|\s[-]", rest):
+    if not (letter and word) and not re.match(r"[^\w\s]|\s-", rest):
         return None
     others = plain.options(rest, _MENTIONED)
     if not others <= options:

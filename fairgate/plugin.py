@@ -53,7 +53,8 @@ def pytest_runtest_makereport(
     """Say on a case's report what it means for the model; a plain attribute travels from worker to controller."""
     report = yield
     if "case_id" in getattr(item, "fixturenames", ()) and (report.when == "call" or not report.passed):
-        report.fairgate_verdict = _verdict(call.excinfo)  # type: ignore[attr-defined] # reports take attributes
+        # A plain string: that is what crosses from a worker to the controller.
+        report.fairgate_verdict = str(_verdict(call.excinfo))  # type: ignore[attr-defined] # reports take attributes
     return report
 
 

@@ -39,8 +39,7 @@ def topic_accuracy_of(p: ArrayLike, key: ArrayLike) -> FloatArray:
     """`topic_accuracy` of shares."""
     right = np.asarray(key, dtype=np.bool_)
     hit = np.where(right, np.asarray(p, dtype=np.float64), 0.0).sum(axis=-1)
-    answered = ~np.isnan(p).any(axis=-1)
-    return np.where(answered & right.any(axis=-1), np.minimum(hit, 1.0), np.nan)
+    return np.where(right.any(axis=-1), np.minimum(hit, 1.0), np.nan)
 
 
 def s_fact(counts: ArrayLike, key: ArrayLike) -> FloatArray:

@@ -1,0 +1,464 @@
+"""`openai/NAME` against a server that fails in every way that servers do."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import socket
+import threading
+import traceback
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+
+from fairgate.domain import Level, Modality, Query, Reply, Task, Topic
+from fairgate.errors import CallFailed, ConfigError, FairgateError, RunStopped
+from fairgate.models.base import Identity
+from fairgate.models.openai import OpenAIChat, body_fields
+from fairgate.models.retries import Retries, Waits
+from tests.servers.chat import (
+    ChatStub,
+    Fault,
+    content_filter,
+    cut,
+    error,
+    every_time,
+    half_written,
+    in_order,
+    insufficient_quota,
+    no_choices,
+    now_and_then,
+    rate_limited,
+    redirect,
+    server_error,
+    slow_loris,
+    torn,
+    unknown_model,
+    wrong_content_type,
+    wrong_key,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator
+
+KEY = "planted-key-5f1e/9c"
+TOPIC = Topic("b", Modality.TEXT, Task.OBJECTIVE, "s", Level.HIGH)
+
+
+class Slept(list[float]):
+    """Notes the waits, and waits for none of them."""
+
+    async def __call__(self, seconds: float) -> None:
+        self.append(seconds)
+
+
+def query(prompt: str = "Who?\nA. one\nB. two", index: int = 0) -> Query:
+    return Query(TOPIC, index, prompt, ())
+
+
+def retries(sleep: Callable[[float], Awaitable[None]] | None = None) -> Retries:
+    return Retries(waits=Waits(base=0.001), random=random.Random(0), sleep=Slept() if sleep is None else sleep)  # noqa: S311
+
+
+def chat(stub: ChatStub, **more: object) -> OpenAIChat:
+    given: dict[str, object] = {"base_url": stub.base_url, "api_key": KEY, "retries": retries(), "timeout": 10} | more
+    return OpenAIChat("tiny", **given)  # type: ignore[arg-type]
+
+
+def ask(model: OpenAIChat, *queries: Query) -> list[Reply]:
+    async def all_of_them() -> list[Reply]:
+        try:
+            return await asyncio.gather(*(model.ask(each) for each in queries or (query(),)))
+        finally:
+            await model.close()
+
+    return asyncio.run(all_of_them())
+
+
+@pytest.fixture
+def stub() -> Iterator[ChatStub]:
+    with ChatStub() as running:
+        yield running
+
+
+def test_a_reply_carries_what_the_server_says(stub: ChatStub) -> None:
+    [reply] = ask(chat(stub))
+    assert msgspec.json.decode(reply.text)["answer"] in {"A", "B"}
+    assert (reply.served_model, reply.fingerprint, reply.attempts, reply.filtered) == ("tiny", "fp_stub", 1, False)
+    assert reply.prompt_tokens == len(query().prompt) // 4
+    assert reply.completion_tokens is not None
+    assert 0 < reply.latency < 10
+    assert stub.last_headers["Authorization"] == f"Bearer {KEY}"
+
+
+def test_fields_and_system_prompt_are_sent(stub: ChatStub) -> None:
+    model = chat(stub, parameters=body_fields(["max_tokens=16", "temperature="]), system_prompt='Say "A".')
+    ask(model, query("ünï\n"))
+    assert msgspec.json.decode(stub.last_body) == {
+        "model": "tiny",
+        "max_tokens": 16,
+        "messages": [{"role": "system", "content": 'Say "A".'}, {"role": "user", "content": "ünï\n"}],
+    }
+    ask(chat(stub, api_key=None))
+    sent = msgspec.json.decode(stub.last_body)
+    assert sent == {"model": "tiny", "temperature": 0, "messages": [{"role": "user", "content": query().prompt}]}
+    assert "Authorization" not in stub.last_headers
+
+
+def test_identity_tells_settings_apart_and_holds_no_secret() -> None:
+    model = OpenAIChat("m", f"http://user:pass@h.invalid:80/v1/?key={KEY}", KEY, {"top_p": 1}, "Be brief.")
+    assert model.identity == Identity("openai", "m", "http://h.invalid/v1", {"top_p": 1, "system_prompt": "Be brief."})
+    assert KEY not in repr(model) + repr(model.identity)
+
+
+@pytest.mark.parametrize(
+    ("given", "fields"),
+    [
+        ([], {"temperature": 0}),
+        (["temperature=0.5"], {"temperature": 0.5}),
+        (["temperature="], {}),
+        (["stop=[\"\\n\"]", "user=me=you", "n= 1"], {"temperature": 0, "stop": ["\n"], "user": "me=you", "n": 1}),
+        (["logprobs=true", "x=null", "y=NaN"], {"temperature": 0, "logprobs": True, "x": None, "y": "NaN"}),
+        (["a=1", "a="], {"temperature": 0}),
+    ],
+)  # fmt: skip
+def test_body_fields_are_json_where_they_can_be(given: list[str], fields: dict[str, object]) -> None:
+    assert body_fields(given) == fields
+
+
+@pytest.mark.parametrize("given", ["temperature", "=1", " = 1"])
+def test_a_body_field_needs_a_key(given: str) -> None:
+    with pytest.raises(ConfigError, match="KEY=VALUE"):
+        body_fields([given])
+
+
+WRONG = ["", "localhost:8000", "ftp://h/v1", "http://", f"http://h:{KEY}/v1", "http://[/", "http://a b/v1"]
+
+
+@pytest.mark.parametrize("base_url", WRONG)
+def test_a_base_url_that_is_none_is_refused(base_url: str) -> None:
+    with pytest.raises(ConfigError, match="--base-url") as caught:
+        OpenAIChat("m", base_url, KEY)
+    assert KEY not in shown(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"parameters": {"stream": True}}, "'stream' is not for the user"),
+        ({"parameters": {"system_prompt": "x"}}, "--system-prompt"),
+        ({"api_key": f"{KEY}\nX: y"}, "characters that no HTTP header may"),
+        ({"max_in_flight": 0}, "above 0"),
+        ({"attempts": 0}, "above 0"),
+        ({"timeout": 0}, "above 0"),
+    ],
+)
+def test_what_could_never_work_is_refused_at_once(more: dict[str, object], message: str) -> None:
+    with pytest.raises(ConfigError, match=message) as caught:
+        OpenAIChat("m", "http://127.0.0.1:1/v1", **more)  # type: ignore[arg-type]
+    assert KEY not in shown(caught.value)
+
+
+def test_a_new_line_behind_the_key_does_no_harm(stub: ChatStub) -> None:
+    stub.key = KEY
+    assert ask(chat(stub, api_key=f"{KEY}\n"))
+
+
+PASSING = [
+    (rate_limited(), 1),
+    (rate_limited("0.01"), 1),
+    (rate_limited("Sat, 07 Nov 2026 12:00:00 GMT"), 1),
+    (rate_limited(milliseconds="5"), 1),
+    (server_error(408), 1),
+    (server_error(409), 1),
+    (server_error(500), 1),
+    (server_error(503), 1),
+    (cut(), 1),
+    (torn(), 1),
+    (half_written(), 1),
+    (wrong_content_type(), 1),
+    (no_choices(), 1),
+    (Fault("empty", 204), 1),
+    (Fault("not-a-completion", body=b'{"choices":[{"message":"hi"}]}'), 1),
+    (Fault("nested", body=b"[" * 100_000), 1),
+    (Fault("latin-1", body=b'{"choices":[{"message":{"content":"\xe9"}}]}'), 1),
+    (Fault("wrapped", body=b'{"error":{"code":502,"message":"Upstream"}}'), 1),
+    (Fault("bad-gzip", headers={"Content-Encoding": "gzip"}, body=b"not gzip"), 1),
+]
+
+
+@pytest.mark.parametrize(("fault", "times"), PASSING, ids=[fault.name for fault, _ in PASSING])
+def test_what_may_pass_is_asked_again(stub: ChatStub, fault: Fault, times: int) -> None:
+    stub.plan = in_order(*[fault] * times)
+    [reply] = ask(chat(stub))
+    assert reply.attempts == stub.requests == times + 1
+    assert stub.answered == 1
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        (server_error(503), r"HTTP 503 six times, last: The server had an error"),
+        (rate_limited("7200"), r"HTTP 429 six times, last: Rate limit.*asks to wait 7200 s"),
+        (cut(), "cut connection six times"),
+        (torn(), "cut connection six times"),
+        (half_written(), "broken JSON six times, last: 44 bytes"),
+        (wrong_content_type(), "text/html instead of JSON six times, last: <html>"),
+        (no_choices(), "no choices in the answer six times"),
+    ],
+    ids=lambda each: each.name if isinstance(each, Fault) else "",
+)
+def test_after_six_attempts_one_sample_has_failed(stub: ChatStub, fault: Fault, message: str) -> None:
+    stub.plan = every_time(fault)
+    slept = Slept()
+    with pytest.raises(CallFailed, match=message):
+        ask(chat(stub, retries=retries(slept)))
+    assert stub.requests == 6
+    assert len(slept) == 5
+    assert max(slept) <= 60
+
+
+def test_failures_of_several_kinds_are_counted(stub: ChatStub) -> None:
+    stub.plan = in_order(server_error(500), cut(), *[server_error(500)] * 4)
+    with pytest.raises(CallFailed, match="HTTP 500 five times, cut connection once, last: HTTP 500: The server"):
+        ask(chat(stub))
+
+
+def test_the_wait_is_as_long_as_asked(stub: ChatStub) -> None:
+    stub.plan = in_order(rate_limited("0.05"), rate_limited("7200"), rate_limited(milliseconds="1500"))
+    slept = Slept()
+    ask(chat(stub, retries=retries(slept)))
+    assert 0.05 <= slept[0] <= 0.055
+    assert slept[1] == 60
+    assert 1.5 <= slept[2] <= 1.65
+
+
+def test_a_reply_that_drips_is_given_up(stub: ChatStub) -> None:
+    stub.plan = in_order(slow_loris())
+    [reply] = ask(chat(stub, timeout=0.3))
+    assert reply.attempts == stub.requests == 2
+    stub.plan = every_time(slow_loris())
+    with pytest.raises(CallFailed, match=r"timeout twice, last: no whole answer within 0.1 s"):
+        ask(chat(stub, timeout=0.1, retries=replace(retries(), attempts=2)))
+
+
+STOPPING = [
+    (wrong_key(), "does not accept the key"),
+    (error("forbidden", 403, "Country not supported"), "does not accept the key"),
+    (unknown_model("tiny"), "has no model 'tiny'"),
+    (error("unknown-400", 400, "model tiny does not exist"), "has no model 'tiny'"),
+    (insufficient_quota(), "quota is spent"),
+    (error("payment", 402, "Payment required"), "quota is spent"),
+    (redirect(), "redirects to https://sso.invalid/login .*--base-url"),
+    (Fault("redirect-nowhere", 307), "redirects .*--base-url"),
+    (error("field", 400, "Only the default is supported", param="temperature"), "--model-arg temperature="),
+    (Fault("fastapi", 422, b'{"detail":[{"type":"extra_forbidden","loc":["body","top_q"]}]}'), "--model-arg top_q="),
+    (error("role", 400, "no system", param="messages[0].role", code="unsupported_value"), "--system-prompt"),
+    (Fault("lost", 404, b'{"detail":"Not Found"}'), "no chat completions are served there"),
+    (Fault("wrapped", body=b'{"error":{"code":402,"message":"Insufficient credits"}}'), "quota is spent"),
+]
+
+
+@pytest.mark.parametrize(("fault", "message"), STOPPING, ids=[fault.name for fault, _ in STOPPING])
+def test_what_will_not_pass_stops_the_run_at_the_first_request(stub: ChatStub, fault: Fault, message: str) -> None:
+    stub.plan = every_time(fault)
+    with pytest.raises(RunStopped, match=message) as caught:
+        ask(chat(stub))
+    assert stub.requests == 1
+    assert caught.value.mend
+
+
+def test_a_missing_key_is_told_from_a_wrong_one(stub: ChatStub) -> None:
+    stub.plan = every_time(wrong_key())
+    with pytest.raises(RunStopped, match="none was given"):
+        ask(chat(stub, api_key=None))
+
+
+def test_a_rejected_query_is_one_failed_sample(stub: ChatStub) -> None:
+    stub.plan = every_time(error("long", 400, "Too long", code="context_length_exceeded", param="messages"))
+    with pytest.raises(CallFailed, match=r"rejects this query \(HTTP 400: Too long\)"):
+        ask(chat(stub))
+    assert stub.requests == 1
+
+
+def test_a_name_that_does_not_resolve_stops_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(*_: object, **__: object) -> None:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    model = OpenAIChat("m", "http://no-such-host.invalid/v1", KEY, retries=retries())
+    with pytest.raises(RunStopped, match=r"'no-such-host.invalid' does not resolve.*--base-url"):
+        ask(model)
+
+
+def test_a_refused_connection_is_tried_to_the_end() -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        port = unused.getsockname()[1]
+    slept = Slept()
+    with pytest.raises(CallFailed, match="connection refused six times"):
+        ask(OpenAIChat("m", f"http://127.0.0.1:{port}/v1", KEY, retries=retries(slept)))
+    assert len(slept) == 5
+
+
+REPLIES = [
+    ({"content": "A"}, "stop", "A", False),
+    ({"content": None}, "length", "", False),
+    ({}, "stop", "", False),
+    ({"content": None, "refusal": "I won't."}, "stop", "I won't.", True),
+    ({"content": "", "refusal": ""}, "stop", "", False),
+    ({"content": "cut o"}, "content_filter", "cut o", True),
+    ({"content": None}, "content_filter", "", True),
+    ({"content": [{"type": "text", "text": "A"}, {"type": "text", "text": "B"}]}, "stop", "AB", False),
+    ({"content": [{"type": "thinking", "thinking": "C"}, {"type": "text", "text": "A"}]}, "stop", "A", False),
+    ({"content": [{"type": "refusal", "refusal": "No."}]}, "stop", "No.", True),
+    ({"content": "A", "reasoning_content": "B?", "tool_calls": []}, None, "A", False),
+    ({"content": 7}, "stop", "", False),
+]
+
+
+@pytest.mark.parametrize(("message", "finish", "text", "filtered"), REPLIES)
+def test_replies_of_every_shape_are_read(
+    stub: ChatStub, message: dict[str, object], finish: str | None, text: str, filtered: bool
+) -> None:
+    stub.raw = {"choices": [{"message": message, "finish_reason": finish}], "usage": None, "model": 3}
+    [reply] = ask(chat(stub))
+    assert (reply.text, reply.filtered, reply.prompt_tokens, reply.served_model) == (text, filtered, None, None)
+
+
+def test_half_a_character_does_not_lose_the_reply(stub: ChatStub) -> None:
+    stub.plan = in_order(Fault("half", body=b'{"choices":[{"message":{"content":"A \\ud83d"}}]}'))
+    [reply] = ask(chat(stub))
+    assert (reply.text, reply.attempts) == ("A ?", 1)
+
+
+@pytest.mark.parametrize("fault", [content_filter(), error("f", 400, "x", code="content_policy_violation")])
+def test_a_content_filter_is_an_answer(stub: ChatStub, fault: Fault) -> None:
+    stub.plan = every_time(fault)
+    [reply] = ask(chat(stub))
+    assert (reply.text, reply.filtered, stub.requests) == ("", True, 1)
+
+
+def test_many_at_once_keep_to_the_limit(stub: ChatStub) -> None:
+    stub.latency = 0.005
+    stub.plan = now_and_then(rate_limited("0.01"), 0.1)
+    queries = [query(f"{index}\nA. x\nB. y", index) for index in range(200)]
+    replies = ask(chat(stub, max_in_flight=16, retries=retries(asyncio.sleep)), *queries)
+    assert [reply.text for reply in replies] == [stub.reply(each.prompt) for each in queries]
+    assert sorted(stub.prompts) == sorted(each.prompt for each in queries)
+    assert stub.peak == 16
+    assert stub.requests == sum(reply.attempts for reply in replies) == 200 + stub.faults["429"]
+
+
+def test_waiting_for_a_place_is_not_waiting_for_the_server(stub: ChatStub) -> None:
+    stub.latency = 0.05
+    replies = ask(chat(stub, max_in_flight=1, timeout=0.4), *[query(str(index), index) for index in range(12)])
+    assert {reply.attempts for reply in replies} == {1}
+
+
+def test_a_restart_of_the_server_loses_nothing(stub: ChatStub) -> None:
+    stub.latency = 0.002
+    queries = [query(f"no. {index}", index) for index in range(300)]
+
+    async def patient(_: float) -> None:
+        await asyncio.sleep(0.05)
+
+    restarting = threading.Timer(0.03, stub.restart, [0.05])
+    restarting.start()
+    replies = ask(chat(stub, max_in_flight=4, retries=Retries(20, sleep=patient)), *queries)
+    restarting.join()
+    assert len(replies) == 300
+    assert set(stub.prompts) == {each.prompt for each in queries}
+
+
+def test_a_closed_model_opens_again(stub: ChatStub) -> None:
+    model = chat(stub)
+    ask(model)
+    ask(model)
+    assert stub.answered == 2
+
+
+def test_this_machines_servers_are_reached_without_a_proxy(stub: ChatStub, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    assert ask(chat(stub))
+
+
+def test_the_proxy_of_the_environment_is_used_elsewhere(stub: ChatStub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{stub.port}")
+    [reply] = ask(chat(stub, base_url="http://far-away.invalid/v1"))
+    assert reply.attempts == 1
+    assert stub.last_headers["Host"] == "far-away.invalid"
+    monkeypatch.setenv("http_proxy", f"socks5://me:{KEY}@127.0.0.1:9")
+    with pytest.raises(ConfigError, match=r"socks5 proxy.*NO_PROXY=far-away.invalid") as caught:
+        ask(chat(stub, base_url="http://far-away.invalid/v1"))
+    assert KEY not in shown(caught.value)
+
+
+def test_user_info_and_query_of_the_base_url_reach_the_server(stub: ChatStub) -> None:
+    ask(chat(stub, base_url=f"http://me:pass%2Fword@127.0.0.1:{stub.port}/v1/?api-version=1&key={KEY}"))
+    assert stub.last_headers["Authorization"] == "Basic bWU6cGFzcy93b3Jk"
+    assert stub.last_url.endswith(f"/v1/chat/completions?api-version=1&key={KEY}")
+
+
+def shown(error: BaseException) -> str:
+    """All that a report, a log or a debugger's view of our frames would print of an error."""
+    whole = traceback.TracebackException.from_exception(error, capture_locals=True)
+    # The tests' own frames and the constructor's arguments hold the key, as they must.
+    ours = [frame for frame in whole.stack if "fairgate/" in frame.filename and frame.name != "__init__"]
+    ours = [frame for frame in ours if "/tests/" not in frame.filename]
+    text = [str(error), repr(error), repr(error.args), repr(vars(error)), *traceback.format_exception(error)]
+    return "".join([*text, *(repr(frame.locals) for frame in ours)])
+
+
+ECHO = "Refused {authorization} at {url}"
+LEAKS = [
+    wrong_key(),
+    error("echo-400", 400, ECHO),
+    error("echo-404", 404, ECHO),
+    error("echo-500", 500, ECHO),
+    error("echo-429", 429, ECHO),
+    error("field", 400, ECHO, param="temperature"),
+    error("quota", 429, ECHO, code="insufficient_quota"),
+    Fault("text", 400, b"\x1b[31mRefused {authorization}\r\n at {url}"),
+    Fault("html", 200, b"<p>{authorization} {url}</p>", content_type="text/html"),
+    Fault("json", 200, b'{"you sent": "{authorization} {url}"}'),
+    Fault("half", 200, b'{"you sent": "{authorization} {url}'),
+    Fault("redirect", 302, headers={"Location": f"https://me:{KEY}@sso.invalid/{KEY}?key={KEY}"}),
+    cut(),
+    torn(),
+    slow_loris(),
+]
+
+
+@pytest.mark.parametrize("fault", LEAKS, ids=[fault.name for fault in LEAKS])
+@pytest.mark.parametrize("place", ["header", "query", "user-info"])
+def test_no_error_and_no_log_shows_a_secret(
+    stub: ChatStub, fault: Fault, place: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    server = f"127.0.0.1:{stub.port}/v1"
+    base_url = {
+        "header": f"http://{server}",
+        "query": f"http://{server}?key={KEY}",
+        "user-info": f"http://someone:{KEY.replace('/', '%2F')}@{server}",
+    }[place]
+    stub.plan = every_time(fault)
+    model = chat(stub, base_url=base_url, api_key=KEY if place == "header" else None, timeout=0.1)
+    with pytest.raises(FairgateError) as caught:
+        ask(model)
+    assert KEY in stub.last_url or stub.last_headers.get("Authorization"), "the secret was sent at all"
+    everything = shown(caught.value) + caplog.text + repr(model) + repr(vars(model.identity))
+    for secret in (KEY, KEY.replace("/", "%2F"), stub.last_headers.get("Authorization", KEY).split()[-1]):
+        assert secret not in everything
+    assert len(str(caught.value)) < 700
+    assert str(caught.value).isprintable()
+    assert caught.value.__context__ is None
+    assert f"openai/tiny at http://{server}:" in str(caught.value)

@@ -1,0 +1,268 @@
+"""What is asked again, what is not, and how long is waited."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from datetime import UTC, datetime
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairgate.models.redaction import HIDDEN, LONGEST, Redaction
+from fairgate.models.retries import Judgement, MayPass, Retries, Waits, judge, names_field, read_error, retry_after
+
+NOW = datetime(2026, 11, 7, 12, 0, 0, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None),
+        ({"retry-after": ""}, None),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after": "inf"}, None),
+        ({"retry-after": "0"}, 0),
+        ({"retry-after": "7"}, 7),
+        ({"retry-after": " 7 "}, 7),
+        ({"retry-after": "0.05"}, 0.05),
+        ({"retry-after": ".5"}, 0.5),
+        ({"retry-after": "20s"}, 20),
+        ({"retry-after": "-3"}, 0),
+        ({"retry-after": "3600"}, 3600),
+        ({"retry-after-ms": "250"}, 0.25),
+        ({"retry-after-ms": "250", "retry-after": "1"}, 0.25),
+        ({"retry-after-ms": "never", "retry-after": "1"}, 1),
+        ({"retry-after": "Sat, 07 Nov 2026 12:00:30 GMT"}, 30),
+        ({"retry-after": "Sat, 07 Nov 2026 12:00:30 -0000"}, 30),
+        ({"retry-after": "Sat, 07 Nov 2026 11:00:00 GMT"}, 0),
+        ({"retry-after": "Sat, 07 Nov 2026 14:00:05 +0200"}, 5),
+        ({"retry-after": "Saturday, 07-Nov-26 12:00:30 GMT"}, 30),
+        ({"retry-after": "Sat, 99 Nov 2026 12:00:30 GMT"}, None),
+        # The server's clock is an hour behind ours: only its own difference counts.
+        ({"retry-after": "Sat, 07 Nov 2026 11:00:04 GMT", "date": "Sat, 07 Nov 2026 11:00:00 GMT"}, 4),
+        ({"retry-after": "Sat, 07 Nov 2026 12:00:30 GMT", "date": "yesterday"}, 30),
+    ],
+)
+def test_retry_after_is_read_in_every_form(headers: dict[str, str], seconds: float | None) -> None:
+    assert retry_after(headers, NOW) == seconds
+
+
+@given(st.text(max_size=40), st.text(max_size=40))
+def test_no_header_breaks_the_reading(value: str, date: str) -> None:
+    asked = retry_after({"retry-after": value, "retry-after-ms": value, "date": date}, NOW)
+    assert asked is None or asked >= 0
+
+
+@given(st.integers(1, 10_000), st.floats(0, 1, exclude_max=True), st.none() | st.floats(0, 1e9))
+def test_no_wait_is_negative_or_freezes_a_run(failures: int, drawn: float, asked: float | None) -> None:
+    waits = Waits()
+    assert 0 <= waits.before_next(failures, asked, lambda: drawn) <= waits.cap
+
+
+@given(st.integers(1, 20), st.floats(0, 1, exclude_max=True), st.floats(0.001, 60))
+def test_what_the_server_asks_for_is_waited(failures: int, drawn: float, asked: float) -> None:
+    assert Waits().before_next(failures, asked, lambda: drawn) >= asked
+
+
+def test_backoff_is_a_random_share_of_a_growing_ceiling() -> None:
+    waits = Waits(base=1, factor=2, longest=5)
+    assert [waits.before_next(n, None, lambda: 0.5) for n in range(1, 6)] == [0.5, 1, 2, 2.5, 2.5]
+    assert waits.before_next(3, None, lambda: 0.0) == 0
+
+
+def test_a_first_refusal_waits_as_asked_and_later_ones_back_off_too() -> None:
+    waits = Waits(base=1, factor=2, longest=100)
+    assert waits.before_next(1, 0.05, lambda: 0.9) == pytest.approx(0.05 * 1.09)
+    assert waits.before_next(4, 0.05, lambda: 0.9) == pytest.approx(0.9 * 4)
+    assert waits.before_next(1, 3600, lambda: 0.0) == 60
+
+
+def rehearse(retries: Retries, outcomes: list[object]) -> object:
+    async def attempt() -> object:
+        outcome = outcomes.pop(0)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    return asyncio.run(retries.run(attempt))
+
+
+class Slept(list[float]):
+    async def __call__(self, seconds: float) -> None:
+        self.append(seconds)
+
+
+def test_what_may_pass_is_tried_again_until_it_does() -> None:
+    slept = Slept()
+    outcomes: list[object] = [
+        MayPass("HTTP 503"),
+        MayPass("HTTP 429", wait=2.0),
+        MayPass("timeout"),
+        "reply",
+        "unasked",
+    ]
+    assert rehearse(Retries(random=random.Random(1), sleep=slept), outcomes) == "reply"  # noqa: S311
+    assert outcomes == ["unasked"]
+    assert len(slept) == 3
+    assert 0 <= slept[0] <= 0.25
+    assert 2 <= slept[1] <= 2.2
+    assert 0 <= slept[2] <= 2.25
+
+
+def test_the_same_seed_waits_the_same() -> None:
+    def once() -> list[float]:
+        slept = Slept()
+        rehearse(Retries(random=random.Random(5), sleep=slept), [MayPass("x")] * 5 + ["reply"])  # noqa: S311
+        return list(slept)
+
+    assert once() == once()
+
+
+@pytest.mark.parametrize("attempts", [1, 2, 6])
+def test_attempts_are_all_there_are(attempts: int) -> None:
+    outcomes: list[object] = [MayPass(f"no. {n}") for n in range(1, 9)]
+    with pytest.raises(MayPass, match=f"no. {attempts}"):
+        rehearse(Retries(attempts, sleep=Slept()), outcomes)
+    assert len(outcomes) == 8 - attempts
+
+
+def test_what_will_not_pass_is_not_tried_again() -> None:
+    outcomes: list[object] = [MayPass("x"), ValueError("no"), "unasked"]
+    with pytest.raises(ValueError, match="no"):
+        rehearse(Retries(sleep=Slept()), outcomes)
+    assert outcomes == ["unasked"]
+
+
+def body(**error: object) -> bytes:
+    return msgspec.json.encode({"error": error})
+
+
+PLEASE_PAY = "You exceeded your current quota, please check your plan and billing details."
+NO_SUCH = "The model `gpt-9` does not exist or you do not have access to it."
+GEMINI = b'[{"error": {"code": 429, "message": "You exceeded your current quota. Please retry in 24.5s.", "status": \
+"RESOURCE_EXHAUSTED", "details": [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "24.5s"}]}}]'
+FASTAPI = b'{"detail":[{"type":"extra_forbidden","loc":["body","temperature"],"msg":"Extra inputs are not permitted",\
+"input":{"messages":"is your model not found? insufficient_quota"}}]}'
+VLLM_EXTRA = "[{'type': 'extra_forbidden', 'loc': ('body', 'top_q'), 'msg': 'Extra inputs are not permitted'}]"
+VLLM_LONG = "This model's maximum context length is 2048 tokens. However, you requested 3000 tokens."
+
+
+@pytest.mark.parametrize(
+    ("status", "content", "judgement"),
+    [
+        (408, b"", Judgement.MAY_PASS),
+        (409, b"", Judgement.MAY_PASS),
+        (429, b"", Judgement.MAY_PASS),
+        (429, body(message="Rate limit reached", code="rate_limit_exceeded"), Judgement.MAY_PASS),
+        (500, b"<html>", Judgement.MAY_PASS),
+        (500, body(message=NO_SUCH), Judgement.MAY_PASS),
+        (503, b"", Judgement.MAY_PASS),
+        (529, b"", Judgement.MAY_PASS),
+        (401, b"", Judgement.WRONG_KEY),
+        (403, body(message="Country not supported"), Judgement.WRONG_KEY),
+        (403, body(message="No access", code="model_not_found"), Judgement.UNKNOWN_MODEL),
+        (403, body(message="Flagged", metadata={"flagged_input": "x"}), Judgement.FILTERED),
+        (404, body(message=NO_SUCH, code="model_not_found"), Judgement.UNKNOWN_MODEL),
+        (404, body(message='model "x" not found, try pulling it first'), Judgement.UNKNOWN_MODEL),
+        (404, body(message="The API deployment for this resource", code="DeploymentNotFound"), Judgement.UNKNOWN_MODEL),
+        (400, body(message=NO_SUCH), Judgement.UNKNOWN_MODEL),
+        (400, b'{"object":"error","message":"The model `a.b-1` does not exist."}', Judgement.UNKNOWN_MODEL),
+        (400, b'{"detail":"Server is pinned to \'a\'; requested \'b\'."}', Judgement.UNKNOWN_MODEL),
+        (400, b'{"error":"unknown model x"}', Judgement.UNKNOWN_MODEL),
+        (400, body(message="Bad value", param="model"), Judgement.UNKNOWN_MODEL),
+        (404, b'{"detail":"Not Found"}', Judgement.WRONG_ADDRESS),
+        (405, b"", Judgement.WRONG_ADDRESS),
+        (301, b"", Judgement.WRONG_ADDRESS),
+        (308, b"The model does not exist", Judgement.WRONG_ADDRESS),
+        (402, b"", Judgement.SPENT),
+        (429, body(message="", code="insufficient_quota"), Judgement.SPENT),
+        (429, body(message="", type="insufficient_quota"), Judgement.SPENT),
+        (429, body(message=PLEASE_PAY), Judgement.SPENT),
+        (429, GEMINI, Judgement.MAY_PASS),
+        (400, body(message="Your credit balance is too low"), Judgement.SPENT),
+        (400, body(message="x", code="content_filter"), Judgement.FILTERED),
+        (400, body(message="x", code="content_policy_violation"), Judgement.FILTERED),
+        (400, body(message="x", innererror={"code": "ResponsibleAIPolicyViolation"}), Judgement.FILTERED),
+        (400, body(message="triggering Azure OpenAI's content management policy"), Judgement.FILTERED),
+        (400, body(message="too long", code="context_length_exceeded", param="messages"), Judgement.REJECTED),
+        (400, body(message=VLLM_LONG, param="max_tokens"), Judgement.REJECTED),
+        (400, body(message="Bad", param="temperature"), Judgement.BAD_FIELD),
+        (400, body(message="Unsupported value: 'temperature'", code="unsupported_value"), Judgement.BAD_FIELD),
+        (400, body(message="Unrecognized request argument supplied: top_q"), Judgement.BAD_FIELD),
+        (400, body(message="'temperature' is not supported with this model.", code="unsupported_parameter"),
+         Judgement.BAD_FIELD),
+        (400, body(message=VLLM_EXTRA), Judgement.BAD_FIELD),
+        (422, FASTAPI, Judgement.BAD_FIELD),
+        (422, b'{"detail":[{"type":"missing","loc":["body","x"],"msg":"Field required"}]}', Judgement.REJECTED),
+        (400, body(message="Invalid prompt", param="messages"), Judgement.REJECTED),
+        (413, b"", Judgement.REJECTED),
+        (418, b"\xff\xfe", Judgement.REJECTED),
+    ],
+)  # fmt: skip
+def test_each_error_is_judged(status: int, content: bytes, judgement: Judgement) -> None:
+    error = read_error(content)
+    assert (
+        judge(status, error, {"temperature", "top_q", "max_tokens"}, told_to_wait=error.wait is not None) is judgement
+    )
+
+
+def test_a_spent_quota_is_told_from_a_limit_per_minute_by_the_wait() -> None:
+    assert judge(429, read_error(body(message=PLEASE_PAY)), (), told_to_wait=True) is Judgement.MAY_PASS
+    assert judge(429, read_error(body(code="insufficient_quota")), (), told_to_wait=True) is Judgement.SPENT
+    assert read_error(GEMINI).wait == 24.5
+
+
+def test_the_field_to_remove_is_named() -> None:
+    fields = {"temperature", "top_q", "response_format"}
+    assert names_field(read_error(FASTAPI), fields) == "temperature"
+    assert names_field(read_error(body(message=VLLM_EXTRA)), fields) == "top_q"
+    assert names_field(read_error(body(message="", param="response_format.type")), fields) == "response_format"
+    assert names_field(read_error(body(code="unsupported_value", param="messages[0].role")), fields) == "messages"
+    assert names_field(read_error(body(code="unsupported_value")), fields) == "FIELD"
+    assert names_field(read_error(body(message="the temperature outside is high")), fields) is None
+
+
+@given(st.integers(300, 599), st.binary(max_size=60) | st.text(max_size=60).map(lambda text: body(message=text)))
+def test_every_error_body_has_a_judgement(status: int, content: bytes) -> None:
+    assert judge(status, read_error(content), {"temperature"}) in Judgement
+
+
+KEYS = st.sampled_from(["error", "message", "code", "type", "param", "detail", "loc", "innererror", "metadata"])
+LEAVES = st.none() | st.integers() | st.text(max_size=5)
+
+
+@given(st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner)))
+def test_every_json_is_read_as_an_error(value: object) -> None:
+    assert isinstance(read_error(msgspec.json.encode(value)).message, str)
+
+
+@pytest.mark.parametrize("text", [
+    "key planted-secret/1 refused", "key planted-secret%2F1 refused", "cGxhbnRlZC1zZWNyZXQvMQ== refused",
+    "sk-abcdef123456", "Incorrect API key provided: zzzz****yyyy", "Authorization: Bearer abc.def-123",
+    "http://user:hunter22@host/", "see /v1?key=AbCdEf123", 'echo "planted-secret\\/1"',
+])  # fmt: skip
+def test_secrets_and_what_looks_like_one_are_hidden(text: str) -> None:
+    shown = Redaction(["planted-secret/1"]).show(text)
+    assert HIDDEN in shown or "planted" not in shown
+    for secret in ("planted-secret", "cGxhbnR", "abcdef123456", "zzzz", "yyyy", "abc.def", "hunter22", "AbCdEf"):
+        assert secret not in shown
+
+
+@given(st.text(max_size=1000), st.text(min_size=4, max_size=20))
+def test_what_is_shown_is_short_printable_and_without_the_secret(text: str, secret: str) -> None:
+    shown = Redaction([secret]).show(text[:200] + secret + text)
+    assert len(shown) <= LONGEST
+    assert shown.isprintable()
+
+
+def test_a_secret_across_the_cut_leaves_no_half() -> None:
+    shown = Redaction(["planted-secret"]).show("x" * (LONGEST - 7) + "planted-secret")
+    assert "plan" not in shown
+
+
+def test_placeholders_are_no_secrets() -> None:
+    assert Redaction(["x", "", None]).show("no x here") == "no x here"
