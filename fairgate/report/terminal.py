@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from fairgate.domain import Context, Task
@@ -29,12 +30,18 @@ def lines(report: Report) -> list[str]:
     return [
         *_wrapped(report.headline),
         *([] if report.trouble is None else _wrapped(f"Trouble: {report.trouble}")),
-        *(line for found in report.findings for line in _wrapped(f"{found.gate}: {found.sentence}", bullet="- ")),
+        *_findings(report),
         *_unmet(report),
         *numbers(report),
         *(line for note in report.notes for line in _wrapped(note, bullet="! ")),
         *_wrapped(NO_CERTIFICATE),
     ]
+
+
+def _findings(report: Report) -> Iterator[str]:
+    entries = {gate.name: gate.entry for gate in report.gates}
+    for found in report.findings:
+        yield from _wrapped(f"{short(entries[found.gate])}: {found.sentence}", bullet="- ")
 
 
 def numbers(report: Report) -> Iterator[str]:
@@ -58,9 +65,11 @@ def _unmet(report: Report) -> Iterator[str]:
         return
     yield ""
     yield f"{'gate':<42} {'estimate':>8} {'interval':>14}  limit"
-    for gate in sorted(unmet, key=lambda each: (each.verdict is not Verdict.FAIL, each.name)):
-        yield f"{short(gate.entry):<42} {number(gate.entry.estimate):>8} {interval(gate.entry):>14}  {limit(gate)}"
-        yield from _wrapped(f"{gate.verdict}: {gate.reason}", bullet="    ")
+    rows = sorted(unmet, key=lambda each: (each.verdict is not Verdict.FAIL, each.verdict, each.reason, each.name))
+    for (verdict, reason), gates in groupby(rows, key=lambda each: (each.verdict, each.reason)):
+        for gate in gates:
+            yield f"{short(gate.entry):<42} {number(gate.entry.estimate):>8} {interval(gate.entry):>14}  {limit(gate)}"
+        yield from _wrapped(f"{verdict}: {reason}", bullet="    ")
 
 
 def short(entry: Entry) -> str:

@@ -1,0 +1,66 @@
+"""Starts pytest again where it would otherwise look for its configuration beside a ledger.
+
+pytest chooses its root folder before any plugin has told it which options there are, and takes whatever existing path
+stands behind an option that it does not know, as in `--ledger /tmp/ledger.sqlite`, for a test. It then never finds this
+checkout's pytest.ini. Written as `--ledger=/tmp/ledger.sqlite`, a value cannot be mistaken.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any, Self
+
+import pytest
+
+from fairgate import settings
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+
+ALLURE = "--alluredir"
+
+
+def joined(arguments: Sequence[str], options: frozenset[str]) -> list[str]:
+    """The arguments with each option's value joined to it: `--model`, `x` becomes `--model=x`."""
+    found: list[str] = []
+    left = iter(arguments)
+    for argument in left:
+        value = next(left, None) if argument in options else None
+        found.append(argument if value is None else f"{argument}={value}")
+    return found
+
+
+# Outermost, because pytest's own wrapper takes hold of the output, which the new process is to inherit.
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None, object, object]:
+    """Run the same command with joined options, where pytest missed the checkout that it was started in."""
+    _start_again_if_lost(early_config)
+    return (yield)
+
+
+def _start_again_if_lost(early_config: pytest.Config) -> None:
+    given = list(early_config.invocation_params.args)
+    unmistakable = joined(given, frozenset({*_Names.of_our_options(), ALLURE}))
+    here = early_config.invocation_params.dir.resolve()
+    if here != settings.CHECKOUT or early_config.inipath is not None or unmistakable == given:
+        return
+    if sys.orig_argv[-len(given) :] != given:
+        raise pytest.UsageError(f"Write each option and its value as one: {' '.join(unmistakable)}")
+    os.execv(sys.executable, [*sys.orig_argv[: -len(given)], *unmistakable])  # noqa: S606 - the command that runs now
+
+
+class _Names(list[str]):
+    """Stands in for pytest's parser, and keeps the names of the options alone."""
+
+    @classmethod
+    def of_our_options(cls) -> Self:
+        names = cls()
+        settings.add_options(names)  # type: ignore[arg-type] # it has the two methods that are called
+        return names
+
+    def getgroup(self, *_: str) -> Self:
+        return self
+
+    def addoption(self, name: str, **_: Any) -> None:
+        self.append(name)
