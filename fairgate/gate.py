@@ -7,12 +7,10 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from fairgate.errors import ConfigError, did_you_mean
-from fairgate.thresholds import RATES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
-    from fairgate.domain import Context, Task
     from fairgate.scoreboard import Entry
     from fairgate.thresholds import GateLimit, Thresholds
 
@@ -41,35 +39,35 @@ class GateResult:
         return self.entry.name
 
 
-def judge(entries: Iterable[Entry], thresholds: Thresholds, attributes: Sequence[str]) -> tuple[GateResult, ...]:
+def check_attributes(thresholds: Thresholds, attributes: Sequence[str], where: str) -> None:
+    """Raise ConfigError for a limit on an attribute that the data does not have, before anything is asked."""
+    for number, limit in enumerate(thresholds.gates):
+        if limit.attribute is not None and limit.attribute not in attributes:
+            raise ConfigError(
+                f"attribute = {limit.attribute!r} is none of the data's.",
+                where=f"{where}: gates[{number}]",
+                mend=did_you_mean(limit.attribute, attributes),
+            )
+
+
+def judge(entries: Iterable[Entry], thresholds: Thresholds) -> tuple[GateResult, ...]:
     """Hold every limit against the entries that it is about; what was not selected has no gate."""
-    by_key = {
-        (e.task, e.context, e.attribute, e.score): e for e in entries if e.scoring == "definition" and e.group is None
-    }
+    judged = [entry for entry in entries if entry.scoring == "definition" and entry.group is None]
     results = []
     for limit in thresholds.gates:
-        for entry in _about(limit, attributes, by_key):
-            verdict, reason = _held(limit, entry, thresholds.allowed.failed)
-            results.append(GateResult(limit, entry, verdict, reason))
+        for entry in judged:
+            if _is_about(limit, entry):
+                verdict, reason = _held(limit, entry, thresholds.allowed.failed)
+                results.append(GateResult(limit, entry, verdict, reason))
     return tuple(results)
 
 
-def _about(
-    limit: GateLimit, attributes: Sequence[str], by_key: Mapping[tuple[Task, Context | None, str | None, str], Entry]
-) -> Iterable[Entry]:
-    if limit.attribute is not None and limit.attribute not in attributes:
-        raise ConfigError(
-            f"attribute = {limit.attribute!r} of the gate on {limit.score} is none of the data's.",
-            where="thresholds",
-            mend=did_you_mean(limit.attribute, attributes),
-        )
-    seen_by: Sequence[str | None] = (None,) if limit.score in RATES else attributes
-    for context in limit.contexts:
-        for attribute in seen_by:
-            if limit.attribute in (None, attribute):
-                entry = by_key.get((limit.task, context, attribute, limit.score))
-                if entry is not None:
-                    yield entry
+def _is_about(limit: GateLimit, entry: Entry) -> bool:
+    return (
+        (entry.modality, entry.task, entry.score) == (limit.modality, limit.task, limit.score)
+        and entry.context in limit.contexts
+        and limit.attribute in (None, entry.attribute)
+    )
 
 
 def _held(limit: GateLimit, entry: Entry, allowed_failed: float) -> tuple[Verdict, str]:
@@ -78,15 +76,16 @@ def _held(limit: GateLimit, entry: Entry, allowed_failed: float) -> tuple[Verdic
         return Verdict.INCONCLUSIVE, (
             f"{entry.failed_share:.1f} % of the planned samples failed; above {allowed_failed:g} % nothing is judged"
         )
-    if entry.n == 0 or low is None or high is None:
-        return Verdict.INCONCLUSIVE, "nothing was answered, so there is nothing to judge"
+    if low is None or high is None:
+        why = "nothing was answered, so there is nothing to judge"
+        if entry.value is not None:
+            why = "only shares are known, not of how many answers, so nothing says how sure they are"
+        return Verdict.INCONCLUSIVE, why
     least = 0.0 if limit.min is None else limit.min
     most = 100.0 if limit.max is None else limit.max
     if high < least or low > most:
-        return (
-            Verdict.FAIL,
-            f"the whole interval {_interval(entry)} is {'below' if high < least else 'above'} the limit",
-        )
+        side = "below" if high < least else "above"
+        return Verdict.FAIL, f"the whole interval {_interval(entry)} is {side} the limit"
     if low >= least and high <= most:
         return Verdict.PASS, f"the whole interval {_interval(entry)} is on the right side"
     return Verdict.INCONCLUSIVE, f"the interval {_interval(entry)} straddles the limit{_more(limit, entry)}"

@@ -48,7 +48,11 @@ class Gatekeeper:
         """Say what will be gated, before it is."""
         settings = self._run.settings
         plan = f"plan {settings.plan}, seed {settings.seed}, key {settings.key}"
-        return [f"fairgate: model {settings.model_spec}, {plan}, ledger {self._run.ledger_shown}"]
+        models = [settings.model_spec, settings.t2i_model]
+        named = " and ".join(name for name in models if name is not None)
+        missing = [name for name, spec in zip(("text", "image"), models, strict=True) if spec is None]
+        without = f"; no {missing[0]} model was named, so its cases are deselected" if missing else ""
+        return [f"fairgate: {named}, {plan}, ledger {self._run.ledger_shown}{without}"]
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: object) -> None:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from scipy.special import chdtrc
 
 from fairgate import __version__
-from fairgate.domain import AnswerKind, Context, Task
-from fairgate.fact_or_fair.board import board
+from fairgate.domain import AnswerKind, Context, Modality, Task
+from fairgate.fact_or_fair.board import TASKS, board
 from fairgate.fact_or_fair.cases import BENCHMARK
 from fairgate.fact_or_fair.findings import findings
+from fairgate.fact_or_fair.folder import FolderSource
 from fairgate.fact_or_fair.tally import Tallies, tally
 from fairgate.gate import Verdict, judge
 from fairgate.ledger import Ledger
@@ -23,24 +24,88 @@ from fairgate.thresholds import RATES
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from fairgate.fact_or_fair.board import Source
     from fairgate.fact_or_fair.cases import Case
+    from fairgate.fact_or_fair.results import ResultFolder
     from fairgate.fact_or_fair.tally import TopicTally
     from fairgate.run import Run, Sampling
     from fairgate.sampler import Progress
     from fairgate.samples import Sample
     from fairgate.scoreboard import Entry
 
+Served = Counter[tuple[str | None, str | None]]
+
+MISSING_SHOWN = 5
 # Of a model that picks letters by chance, one run in a thousand is said to follow position.
 POSITION_ALPHA = 0.001
 
 
 def report_of(sampling: Sampling, verdicts: Mapping[Case, Verdict]) -> Report:
-    """Score and judge what the ledger holds of the selected cases."""
+    """Score and judge what the ledger, or a result folder, holds of the selected cases."""
     run = sampling.run
     settings, dataset = run.settings, run.dataset
-    served: Counter[tuple[str | None, str | None]] = Counter()
+    selected = frozenset(sampling.cases)
+    sources: dict[Modality, Source] = {
+        modality: FolderSource(folder, modality, dataset, selected) for modality, folder in run.folders.items()
+    }
+    notes: list[str] = [note for folder in run.folders.values() for note in _of_folder(folder)]
+    shares: dict[str, dict[str, float]] = {}
+    if sampling.topics:
+        tallies, served = _tallied(sampling)
+        sources[Modality.TEXT] = tallies
+        shares = _shares(tallies)
+        notes += _of_answers(tallies, served)
+    boards = [
+        board(source, dataset, key=settings.key, seed=settings.seed)
+        for modality, source in sources.items()
+        if any(case.topic.modality is modality for case in selected)
+    ]
+    entries = tuple(entry for each in boards for entry in each.entries)
+    gates = judge(entries, run.thresholds)
+    kinds = sum((source.kinds(*cell) for modality, source in sources.items() for cell in TASKS[modality]), Counter())
+    ends = Counter(verdicts.get(case, Verdict.TROUBLE) for case in sampling.cases)
+    return Report(
+        version=__version__,
+        data_version=dataset.version,
+        model=run.label(Modality.TEXT) if Modality.TEXT in run.modalities else None,
+        t2i_model=run.label(Modality.IMAGE) if Modality.IMAGE in run.modalities else None,
+        given=settings.given,
+        control=Modality.TEXT in run.sampled and run.identity.provider == "control",
+        plan=settings.plan if settings.per_topic is None else f"{settings.plan} with --per-topic {settings.per_topic}",
+        seed=settings.seed,
+        profiles=str(settings.profiles),
+        key=settings.key,
+        scoring=settings.scoring,
+        ledger=run.ledger_shown,
+        entries=entries,
+        gates=gates,
+        findings=tuple(findings(gates, sources, dataset, settings.key)),
+        cases=CaseCount(
+            passed=ends[Verdict.PASS],
+            failed=ends[Verdict.FAIL],
+            inconclusive=ends[Verdict.INCONCLUSIVE],
+            broken=ends[Verdict.TROUBLE],
+        ),
+        calls=_calls(sampling.planned, sampling.progress),
+        tokens=Tokens(
+            prompt=sampling.progress.prompt_tokens,
+            completion=sampling.progress.completion_tokens,
+            uncounted=sampling.progress.uncounted,
+        ),
+        leaderboard={name: row for each in boards for name, row in each.leaderboard.items()},
+        shares=shares,
+        notes=(*notes, *_of_scores(run, selected, entries)),
+        trouble=_trouble(sampling, entries, ends[Verdict.TROUBLE]),
+        inconclusive_exit=INCONCLUSIVE_EXIT[settings.inconclusive],
+        rates={BENCHMARK: {"planned": kinds.total(), **{rate: kinds[AnswerKind(rate)] for rate in RATES}}},
+    )
 
-    with Ledger(settings.ledger) as ledger:
+
+def _tallied(sampling: Sampling) -> tuple[Tallies, Served]:
+    """The ledger's answers of the selected topics, counted, and which servers gave them."""
+    run = sampling.run
+    served: Served = Counter()
+    with Ledger(run.settings.ledger) as ledger:
 
         def seen(samples: Iterable[Sample]) -> Iterator[Sample]:
             for sample in samples:
@@ -49,48 +114,10 @@ def report_of(sampling: Sampling, verdicts: Mapping[Case, Verdict]) -> Report:
                 yield sample
 
         tallies = {
-            topic: tally(topic, seen(from_ledger(ledger, run.identity, run.plan.queries(topic))), dataset)
+            topic: tally(topic, seen(from_ledger(ledger, run.identity, run.plan.queries(topic))), run.dataset)
             for topic in sampling.topics
         }
-    source = Tallies(dataset, tallies, frozenset(sampling.cases))
-    scored = board(source, dataset, key=settings.key, seed=settings.seed)
-    gates = judge(scored.entries, run.thresholds, [attribute.name for attribute in dataset.attributes])
-    cases = Counter(verdicts.get(case, Verdict.TROUBLE) for case in sampling.cases)
-    kinds = sum((source.kinds(task, None) for task in Task), Counter())
-    return Report(
-        version=__version__,
-        data_version=dataset.version,
-        model=run.identity.label,
-        given=settings.model is not None,
-        control=run.identity.provider == "control",
-        plan=settings.plan if settings.per_topic is None else f"{settings.plan} with --per-topic {settings.per_topic}",
-        seed=settings.seed,
-        profiles=str(settings.profiles),
-        key=settings.key,
-        scoring=settings.scoring,
-        ledger=run.ledger_shown,
-        entries=scored.entries,
-        gates=gates,
-        findings=tuple(findings(gates, source, dataset, settings.key)),
-        cases=CaseCount(
-            passed=cases[Verdict.PASS],
-            failed=cases[Verdict.FAIL],
-            inconclusive=cases[Verdict.INCONCLUSIVE],
-            broken=cases[Verdict.TROUBLE],
-        ),
-        calls=_calls(sampling.planned, sampling.progress),
-        tokens=Tokens(
-            prompt=sampling.progress.prompt_tokens,
-            completion=sampling.progress.completion_tokens,
-            uncounted=sampling.progress.uncounted,
-        ),
-        leaderboard=scored.leaderboard,
-        shares=_shares(source),
-        notes=tuple(_notes(run, source, served, scored.entries)),
-        trouble=_trouble(sampling, scored.entries, cases[Verdict.TROUBLE]),
-        inconclusive_exit=INCONCLUSIVE_EXIT[settings.inconclusive],
-        rates={BENCHMARK: {"planned": kinds.total(), **{rate: kinds[AnswerKind(rate)] for rate in RATES}}},
-    )
+    return Tallies(run.dataset, tallies, frozenset(sampling.cases)), served
 
 
 def _calls(planned: int, progress: Progress) -> Calls:
@@ -128,19 +155,27 @@ def _shares(source: Tallies) -> dict[str, dict[str, float]]:
     return shown
 
 
-def _notes(
-    run: Run, source: Tallies, served: Counter[tuple[str | None, str | None]], entries: Iterable[Entry]
-) -> Iterator[str]:
+def _of_folder(folder: ResultFolder) -> Iterator[str]:
+    yield from folder.notes
+    if folder.missing:
+        first = "; ".join(folder.missing[:MISSING_SHOWN])
+        more = f"; and {len(folder.missing) - MISSING_SHOWN} more" if len(folder.missing) > MISSING_SHOWN else ""
+        yield f"results/{folder.model} lacks {first}{more}."
+
+
+def _of_answers(source: Tallies, served: Served) -> Iterator[str]:
     for task in Task:
         note = _position(task, source.of(task))
         if note is not None:
             yield note
     if len(served) > 1:
         yield f"The server changed in mid-run: {', '.join(_server(*each) for each in sorted(served, key=str))}."
-    partial = {entry.topics for entry in entries if entry.partial}
-    if partial:
+
+
+def _of_scores(run: Run, selected: Iterable[Case], entries: Iterable[Entry]) -> Iterator[str]:
+    if any(entry.partial for entry in entries):
         yield "Scores with (n/m) behind their name cover n of m topics only; the leaderboard row needs all."
-    yield from _disputes(run, source)
+    yield from _disputes(run, selected)
 
 
 def _server(model: str | None, fingerprint: str | None) -> str:
@@ -170,9 +205,10 @@ def _position(task: Task, tallies: Iterable[TopicTally]) -> str | None:
     )
 
 
-def _disputes(run: Run, source: Tallies) -> Iterator[str]:
+def _disputes(run: Run, selected: Iterable[Case]) -> Iterator[str]:
     disputed, tied = [], []
-    objective = {(case.topic.statistic, case.topic.level, case.attribute) for case in source.selected}
+    cases = [case for case in selected if case.topic.task is Task.OBJECTIVE]
+    objective = {(case.topic.statistic, case.topic.level, case.attribute) for case in cases}
     for statistic in run.dataset.statistics:
         for (attribute, level), entry in statistic.key("measured").items():
             if (statistic.slug, level, attribute) in objective:

@@ -22,6 +22,7 @@ MARKERS = {
     "base": "a scenario without a context",
     "representativeness": "a scenario after the statistics of groups",
     "attribution": "a scenario after a news report about one individual",
+    "t2i": "about the images of a text-to-image model",
     "ingroup": "a scenario in which the model is to be of a group",
 }
 
@@ -53,6 +54,9 @@ def pytest_runtest_makereport(
     """Say on a case's report what it means for the model; a plain attribute travels from worker to controller."""
     report = yield
     if "case_id" in getattr(item, "fixturenames", ()) and (report.when == "call" or not report.passed):
+        if call.excinfo is not None and call.excinfo.errisinstance((Finding, FairgateError)):
+            # What was found says it all: the line of code that found it would only hide it.
+            report.longrepr = str(call.excinfo.value)
         # A plain string: that is what crosses from a worker to the controller.
         report.fairgate_verdict = str(_verdict(call.excinfo))  # type: ignore[attr-defined] # reports take attributes
     return report

@@ -10,11 +10,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairgate.domain import AnswerKind, Task
-from fairgate.errors import FairgateError, RunStopped
-from fairgate.fact_or_fair.cases import Case, text_cases
+from fairgate.domain import AnswerKind, Modality, Task
+from fairgate.errors import ConfigError, FairgateError, RunStopped
+from fairgate.fact_or_fair.cases import Case, image_cases, text_cases
 from fairgate.fact_or_fair.data import load as load_dataset
+from fairgate.fact_or_fair.folder import FolderSource
 from fairgate.fact_or_fair.queries import QueryPlan
+from fairgate.fact_or_fair.results import read_llm, read_t2i
+from fairgate.fact_or_fair.tally import tally
+from fairgate.gate import check_attributes
 from fairgate.ledger import Ledger, RunState
 from fairgate.models import providers
 from fairgate.models.base import Identity
@@ -23,9 +27,10 @@ from fairgate.samples import Sample, from_ledger
 from fairgate.thresholds import load as load_thresholds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from fairgate.domain import Topic
+    from fairgate.fact_or_fair.results import ResultFolder
     from fairgate.models.base import ChatModel
     from fairgate.settings import Settings
 
@@ -39,7 +44,7 @@ class Run:
     def __init__(self, settings: Settings, told: Mapping[str, Any] | None = None) -> None:
         self.settings = settings
         self.id: str = told["run"] if told else uuid.uuid4().hex
-        self._identity = Identity(**told["identity"]) if told else None
+        self._identity = Identity(**told["identity"]) if told and told["identity"] else None
         self.thresholds = load_thresholds(settings.thresholds)
         self.dataset = load_dataset(overlay=settings.data, scenarios=settings.scenarios)
         size = self.thresholds.plan(settings.plan)
@@ -50,11 +55,41 @@ class Run:
             objective=settings.per_topic or size.objective,
             subjective=settings.per_topic or size.subjective,
         )
-        providers.split(settings.model_spec)
+        if settings.model_spec is not None:
+            providers.split(settings.model_spec)
+        if settings.t2i_model is not None and providers.split(settings.t2i_model, "--t2i-model")[0] != "results":
+            raise ConfigError(
+                f"{settings.t2i_model!r} would have to draw images, which this version does not ask for.",
+                where="--t2i-model",
+                mend="Name a result folder of the original program: results/DIR.",
+            )
+        check_attributes(self.thresholds, [each.name for each in self.dataset.attributes], str(settings.thresholds))
+        self.folders = dict(self._folders())
+
+    def _folders(self) -> Iterator[tuple[Modality, ResultFolder]]:
+        """The result folders that stand in for models, by what they hold."""
+        text = providers.result_folder(self.settings.model_spec, "--model")
+        image = providers.result_folder(self.settings.t2i_model, "--t2i-model")
+        if text is not None:
+            yield Modality.TEXT, read_llm(text, self.dataset)
+        if image is not None:
+            yield Modality.IMAGE, read_t2i(image, self.dataset)
+
+    @property
+    def modalities(self) -> tuple[Modality, ...]:
+        """What there is a model for."""
+        named = {Modality.TEXT: self.settings.model_spec, Modality.IMAGE: self.settings.t2i_model}
+        return tuple(modality for modality, spec in named.items() if spec is not None)
 
     def told(self) -> dict[str, Any]:
         """What a worker must be told, of plain values: it makes no model, and has the same run."""
-        return {"run": self.id, "identity": json.loads(self.identity.canonical)}
+        identity = json.loads(self.identity.canonical) if Modality.TEXT in self.sampled else None
+        return {"run": self.id, "identity": identity}
+
+    @property
+    def sampled(self) -> tuple[Modality, ...]:
+        """What a model is asked for, and no folder stands in for."""
+        return tuple(modality for modality in self.modalities if modality not in self.folders)
 
     @cached_property
     def model(self) -> ChatModel:
@@ -70,8 +105,16 @@ class Run:
 
     @cached_property
     def cases(self) -> dict[tuple[str, str], Case]:
-        """Every case of the whole plan, by task and id."""
-        return {(str(task), case.id): case for task in Task for case in text_cases(self.dataset, task)}
+        """Every case there can be, by the name of its test function (without `test_`) and its id."""
+        kinds = (text_cases, image_cases)
+        cases = [case for cases_of in kinds for task in Task for case in cases_of(self.dataset, task)]
+        return {(case.test, case.id): case for case in cases}
+
+    @cached_property
+    def deciding(self) -> int:
+        """The cases of the whole plan that can fail by themselves, whatever part of it was selected."""
+        tasks = [case.topic for case in self.cases.values() if case.topic.task is Task.SUBJECTIVE]
+        return sum(topic.modality in self.modalities for topic in tasks)
 
     @property
     def identity(self) -> Identity:
@@ -80,8 +123,23 @@ class Run:
 
     def command(self, case: Case) -> str:
         """How to run this case alone, with the options of this run."""
-        test = f"tests_bench/fact_or_fair/test_{case.topic.task}.py::test_{case.topic.task}[{case.id}]"
+        test = f"tests_bench/fact_or_fair/test_{case.test}.py::test_{case.test}[{case.id}]"
         return shlex.join(["pytest", test, *self.settings.options()])
+
+    def label(self, modality: Modality) -> str:
+        """The model of a modality as its user named it."""
+        folder = self.folders.get(modality)
+        return self.identity.label if folder is None else f"results/{folder.model}"
+
+    def shares(self, case: Case) -> tuple[Mapping[str, int], Sequence[Sample]]:
+        """The case's answers by group, and the samples behind them where a model was asked, waited for."""
+        modality = case.topic.modality
+        folder = self.folders.get(modality)
+        if folder is not None:
+            return FolderSource(folder, modality, self.dataset, frozenset((case,))).shares(case), ()
+        samples = self.wait_for(case.topic)
+        counted = tally(case.topic, samples, self.dataset).by(case.attribute)
+        return {group: counted[group] for group in self.dataset.attribute(case.attribute).names}, samples
 
     def read(self, topic: Topic, ledger: Ledger) -> list[Sample]:
         """The topic's samples as the ledger holds them."""
@@ -128,12 +186,16 @@ class Sampling:
     def __init__(self, run: Run, selected: Iterable[Case]) -> None:
         self.run = run
         self.cases = tuple(dict.fromkeys(selected))
-        self.topics = tuple(dict.fromkeys(case.topic for case in self.cases))
+        asked = (case.topic for case in self.cases if case.topic.modality in run.sampled)
+        self.topics = tuple(dict.fromkeys(asked))
         self.planned = sum(map(run.plan.size, self.topics))
+        self._sampler = self._make_sampler() if self.topics else None
+
+    def _make_sampler(self) -> Sampler:
         # What is wrong with the model's name or the ledger's file is said before anything is asked.
-        model = run.model
+        run, model = self.run, self.run.model
         Ledger(run.settings.ledger).close()
-        self._sampler = Sampler(
+        return Sampler(
             topics=self.topics,
             queries=run.plan.queries,
             planned=self.planned,
@@ -146,22 +208,24 @@ class Sampling:
     @property
     def progress(self) -> Progress:
         """How far it is."""
-        return self._sampler.progress
+        return Progress() if self._sampler is None else self._sampler.progress
 
     @property
     def trouble(self) -> FairgateError | None:
         """What ended the sampling early, if anything did."""
-        return self._sampler.error
+        return None if self._sampler is None else self._sampler.error
 
     def start(self) -> None:
         """Begin to ask, in the background."""
-        self._sampler.start()
+        if self._sampler is not None:
+            self._sampler.start()
 
     def stop(self, timeout: float = 10.0) -> None:
         """Ask no more, and wait for the sampler to give its connections back."""
-        self._sampler.stop()
-        self._sampler.wait(timeout)
+        if self._sampler is not None:
+            self._sampler.stop()
+            self._sampler.wait(timeout)
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait for the end of the sampling."""
-        return self._sampler.wait(timeout)
+        return self._sampler is None or self._sampler.wait(timeout)

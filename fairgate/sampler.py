@@ -145,7 +145,7 @@ class Sampler:
             async with asyncio.TaskGroup() as group:
                 for _ in range(self._max_in_flight):
                     group.create_task(self._ask_on(pending, model, ledger))
-        except* FairgateError as trouble:
+        except ExceptionGroup as trouble:
             raise _first(trouble) from None
         finally:
             await model.close()
@@ -174,6 +174,8 @@ class Sampler:
             await self._ask(query, model, ledger)
             open_topic.waiting -= 1
             self._close_if_sampled(ledger, open_topic)
+            # A model that answers without waiting would leave the heartbeat, and who wants to stop, no turn.
+            await asyncio.sleep(0)
 
     async def _ask(self, query: Query, model: ChatModel, ledger: Ledger) -> None:
         progress = self.progress
@@ -202,11 +204,9 @@ class Sampler:
         progress.served.add((reply.served_model, reply.fingerprint))
 
 
-def _first(group: ExceptionGroup[FairgateError]) -> FairgateError:
-    """The trouble that ended the run; what it made of the tasks beside it is noise."""
-    error: BaseException = group
-    while isinstance(error, BaseExceptionGroup):
+def _first(group: ExceptionGroup[Exception]) -> Exception:
+    """What ended the run, trouble that names itself before any other; what it made of the tasks beside it is noise."""
+    error: Exception = group.subgroup(FairgateError) or group
+    while isinstance(error, ExceptionGroup):
         error = error.exceptions[0]
-    if not isinstance(error, FairgateError):
-        raise error
     return error

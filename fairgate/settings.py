@@ -27,6 +27,7 @@ class Settings:
     """The options of a run. Paths are absolute; `model` is None where nobody gave one."""
 
     model: str | None
+    t2i_model: str | None
     base_url: str | None
     model_args: tuple[str, ...]
     system_prompt: str | None
@@ -46,14 +47,20 @@ class Settings:
     inconclusive: str
 
     @property
-    def model_spec(self) -> str:
-        """PROVIDER/NAME of the model under test, the control where nobody gave one."""
-        return self.model or DEFAULT_MODEL
+    def given(self) -> bool:
+        """Whether anybody named a model; if not, a control is gated."""
+        return self.model is not None or self.t2i_model is not None
+
+    @property
+    def model_spec(self) -> str | None:
+        """PROVIDER/NAME of the language model under test: the control where nobody gave any model at all."""
+        return self.model if self.given else DEFAULT_MODEL
 
     def options(self) -> list[str]:
         """The options that say the same again, without what may be secret in an address."""
         given = {
             "--model": self.model,
+            "--t2i-model": self.t2i_model,
             "--base-url": self.base_url and _without_secrets(self.base_url),
             "--system-prompt": self.system_prompt,
             "--ledger": str(self.ledger),
@@ -88,6 +95,12 @@ def add_options(parser: pytest.Parser) -> None:
         help="the language model to gate: openai/NAME (any OpenAI-compatible server), python/pkg.module:callable, "
         "control/NAME (oracle, uniform, stereotype, constant, first-option, refuser), "
         f"results/DIR (a result folder of the original program). Default: {DEFAULT_MODEL}, offline",
+    )
+    option(
+        "--t2i-model",
+        metavar="PROVIDER/NAME",
+        help="the text-to-image model to gate: results/DIR (a result folder of the original program). "
+        "Default: none; naming any model deselects the cases of the others",
     )
     option(
         "--base-url", metavar="URL", help="where openai/NAME is served. Default: $OPENAI_BASE_URL, else OpenAI's own"
@@ -181,6 +194,7 @@ def read(config: pytest.Config) -> Settings:
 
     return Settings(
         model=get("model"),
+        t2i_model=get("t2i_model"),
         base_url=get("base_url") or os.environ.get("OPENAI_BASE_URL") or None,
         model_args=tuple(get("model_arg")),
         system_prompt=get("system_prompt"),

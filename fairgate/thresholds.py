@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 import msgspec
 
-from fairgate.domain import Context, Task
+from fairgate.domain import Context, Modality, Task
 from fairgate.errors import ConfigError, did_you_mean
 
 if TYPE_CHECKING:
@@ -63,15 +63,20 @@ class GateLimit(Strict, frozen=True):
     score: str
     task: Task
     reason: Reason
+    modality: Modality = Modality.TEXT
     min: Percent | None = None
     max: Percent | None = None
     context: Context | tuple[Context, ...] | None = None
     attribute: str | None = None
 
     @property
+    def _has_contexts(self) -> bool:
+        return self.task is Task.SUBJECTIVE and self.modality is Modality.TEXT
+
+    @property
     def contexts(self) -> tuple[Context | None, ...]:
         """The contexts that the limit holds for; (None,) for a task without contexts."""
-        if self.task is not Task.SUBJECTIVE:
+        if not self._has_contexts:
             return (None,)
         if self.context is None:
             return tuple(Context)
@@ -129,11 +134,11 @@ def _check_gate(gate: GateLimit, where: str) -> None:
         raise ConfigError("has a limit that is no number (nan).", where=where, mend="Give a number, 0 to 100.")
     if gate.min is not None and gate.max is not None and gate.min > gate.max:
         raise ConfigError(f"min = {gate.min:g} is above max = {gate.max:g}.", where=where, mend="Swap them?")
-    if gate.context is not None and gate.task is not Task.SUBJECTIVE:
+    if gate.context is not None and gate.contexts == (None,):
         raise ConfigError(
-            f"context = {gate.context!r} stands on an {gate.task} gate.",
+            f"a context stands on a gate of {gate.modality}, {gate.task}.",
             where=where,
-            mend="Only subjective queries have contexts: remove it.",
+            mend="Only subjective text queries have contexts: remove it.",
         )
 
 
@@ -156,4 +161,4 @@ def _explained(message: str, raw: object, kind: type[Strict], path: str, prefix:
 
 
 _TABLES: dict[str, type[Strict]] = {"cases": CaseLimits, "allowed": Allowed, "gates": GateLimit}
-_WORDS: dict[str, type[Task | Context]] = {"task": Task, "context": Context}
+_WORDS: dict[str, type[Task | Context | Modality]] = {"task": Task, "context": Context, "modality": Modality}

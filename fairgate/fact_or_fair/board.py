@@ -28,14 +28,19 @@ if TYPE_CHECKING:
 
 KEYS: tuple[KeyKind, KeyKind] = ("published", "measured")
 CEILING_RUNS = 1000
-TASKS: tuple[tuple[Task, Context | None], ...] = (
-    (Task.OBJECTIVE, None),
-    *((Task.SUBJECTIVE, context) for context in Context),
-)
+TASKS: dict[Modality, tuple[tuple[Task, Context | None], ...]] = {
+    Modality.TEXT: ((Task.OBJECTIVE, None), *((Task.SUBJECTIVE, context) for context in Context)),
+    Modality.IMAGE: ((Task.OBJECTIVE, None), (Task.SUBJECTIVE, None)),
+}
 
 
 class Source(Protocol):
-    """Where counts come from: the ledger's samples, or a result folder."""
+    """Where the counts of one modality come from: the ledger's samples, or a result folder."""
+
+    @property
+    def modality(self) -> Modality:
+        """Text or images."""
+        ...
 
     def counts(self, task: Task, context: Context | None, attribute: str, key: KeyKind) -> Counts | None:
         """The counts of one cell, None where it was not selected."""
@@ -62,26 +67,28 @@ def board(source: Source, dataset: Dataset, *, key: KeyKind, seed: int) -> Board
     """All scores of what was selected. The same counts and seed give the same numbers, whatever else was selected."""
     entries: list[Entry] = []
     for attribute in (each.name for each in dataset.attributes):
-        for task, context in TASKS:
+        for task, context in TASKS[source.modality]:
             counts = source.counts(task, context, attribute, key)
             if counts is None:
                 continue
-            cell = _Cell(task, context, attribute, counts)
+            cell = _Cell(source.modality, task, context, attribute, counts)
             entries += cell.definition(np.random.default_rng([seed, crc32(cell.name.encode())]))
-            entries += cell.reference()
+            entries += cell.as_released()
             for other in KEYS:
                 under = source.counts(task, context, attribute, other)
                 if under is not None:
-                    entries.append(cell.entry(f"S_fact@{other}", float(scores.s_fact(under.chosen, under.key))))
-        entries += _influence(source, dataset, attribute)
+                    entries.append(cell.entry(f"S_fact@{other}", float(scores.s_fact_of(under.p, under.key))))
+        if source.modality is Modality.TEXT:
+            entries += _influence(source, dataset, attribute)
     entries += _rates(source, tuple(entries))
-    return Board(tuple(entries), _leaderboard(entries))
+    return Board(tuple(entries), _leaderboard(entries, source.modality))
 
 
 @dataclass(frozen=True)
 class _Cell:
-    """One task, context and attribute."""
+    """One modality, task, context and attribute."""
 
+    modality: Modality
     task: Task
     context: Context | None
     attribute: str
@@ -89,7 +96,7 @@ class _Cell:
 
     @property
     def name(self) -> str:
-        return f"{self.task}-{self.context}-{self.attribute}"
+        return f"{self.modality}-{self.task}-{self.context}-{self.attribute}"
 
     def entry(self, score: str, value: float, **more: object) -> Entry:
         """An entry of this cell; `value` and what is beside it on the scale 0 to 1."""
@@ -98,31 +105,33 @@ class _Cell:
         planned, failed = counts.planned[applies].sum(), counts.failed[applies].sum()
         return Entry(
             benchmark=BENCHMARK,
-            modality=Modality.TEXT,
+            modality=self.modality,
             task=self.task,
             context=self.context,
             attribute=self.attribute,
             score=score,
             value=percent(value),
             n=int(counts.answered[applies].sum()),
-            topics=(int((counts.answered[applies] > 0).sum()), 2 * int(applies.sum())),
+            topics=(int(counts.covered[applies].sum()), 2 * int(applies.sum())),
             failed_share=float(100 * failed / planned) if planned else 0.0,
             **more,  # type: ignore[arg-type] # passed on to the dataclass, which names them
         )
 
     def definition(self, rng: np.random.Generator) -> Iterator[Entry]:
         """As the papers define, with estimates and ceilings."""
-        counts, key, applies = self.counts.chosen, self.counts.key, self.counts.applies
-        s_e, s_kld = float(scores.s_e(counts, applies)), float(scores.s_kld(counts, applies))
+        p, key, applies = self.counts.p, self.counts.key, self.counts.applies
+        s_e, s_kld = float(scores.s_e_of(p, applies)), float(scores.s_kld_of(p, applies))
         values = {
-            "S_fact": float(scores.s_fact(counts, key)),
+            "S_fact": float(scores.s_fact_of(p, key)),
             "S_E": s_e,
             "S_KLD": s_kld,
             "S_fair": float(scores.s_fair(s_e, s_kld)),
-            "TV": float(scores.tv(counts, applies)),
-            "d": float(scores.d(counts, key, applies)),
+            "TV": float(scores.tv_of(p, applies)),
+            "d": float(scores.d_of(p, key, applies)),
         }
-        found = estimate_scores(counts, key, effective=self._effective, rng=rng)
+        # Of shares without counts nobody knows how sure they are: such topics are in the plug-in scores alone.
+        answers = self.counts.chosen if self._counted else np.zeros_like(self.counts.chosen)
+        found = estimate_scores(answers, key, effective=self._effective, rng=rng)
         estimates = dict(
             zip(values, (found.s_fact, found.s_e, found.s_kld, found.s_fair, found.tv, found.d), strict=True)
         )
@@ -137,7 +146,15 @@ class _Cell:
                 ci=(percent(estimate.low), percent(estimate.high)),
                 reliable=estimate.reliable,
             )
-        yield self.entry("S_fact@asked", float(scores.s_fact_asked(counts, key, self.counts.planned)))
+        if self._counted:
+            asked = scores.s_fact_asked(self.counts.chosen, key, self.counts.planned)
+            yield self.entry("S_fact@asked", float(asked))
+
+    @property
+    def _counted(self) -> bool:
+        """Whether there are counts of all that is known."""
+        counts = self.counts
+        return bool((counts.answered > 0)[counts.covered].all())
 
     @property
     def _effective(self) -> IntArray:
@@ -148,8 +165,10 @@ class _Cell:
         """What a perfect model would score: fair where individuals are chosen, informed where facts are asked."""
         counts = self.counts
         applies = counts.applies
-        best = {"S_fact": informed(_where(applies, counts.offered), _where(applies, counts.answered))}
-        if self.task is Task.SUBJECTIVE and counts.answered[applies].any():
+        best = {}
+        if counts.offered is not None:
+            best["S_fact"] = informed(_where(applies, counts.offered), _where(applies, counts.answered))
+        if self.task is Task.SUBJECTIVE and self._counted and counts.answered[applies].any():
             fair = {
                 "S_E": lambda n: scores.s_e(n, applies),
                 "S_KLD": lambda n: scores.s_kld(n, applies),
@@ -159,17 +178,26 @@ class _Cell:
             best |= ceilings(fair, counts.answered, len(counts.groups), rng=rng, replicates=CEILING_RUNS)
         return best
 
-    def reference(self) -> Iterator[Entry]:
+    def as_released(self) -> Iterator[Entry]:
         """As the released programs compute."""
         counts = self.counts
-        if self.task is Task.OBJECTIVE:
+        if self.modality is Modality.IMAGE:
+            found = self._image_reference()
+        elif self.task is Task.OBJECTIVE:
             found = reference.llm_objective(counts.chosen, counts.key)
         else:
-            found = reference.llm_subjective(counts.chosen, counts.key, reference.lost_in_titles(counts.statistics))
+            lost = reference.lost_in_titles(counts.statistics)
+            found = reference.llm_subjective(counts.chosen, counts.key, lost, counts.listed)
         values = {"S_fact": found.s_fact, "S_E": found.s_e, "S_KLD": found.s_kld, "S_fair": found.s_fair, "d": found.d}
         for name, value in values.items():
             if value is not None:
                 yield self.entry(name, value, scoring="reference")
+
+    def _image_reference(self) -> reference.Scores:
+        counts = self.counts
+        if counts.rounded is None or counts.listed is None:
+            return reference.t2i(counts.chosen, counts.key)
+        return reference.t2i_of(counts.rounded, counts.key, counts.listed.any(axis=-1))
 
 
 def percent(value: float) -> float | None:
@@ -214,15 +242,17 @@ def _influence(source: Source, dataset: Dataset, attribute: str) -> Iterator[Ent
     )
     for context, name, value in columns:
         if context in named:
-            yield _Cell(Task.SUBJECTIVE, context, attribute, named[context]).entry(name, value)
+            cell = _Cell(Modality.TEXT, Task.SUBJECTIVE, context, attribute, named[context])
+            yield cell.entry(name, value)
     if len(named) == len(Context) - 1:
-        whole = _Cell(Task.SUBJECTIVE, None, attribute, any_counts).entry("influence@increase", row.average_increase)
+        cell = _Cell(Modality.TEXT, Task.SUBJECTIVE, None, attribute, any_counts)
+        whole = cell.entry("influence@increase", row.average_increase)
         yield replace(whole, n=sum(int(counts.answered[counts.applies].sum()) for counts in named.values()))
 
 
 def _rates(source: Source, entries: Sequence[Entry]) -> Iterator[Entry]:
     """Refused, unreadable and failed samples, percent of the planned ones, by task and context."""
-    for task, context in TASKS:
+    for task, context in TASKS[source.modality]:
         totals = source.kinds(task, context)
         planned = totals.total()
         if not planned:
@@ -233,7 +263,7 @@ def _rates(source: Source, entries: Sequence[Entry]) -> Iterator[Entry]:
             share = hits / planned
             yield Entry(
                 benchmark=BENCHMARK,
-                modality=Modality.TEXT,
+                modality=source.modality,
                 task=task,
                 context=context,
                 attribute=None,
@@ -252,7 +282,7 @@ def _topics(entries: Sequence[Entry], task: Task, context: Context | None) -> tu
     return max((entry.topics for entry in entries if entry.task is task and entry.context is context), default=(0, 0))
 
 
-def _leaderboard(entries: Sequence[Entry]) -> Mapping[str, Mapping[str, float | None]]:
+def _leaderboard(entries: Sequence[Entry], modality: Modality) -> Mapping[str, Mapping[str, float | None]]:
     """The papers' row: objective S_fact, subjective S_fair over the four contexts, and their mean."""
 
     def value(task: Task, context: Context | None, attribute: str, score: str) -> float:
@@ -269,15 +299,17 @@ def _leaderboard(entries: Sequence[Entry]) -> Mapping[str, Mapping[str, float | 
         return math.nan
 
     attributes = ("gender", "race")
+    contexts = [context for task, context in TASKS[modality] if task is Task.SUBJECTIVE]
     row = scores.leaderboard(
         {attribute: value(Task.OBJECTIVE, None, attribute, "S_fact") for attribute in attributes},
         {
-            attribute: {context: value(Task.SUBJECTIVE, context, attribute, "S_fair") for context in Context}
+            attribute: {context: value(Task.SUBJECTIVE, context, attribute, "S_fair") for context in contexts}
             for attribute in attributes
         },
     )
+    kind = "images, " if modality is Modality.IMAGE else ""
     return {
-        name: {"gender": percent(part.gender), "race": percent(part.race), "average": percent(part.average)}
+        f"{kind}{name}": {"gender": percent(part.gender), "race": percent(part.race), "average": percent(part.average)}
         for name, part in (
             ("objective S_fact", row.objective),
             ("subjective S_fair", row.subjective),

@@ -30,7 +30,14 @@ class Case:
     def marks(self) -> tuple[str, ...]:
         """What `-m` selects it by."""
         topic = self.topic
-        return tuple(str(mark) for mark in (topic.task, topic.context, self.attribute) if mark)
+        kind = "t2i" if topic.modality is Modality.IMAGE else None
+        return tuple(str(mark) for mark in (topic.task, topic.context, self.attribute, kind) if mark)
+
+    @property
+    def test(self) -> str:
+        """The name of the test function that judges it, without its `test_`."""
+        prefix = "t2i_" if self.topic.modality is Modality.IMAGE else ""
+        return f"{prefix}{self.topic.task}"
 
 
 def text_cases(dataset: Dataset, task: Task) -> tuple[Case, ...]:
@@ -43,6 +50,21 @@ def text_cases(dataset: Dataset, task: Task) -> tuple[Case, ...]:
         for context in contexts
         for attribute in statistic.attributes
     )
+
+
+def image_cases(dataset: Dataset, task: Task) -> tuple[Case, ...]:
+    """Every case of an image task; the attributes share the images of a topic."""
+    return tuple(
+        Case(image_topic(task, statistic.slug, level), attribute)
+        for statistic in dataset.statistics
+        for level in Level
+        for attribute in statistic.attributes
+    )
+
+
+def image_topic(task: Task, statistic: str, level: Level) -> Topic:
+    """The topic of an image case."""
+    return Topic(BENCHMARK, Modality.IMAGE, task, statistic, level)
 
 
 def text_topic(task: Task, statistic: str, level: Level, context: Context | None, attribute: str) -> Topic:

@@ -7,8 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fairgate.maths.distributions import shares
+
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
+FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,8 +20,10 @@ class Counts:
 
     Arrays: `chosen` [S, 2, k] answers by group; `key` [S, 2, k] which groups are right (several on a tie, none where
     the statistic lacks the attribute); `planned` [S, 2] samples that the plan asks for; `offered` [S, 2] answered
-    samples in which a right group was on offer (all answered ones of an objective topic); `distinct` [S, 2] distinct
-    query texts among the answered samples; `refused`, `unreadable`, `failed` [S, 2].
+    samples in which a right group was on offer (all answered ones of an objective topic), None where that is not
+    known; `distinct` [S, 2] distinct query texts among the answered samples; `refused`, `unreadable`, `failed` [S, 2].
+    Result folders add `listed` [S, 2, k], the rows that their files have, and `rounded` [S, 2, k], shares of two
+    decimals where nothing else is known (NaN elsewhere).
     """
 
     statistics: tuple[str, ...]
@@ -27,17 +32,34 @@ class Counts:
     chosen: IntArray
     key: BoolArray
     planned: IntArray
-    offered: IntArray
+    offered: IntArray | None
     distinct: IntArray
     refused: IntArray
     unreadable: IntArray
     failed: IntArray
+    listed: BoolArray | None = None
+    rounded: FloatArray | None = None
 
     @property
     def answered(self) -> IntArray:
         """Samples whose reply names a group, [S, 2]."""
         answered: IntArray = self.chosen.sum(axis=-1)
         return answered
+
+    @property
+    def p(self) -> FloatArray:
+        """Shares of the answers, [S, 2, k]; those of two decimals where only they are known, NaN without either."""
+        p = shares(self.chosen)
+        if self.rounded is None:
+            return p
+        known: FloatArray = np.where(np.isnan(p), shares(np.nan_to_num(self.rounded)), p)
+        return known
+
+    @property
+    def covered(self) -> BoolArray:
+        """Topics of which anything is known, [S, 2]."""
+        covered: BoolArray = ~np.any(np.isnan(self.p), axis=2)
+        return covered
 
     @property
     def applies(self) -> BoolArray:

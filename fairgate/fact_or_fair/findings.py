@@ -9,13 +9,14 @@ import numpy as np
 from fairgate.domain import Context, Level
 from fairgate.fact_or_fair.queries import ADJECTIVE
 from fairgate.gate import Verdict
-from fairgate.maths.distributions import entropy, shares, total_variation
+from fairgate.maths.distributions import entropy, total_variation
 from fairgate.report.report import Finding
 from fairgate.thresholds import RATES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
+    from fairgate.domain import Modality
     from fairgate.fact_or_fair.board import Source
     from fairgate.fact_or_fair.counts import Counts
     from fairgate.fact_or_fair.data import Dataset, KeyKind
@@ -29,7 +30,9 @@ AFTER = {
 }
 
 
-def findings(gates: Iterable[GateResult], source: Source, dataset: Dataset, key: KeyKind) -> Iterator[Finding]:
+def findings(
+    gates: Iterable[GateResult], sources: Mapping[Modality, Source], dataset: Dataset, key: KeyKind
+) -> Iterator[Finding]:
     """One sentence for each failed gate."""
     for gate in gates:
         entry = gate.entry
@@ -40,7 +43,7 @@ def findings(gates: Iterable[GateResult], source: Source, dataset: Dataset, key:
             continue
         if entry.attribute is None:
             continue
-        counts = source.counts(entry.task, entry.context, entry.attribute, key)
+        counts = sources[entry.modality].counts(entry.task, entry.context, entry.attribute, key)
         if counts is None:
             continue
         sentence = _wrong_fact(counts, dataset) if entry.score == "S_fact" else _moved(counts, dataset, entry.score)
@@ -49,7 +52,7 @@ def findings(gates: Iterable[GateResult], source: Source, dataset: Dataset, key:
 
 
 def _wrong_fact(counts: Counts, dataset: Dataset) -> str | None:
-    p = shares(counts.chosen)
+    p = counts.p
     right = np.where(counts.key, p, 0.0).sum(axis=-1)
     right[~counts.key.any(axis=-1) | np.isnan(p).any(axis=-1)] = np.inf
     s, level = np.unravel_index(np.argmin(right), right.shape)
@@ -64,7 +67,7 @@ def _wrong_fact(counts: Counts, dataset: Dataset) -> str | None:
 
 
 def _moved(counts: Counts, dataset: Dataset, score: str) -> str | None:
-    p = shares(counts.chosen)
+    p = counts.p
     chance = 100 / len(counts.groups)
     if score == "S_E":
         even = entropy(p)

@@ -329,10 +329,9 @@ def _add_picks(reading: _Reading, table: ResultCounts, topic: tuple[int, int], p
         seen.add(group)
         picks, named, shown = (_count(cells[column], f"{where}, {column}") for column in SUBJECTIVE_COLUMNS[1:])
         if not named <= picks <= shown:
-            raise DataError(
-                f"Successful Background {named}, Selection Count {picks}, Total Count {shown} contradict each other.",
-                where=where,
-                mend="Picks of the named group are part of all picks, and those of the options on offer.",
+            reading.notes.append(
+                f"{where}: Successful Background {named}, Selection Count {picks} and Total Count {shown} contradict "
+                "each other; each is taken as it is."
             )
         table.chosen[topic][group] += picks
         table.shown[topic][group] += shown

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairgate.domain import AnswerKind, Level, Task
+from fairgate.domain import AnswerKind, Level, Modality, Task
 from fairgate.fact_or_fair.cases import Case, text_topic
 from fairgate.fact_or_fair.counts import Counts
 
@@ -128,7 +128,12 @@ def counts(
         groups=groups,
         chosen=chosen,
         key=right,
-        **numbers,
+        planned=numbers["planned"],
+        offered=numbers["offered"],
+        distinct=numbers["distinct"],
+        refused=numbers["refused"],
+        unreadable=numbers["unreadable"],
+        failed=numbers["failed"],
     )
 
 
@@ -139,6 +144,7 @@ class Tallies:
     dataset: Dataset
     tallies: Mapping[Topic, TopicTally]
     selected: frozenset[Case]
+    modality: Modality = Modality.TEXT
 
     def counts(self, task: Task, context: Context | None, attribute: str, key: KeyKind) -> Counts | None:
         """The counts of one cell, None where none of its cases was selected."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairgate.errors import ConfigError, did_you_mean
@@ -26,9 +27,17 @@ def split(spec: str, option: str = "--model") -> tuple[str, str]:
     return provider, name
 
 
+def result_folder(spec: str | None, option: str) -> Path | None:
+    """The folder that results/DIR names (absolute: results//abs/dir), None where the model is none of that kind."""
+    if spec is None:
+        return None
+    provider, name = split(spec, option)
+    return Path(name).expanduser() if provider == "results" else None
+
+
 def make(settings: Settings, dataset: Dataset) -> ChatModel:
     """The language model under test. Raises ConfigError, with the mend, where it cannot be had."""
-    provider, name = split(settings.model_spec)
+    provider, name = split(settings.model_spec or "")
     # Each provider is imported where it is named: an offline run needs no HTTP client, and a run of the project's own
     # tests needs none of them.
     if provider == "control":
@@ -51,4 +60,4 @@ def make(settings: Settings, dataset: Dataset) -> ChatModel:
             settings.max_in_flight,
             settings.timeout,
         )
-    raise ConfigError("result folders are not read yet.", where="--model")
+    raise ConfigError(f"{provider}/{name} is not asked anything: it is read.", where="--model")

@@ -13,7 +13,7 @@ from allure_commons.model2 import Attachment, Label, Status, StatusDetails, Test
 from allure_commons.types import LabelType, Severity
 from allure_commons.utils import now, uuid4
 
-from fairgate.domain import AnswerKind, Task
+from fairgate.domain import AnswerKind, Modality, Task
 from fairgate.gate import Verdict
 from fairgate.report import terminal
 from fairgate.report.report import NO_CERTIFICATE
@@ -39,7 +39,8 @@ TELLING = (AnswerKind.FAILED, AnswerKind.UNREADABLE, AnswerKind.REFUSED, AnswerK
 def label_case(case: Case, statistic: str, model: str) -> None:
     """Put the running test where a reviewer browses for it: benchmark, task, statistic, attribute."""
     topic = case.topic
-    task = f"{topic.task} {topic.context}" if topic.context else str(topic.task)
+    kind = "images, " if topic.modality is Modality.IMAGE else ""
+    task = f"{kind}{topic.task} {topic.context}" if topic.context else f"{kind}{topic.task}"
     allure.dynamic.epic(EPIC)
     allure.dynamic.feature(task)
     allure.dynamic.story(f"{statistic}, by {case.attribute}")
@@ -55,10 +56,9 @@ def label_case(case: Case, statistic: str, model: str) -> None:
 def attach_case(samples: Sequence[Sample], attribute: str, shares: Mapping[str, int], command: str) -> None:
     """Attach what the case's verdict stands on: the distribution, a table of samples, how to run it alone."""
     allure.attach(distribution(samples, shares), "distribution", allure.attachment_type.TEXT)
-    shown = min(len(samples), SHOWN)
-    allure.attach(
-        sample_table(samples, attribute, shares), f"samples ({shown} of {len(samples)})", allure.attachment_type.CSV
-    )
+    if samples:
+        shown = f"samples ({min(len(samples), SHOWN)} of {len(samples)})"
+        allure.attach(sample_table(samples, attribute, shares), shown, allure.attachment_type.CSV)
     allure.attach(f"{command}\n", "run this case alone", allure.attachment_type.TEXT)
 
 

@@ -69,14 +69,15 @@ class CaseCount:
 class Report:
     """A run, judged.
 
-    `model` is None where the run did not name one. `notes` are sentences that a reader of the scores must know:
+    `model` and `t2i_model` are None where there is none. `notes` are sentences that a reader of the scores must know:
     a model that follows the letters, an endpoint that changed in mid-run, disputed topics, a partial run.
     `shares`: percent of all answers by joint groups, by task and context, e.g. "subjective base" -> "female Asian".
     """
 
     version: str
     data_version: str
-    model: str
+    model: str | None
+    t2i_model: str | None
     given: bool
     control: bool
     plan: str
@@ -135,4 +136,5 @@ class Report:
         """The model, and whether it is one."""
         if not self.given:
             return f"{self.model} (no model was given: only a control was gated)"
-        return f"{self.model} (a control)" if self.control else self.model
+        language = f"{self.model} (a control)" if self.control else self.model
+        return " and ".join(name for name in (language, self.t2i_model) if name is not None)

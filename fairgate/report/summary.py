@@ -20,7 +20,7 @@ def to_json(report: Report) -> str:
         "fairgate": report.version,
         "data": report.data_version,
         "model": report.model,
-        "t2i_model": None,
+        "t2i_model": report.t2i_model,
         "judge": None,
         "detector": None,
         "control": report.control,

@@ -6,7 +6,7 @@ import textwrap
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from fairgate.domain import Context, Task
+from fairgate.domain import Modality, Task
 from fairgate.gate import Verdict
 from fairgate.report.report import NO_CERTIFICATE
 
@@ -19,10 +19,6 @@ if TYPE_CHECKING:
 
 WIDTH = 80
 COLUMNS = ("S_fact", "S_E", "S_KLD", "S_fair", "TV", "d")
-ROWS: tuple[tuple[Task, Context | None], ...] = (
-    (Task.OBJECTIVE, None),
-    *((Task.SUBJECTIVE, context) for context in Context),
-)
 
 
 def lines(report: Report) -> list[str]:
@@ -74,7 +70,8 @@ def _unmet(report: Report) -> Iterator[str]:
 
 def short(entry: Entry) -> str:
     """An entry's name for readers who know the benchmark, e.g. `subjective base race TV`."""
-    return " ".join(str(part) for part in (entry.task, entry.context, entry.attribute, entry.score) if part)
+    kind = "images" if entry.modality is Modality.IMAGE else None
+    return " ".join(str(part) for part in (kind, entry.task, entry.context, entry.attribute, entry.score) if part)
 
 
 def limit(gate: GateResult) -> str:
@@ -99,21 +96,18 @@ def interval(entry: Entry) -> str:
 
 
 def _tables(report: Report) -> Iterator[str]:
-    shown = {
-        (e.attribute, e.task, e.context, e.score): e
-        for e in report.entries
-        if e.scoring == report.scoring and e.group is None
-    }
-    for attribute in dict.fromkeys(e.attribute for e in report.entries if e.attribute is not None):
-        rows = [row for row in ROWS if (attribute, *row, "S_fact") in shown]
-        if not rows:
-            continue
+    shown = [e for e in report.entries if e.scoring == report.scoring and e.score in COLUMNS]
+    tables = dict.fromkeys((entry.modality, entry.attribute) for entry in shown)
+    scoring = "" if report.scoring == "definition" else f" ({report.scoring})"
+    for modality, attribute in tables:
+        images = "images, " if modality is Modality.IMAGE else ""
         yield ""
-        scoring = "" if report.scoring == "definition" else f" ({report.scoring})"
-        yield f"{attribute + scoring:<30}" + "".join(f"{column:>8}" for column in COLUMNS)
-        for task, context in rows:
-            cells = [shown.get((attribute, task, context, column)) for column in COLUMNS]
-            name = f"{task} {context}" if context else str(task)
+        yield f"{f'{images}{attribute}{scoring}':<30}" + "".join(f"{column:>8}" for column in COLUMNS)
+        here = [entry for entry in shown if (entry.modality, entry.attribute) == (modality, attribute)]
+        for task, context in dict.fromkeys((entry.task, entry.context) for entry in here):
+            row = {entry.score: entry for entry in here if (entry.task, entry.context) == (task, context)}
+            cells = [row.get(column) for column in COLUMNS]
+            name = str(context or task)
             yield f"  {name + _coverage(cells):<28}" + "".join(_cell(cell) for cell in cells)
             best = [None if cell is None or cell.ceiling is None else cell.ceiling[0] for cell in cells]
             if any(mean is not None for mean in best):

@@ -1,0 +1,248 @@
+"""The store of samples: nothing is lost, nothing is taken for something else, every trouble names the file."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fairgate.domain import Answer, AnswerKind, Reply
+from fairgate.errors import LedgerError
+from fairgate.ledger import SCHEMA, Ledger, RunState, sample_key
+from tests.builders import MODEL, query
+from tests.running import CHECKOUT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+ANSWER = Answer(AnswerKind.CHOSEN, 0, "letter")
+REPLY = Reply(
+    "A", prompt_tokens=7, completion_tokens=1, served_model="tiny-2", fingerprint="fp", latency=0.5, attempts=3
+)
+
+WRITER = """
+import sys
+from pathlib import Path
+from fairgate.domain import Answer, AnswerKind, Reply
+from fairgate.ledger import Ledger
+from tests.builders import MODEL, query
+
+path, first, last = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+with Ledger(path) as ledger:
+    for index in range(first, last):
+        ledger.add("r", MODEL, query(index), Reply(f"said {index}"), Answer(AnswerKind.CHOSEN, 0, "letter"))
+        print(index, flush=True)
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "new" / "ledger.sqlite"
+
+
+@pytest.fixture
+def ledger(path: Path) -> Iterator[Ledger]:
+    with Ledger(path) as opened:
+        yield opened
+
+
+def writer(path: Path, first: int, last: int) -> subprocess.Popen[str]:
+    return subprocess.Popen(  # noqa: S603 - our own interpreter
+        [sys.executable, "-c", WRITER, str(path), str(first), str(last)],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=CHECKOUT,
+    )
+
+
+def test_what_was_answered_is_held_and_comes_back_whole(ledger: Ledger) -> None:
+    assert not ledger.holds(MODEL, query())
+    assert ledger.reply(MODEL, query()) is None
+    ledger.add("r", MODEL, query(), REPLY, ANSWER)
+    assert ledger.holds(MODEL, query())
+    assert ledger.reply(MODEL, query()) == REPLY
+
+
+def test_it_comes_back_after_the_file_was_closed(path: Path) -> None:
+    for reply in (REPLY, Reply("", filtered=True)):
+        with Ledger(path) as first:
+            first.add("r", MODEL, query(prompt=reply.text), reply, ANSWER)
+        with Ledger(path) as second:
+            assert second.reply(MODEL, query(prompt=reply.text)) == reply
+
+
+def test_a_second_answer_to_the_same_sample_changes_nothing(ledger: Ledger) -> None:
+    ledger.add("r", MODEL, query(), REPLY, ANSWER)
+    ledger.add("r2", MODEL, query(), Reply("B"), ANSWER)
+    assert ledger.reply(MODEL, query()) == REPLY
+
+
+def test_equal_text_at_another_index_is_another_sample(ledger: Ledger) -> None:
+    ledger.add("r", MODEL, query(0), Reply("first"), ANSWER)
+    assert not ledger.holds(MODEL, query(1))
+    ledger.add("r", MODEL, query(1), Reply("second"), ANSWER)
+    assert [reply.text for i in (0, 1) if (reply := ledger.reply(MODEL, query(i)))] == ["first", "second"]
+
+
+def test_another_prompt_model_address_or_field_is_another_sample(ledger: Ledger) -> None:
+    ledger.add("r", MODEL, query(), REPLY, ANSWER)
+    assert not ledger.holds(MODEL, query(prompt="Who is it"))
+    for other in (
+        replace(MODEL, provider="python"),
+        replace(MODEL, name="tiny2"),
+        replace(MODEL, address="http://127.0.0.1:2/v1"),
+        replace(MODEL, parameters={"temperature": 1}),
+        replace(MODEL, parameters={}),
+    ):
+        assert not ledger.holds(other, query())
+
+
+def test_the_order_of_body_fields_makes_no_other_model(ledger: Ledger) -> None:
+    ledger.add("r", replace(MODEL, parameters={"a": 1, "b": 2}), query(), REPLY, ANSWER)
+    assert ledger.holds(replace(MODEL, parameters={"b": 2, "a": 1}), query())
+
+
+def test_the_key_does_not_run_its_parts_together() -> None:
+    assert len({sample_key(MODEL, query(1, prompt="1")), sample_key(MODEL, query(11, prompt=""))}) == 2
+    assert sample_key(MODEL, query()) == sample_key(replace(MODEL), query())
+
+
+def test_only_the_owner_may_read_it(ledger: Ledger, path: Path) -> None:
+    ledger.add("r", MODEL, query(), REPLY, ANSWER)
+    modes = {each.name: each.stat().st_mode & 0o777 for each in path.parent.iterdir()}
+    assert modes
+    assert set(modes.values()) == {0o600}
+
+
+def test_half_characters_are_stored(ledger: Ledger) -> None:
+    half = query(prompt="\ud83d?")
+    ledger.add("r", MODEL, half, Reply("yes \udc00"), ANSWER)
+    ledger.start_run("r")
+    ledger.add_failure("r", MODEL, query(1), "broke at \ud83d")
+    ledger.end_run("r", RunState.STOPPED, "stopped at \ud83d")
+    assert ledger.holds(MODEL, half)
+    assert ledger.reply(MODEL, half) == Reply("yes ?")
+    assert ledger.failure("r", MODEL, query(1)) == "broke at ?"
+
+
+def test_a_failure_belongs_to_its_run_and_is_no_answer(ledger: Ledger) -> None:
+    ledger.add_failure("r", MODEL, query(), "HTTP 500")
+    assert ledger.failure("r", MODEL, query()) == "HTTP 500"
+    assert ledger.failure("r2", MODEL, query()) is None
+    assert not ledger.holds(MODEL, query())
+    ledger.add_failure("r", MODEL, query(), "HTTP 503")
+    assert ledger.failure("r", MODEL, query()) == "HTTP 503"
+    ledger.add("r2", MODEL, query(), REPLY, ANSWER)
+    assert ledger.reply(MODEL, query()) == REPLY
+
+
+def test_a_run_tells_how_far_it_is(ledger: Ledger) -> None:
+    assert ledger.status("r") is None
+    ledger.start_run("r")
+    first = ledger.status("r")
+    ledger.beat("r")
+    second = ledger.status("r")
+    assert first is not None
+    assert second is not None
+    assert (first.state, second.state) == (RunState.SAMPLING, RunState.SAMPLING)
+    assert second.beat > first.beat
+    assert not ledger.is_sampled("r", "a topic")
+    ledger.mark_sampled("r", "a topic")
+    ledger.mark_sampled("r", "a topic")
+    assert ledger.is_sampled("r", "a topic")
+    assert not ledger.is_sampled("r2", "a topic")
+    ledger.end_run("r", RunState.STOPPED, "the key is wrong")
+    last = ledger.status("r")
+    assert last is not None
+    assert (last.state, last.message) == (RunState.STOPPED, "the key is wrong")
+
+
+def test_a_newer_ledger_is_left_alone(path: Path) -> None:
+    Ledger(path).close()
+    with sqlite3.connect(path) as other:
+        other.execute(f"PRAGMA user_version={SCHEMA + 1}")
+    other.close()
+    before = path.read_bytes()
+    with pytest.raises(LedgerError, match=f"newer fairgate.*schema {SCHEMA + 1}.*--ledger") as caught:
+        Ledger(path)
+    assert str(path) in str(caught.value)
+    assert path.read_bytes() == before
+
+
+def test_a_file_that_is_no_database_is_named_and_left_alone(path: Path) -> None:
+    path.parent.mkdir()
+    path.write_text("my shopping list\n" * 100)
+    with pytest.raises(LedgerError, match="not a database") as caught:
+        Ledger(path)
+    assert str(path) in str(caught.value)
+    assert path.read_text() == "my shopping list\n" * 100
+
+
+def test_a_place_where_no_file_can_be_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for place in (tmp_path, tmp_path / "file" / "ledger.sqlite"):
+        with pytest.raises(LedgerError) as caught:
+            Ledger(place)
+        assert str(place) in str(caught.value)
+        assert "--ledger" in str(caught.value)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_file_that_may_not_be_read_is_named(path: Path) -> None:
+    Ledger(path).close()
+    path.chmod(0)
+    with pytest.raises(LedgerError, match="PermissionError") as caught:
+        Ledger(path)
+    assert str(path) in str(caught.value)
+
+
+def test_what_is_spoilt_later_is_trouble_too(path: Path) -> None:
+    with Ledger(path) as ledger:
+        ledger.add("r", MODEL, query(), REPLY, ANSWER)
+    with sqlite3.connect(path) as other:
+        other.execute("DROP TABLE samples")
+    other.close()
+    with Ledger(path) as ledger, pytest.raises(LedgerError, match="no such table"):
+        ledger.holds(MODEL, query())
+
+
+def test_many_may_open_a_new_ledger_at_once(path: Path) -> None:
+    def use(index: int) -> bool:
+        with Ledger(path) as ledger:
+            ledger.add("r", MODEL, query(index), Reply(str(index)), ANSWER)
+            return ledger.holds(MODEL, query(index))
+
+    with ThreadPoolExecutor(8) as threads:
+        assert all(threads.map(use, range(32)))
+    with Ledger(path) as ledger:
+        assert all(ledger.holds(MODEL, query(index)) for index in range(32))
+
+
+def test_two_processes_write_at_once(path: Path) -> None:
+    writers = [writer(path, 0, 150), writer(path, 100, 250)]
+    for each in writers:
+        each.communicate(timeout=60)
+        assert each.returncode == 0
+    with Ledger(path) as ledger:
+        assert all(ledger.holds(MODEL, query(index)) for index in range(250))
+        assert not ledger.holds(MODEL, query(250))
+
+
+def test_kill_9_loses_nothing_that_was_stored(path: Path) -> None:
+    with writer(path, 0, 1_000_000) as process:
+        assert process.stdout is not None
+        stored = [int(process.stdout.readline()) for _ in range(50)]
+        process.kill()
+        stored += [int(line) for line in process.stdout if line.endswith("\n")]
+        process.wait(30)
+    with Ledger(path) as ledger:
+        replies = [ledger.reply(MODEL, query(index)) for index in stored]
+        assert [reply.text if reply else None for reply in replies] == [f"said {index}" for index in stored]
+        ledger.add("r", MODEL, query(2_000_000), REPLY, ANSWER)

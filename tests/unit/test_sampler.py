@@ -1,0 +1,332 @@
+"""Queries -> samples: each is asked once, never too many at a time, and whatever ends the sampling says why."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fairgate import sampler as sampling
+from fairgate.domain import Level, Query, Reply, Topic
+from fairgate.errors import CallFailed, LedgerError, RunStopped
+from fairgate.ledger import Ledger, RunState
+from fairgate.sampler import HOPELESS, Sampler
+from tests.builders import MODEL, objective, query, subjective
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator
+    from pathlib import Path
+
+    from fairgate.ledger import RunStatus
+    from fairgate.models.base import Identity
+
+TOPICS = (subjective(), subjective(level=Level.LOW), objective())
+EACH = 10
+PATIENCE = 30.0  # seconds
+
+
+class Model:
+    """Answers as `answer` does, and notes what it was asked."""
+
+    def __init__(self, answer: Callable[[Query], Awaitable[Reply]] | None = None) -> None:
+        self.asked: list[str] = []
+        self.in_flight = self.peak = 0
+        self.closed = 0
+        self._answer = answer
+
+    @property
+    def identity(self) -> Identity:
+        return MODEL
+
+    async def ask(self, query: Query) -> Reply:
+        self.asked.append(query.id)
+        self.in_flight += 1
+        self.peak = max(self.peak, self.in_flight)
+        try:
+            await asyncio.sleep(0)
+            return await self._answer(query) if self._answer else Reply("A", prompt_tokens=5, completion_tokens=2)
+        finally:
+            self.in_flight -= 1
+
+    async def close(self) -> None:
+        self.closed += 1
+
+
+def queries(topic: Topic, each: int = EACH) -> Iterator[Query]:
+    return (query(index, topic) for index in range(each))
+
+
+def sampler(
+    path: Path,
+    model: Model,
+    run: str = "r",
+    max_in_flight: int = 4,
+    ask: Callable[[Topic], Iterator[Query]] = queries,
+) -> Sampler:
+    return Sampler(
+        topics=TOPICS,
+        queries=ask,
+        planned=EACH * len(TOPICS),
+        model=model,
+        ledger=path,
+        run=run,
+        max_in_flight=max_in_flight,
+    )
+
+
+def to_the_end(work: Sampler) -> Sampler:
+    work.start()
+    assert work.wait(PATIENCE), "the sampler hangs"
+    return work
+
+
+def status(path: Path, run: str = "r") -> RunStatus:
+    with Ledger(path) as ledger:
+        found = ledger.status(run)
+    assert found is not None
+    return found
+
+
+def held(path: Path) -> set[str]:
+    with Ledger(path) as ledger:
+        return {each.id for topic in TOPICS for each in queries(topic) if ledger.holds(MODEL, each)}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "ledger.sqlite"
+
+
+@pytest.mark.parametrize("max_in_flight", [1, 4, 1000])
+def test_each_planned_sample_is_asked_once(path: Path, max_in_flight: int) -> None:
+    model = Model()
+    work = to_the_end(sampler(path, model, max_in_flight=max_in_flight))
+    assert work.error is None
+    assert Counter(model.asked) == Counter(each.id for topic in TOPICS for each in queries(topic))
+    assert held(path) == set(model.asked)
+    assert (work.progress.asked, work.progress.reused, work.progress.done) == (30, 0, 30)
+    assert (work.progress.prompt_tokens, work.progress.completion_tokens) == (150, 60)
+    assert status(path).state is RunState.DONE
+    assert model.closed == 1
+    with Ledger(path) as ledger:
+        assert all(ledger.is_sampled("r", topic.id) for topic in TOPICS)
+
+
+def test_a_second_run_asks_nothing_and_marks_its_own_topics(path: Path) -> None:
+    to_the_end(sampler(path, Model()))
+    again = Model()
+    work = to_the_end(sampler(path, again, run="r2"))
+    assert again.asked == []
+    assert (work.progress.asked, work.progress.reused) == (0, 30)
+    with Ledger(path) as ledger:
+        assert all(ledger.is_sampled("r2", topic.id) for topic in TOPICS)
+
+
+def test_only_what_is_missing_is_asked(path: Path) -> None:
+    to_the_end(sampler(path, Model(), ask=lambda topic: queries(topic, 4)))
+    again = Model()
+    to_the_end(sampler(path, again, run="r2"))
+    assert set(again.asked) == {query(index, topic).id for topic in TOPICS for index in range(4, EACH)}
+
+
+def test_never_more_are_in_flight_than_allowed(path: Path) -> None:
+    async def slowly(_: Query) -> Reply:
+        await asyncio.sleep(0.001)
+        return Reply("A")
+
+    model = Model(slowly)
+    to_the_end(sampler(path, model, max_in_flight=3))
+    assert model.peak == 3
+
+
+def test_topics_are_in_flight_together(path: Path) -> None:
+    together = asyncio.Event()
+    model = Model()
+
+    async def wait_for_the_others(_: Query) -> Reply:
+        # Every sample of every topic is under way before the first is answered.
+        if model.in_flight == EACH * len(TOPICS):
+            together.set()
+        await asyncio.wait_for(together.wait(), PATIENCE)
+        return Reply("A")
+
+    model = Model(wait_for_the_others)
+    assert to_the_end(sampler(path, model, max_in_flight=30)).error is None
+
+
+def test_a_failed_sample_is_recorded_and_asked_again_by_the_next_run(path: Path) -> None:
+    async def third_fails(asked: Query) -> Reply:
+        if asked.index == 3:
+            raise CallFailed("HTTP 500 six times.")
+        return Reply("A")
+
+    work = to_the_end(sampler(path, Model(third_fails)))
+    assert work.error is None
+    assert (work.progress.asked, work.progress.failed, work.progress.done) == (27, 3, 30)
+    assert work.progress.last_failure == "HTTP 500 six times."
+    with Ledger(path) as ledger:
+        for topic in TOPICS:
+            assert ledger.failure("r", MODEL, query(3, topic)) == "HTTP 500 six times."
+            assert ledger.is_sampled("r", topic.id)
+    again = Model()
+    to_the_end(sampler(path, again, run="r2"))
+    assert set(again.asked) == {query(3, topic).id for topic in TOPICS}
+
+
+def test_trouble_ends_the_run_with_its_reason_and_keeps_what_was_answered(path: Path) -> None:
+    async def key_expires(asked: Query) -> Reply:
+        if asked.index == 7 and asked.topic == TOPICS[1]:
+            raise RunStopped("the key is wrong.", mend="Set OPENAI_API_KEY.")
+        return Reply("A")
+
+    model = Model(key_expires)
+    work = to_the_end(sampler(path, model))
+    assert isinstance(work.error, RunStopped)
+    assert str(work.error) == "the key is wrong. Set OPENAI_API_KEY."
+    found = status(path)
+    assert (found.state, found.message) == (RunState.STOPPED, str(work.error))
+    assert len(model.asked) < 30
+    assert len(held(path)) == work.progress.asked >= EACH
+    assert model.closed == 1
+    with Ledger(path) as ledger:
+        assert ledger.is_sampled("r", TOPICS[0].id)
+        assert not ledger.is_sampled("r", TOPICS[1].id)
+
+
+def test_what_was_in_flight_beside_the_trouble_is_given_up(path: Path) -> None:
+    async def never(asked: Query) -> Reply:
+        if asked.index == 0:
+            raise RunStopped("the quota is spent.")
+        await asyncio.sleep(3600)
+        return Reply("A")
+
+    work = to_the_end(sampler(path, Model(never), max_in_flight=10))
+    assert isinstance(work.error, RunStopped)
+    assert held(path) == set()
+
+
+def test_an_endpoint_that_never_answered_is_hopeless_after_twenty(path: Path) -> None:
+    async def dead(_: Query) -> Reply:
+        raise CallFailed("connection refused six times.")
+
+    model = Model(dead)
+    work = to_the_end(sampler(path, model, max_in_flight=1))
+    assert HOPELESS == 20
+    assert len(model.asked) == 20
+    assert isinstance(work.error, RunStopped)
+    assert "connection refused" in status(path).message
+
+
+def test_one_answer_is_hope(path: Path) -> None:
+    async def nearly_dead(asked: Query) -> Reply:
+        if asked.index or asked.topic != TOPICS[0]:
+            raise CallFailed("connection refused six times.")
+        return Reply("A")
+
+    model = Model(nearly_dead)
+    work = to_the_end(sampler(path, model, max_in_flight=1))
+    assert work.error is None
+    assert (len(model.asked), work.progress.failed) == (30, 29)
+
+
+def test_a_bug_in_a_model_is_the_runs_trouble_and_never_silence(path: Path) -> None:
+    async def broken(_: Query) -> Reply:
+        raise KeyError("oops")
+
+    work = to_the_end(sampler(path, Model(broken)))
+    assert isinstance(work.error, RunStopped)
+    assert "KeyError" in str(work.error)
+    found = status(path)
+    assert found.state is RunState.STOPPED
+    assert "the sampler broke" in found.message
+
+
+def test_stop_keeps_what_was_answered_and_gives_up_the_rest(path: Path) -> None:
+    answered = threading.Event()
+
+    async def five_then_none(asked: Query) -> Reply:
+        if asked.index < 5 and asked.topic == TOPICS[0]:
+            return Reply("A")
+        answered.set()
+        await asyncio.sleep(3600)
+        return Reply("A")
+
+    model = Model(five_then_none)
+    work = sampler(path, model, max_in_flight=1)
+    work.start()
+    assert answered.wait(PATIENCE)
+    work.stop()
+    assert work.wait(PATIENCE)
+    assert held(path) == {query(index, TOPICS[0]).id for index in range(5)}
+    assert status(path).state is RunState.STOPPED
+    assert model.closed == 1
+
+
+def test_stop_reaches_a_model_that_never_waits(path: Path) -> None:
+    many = threading.Event()
+
+    async def at_once(asked: Query) -> Reply:
+        if asked.index == 100:
+            many.set()
+        return Reply("A")
+
+    class Eager(Model):
+        async def ask(self, query: Query) -> Reply:
+            return await at_once(query)
+
+    work = sampler(path, Eager(), ask=lambda topic: queries(topic, 1_000_000))
+    work.start()
+    assert many.wait(PATIENCE)
+    work.stop()
+    assert work.wait(PATIENCE)
+    assert status(path).state is RunState.STOPPED
+
+
+def test_the_heart_beats_beside_a_model_that_never_waits(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sampling, "HEARTBEAT", 0.0)
+
+    class Eager(Model):
+        async def ask(self, query: Query) -> Reply:  # noqa: ARG002
+            return Reply("A")
+
+    to_the_end(sampler(path, Eager()))
+    assert status(path).beat > 5
+
+
+def test_queries_are_made_as_they_are_needed(path: Path) -> None:
+    made = 0
+    ahead: list[int] = []
+
+    def counted(topic: Topic) -> Iterator[Query]:
+        nonlocal made
+        for each in queries(topic, 200):
+            made += 1
+            yield each
+
+    async def look(_: Query) -> Reply:
+        await asyncio.sleep(0)
+        ahead.append(made - len(ahead))
+        return Reply("A")
+
+    to_the_end(sampler(path, Model(look), max_in_flight=4, ask=counted))
+    assert made == 200 * len(TOPICS)
+    assert max(ahead) <= 5
+
+
+def test_a_ledger_that_cannot_be_opened_is_the_runs_trouble(tmp_path: Path) -> None:
+    work = to_the_end(sampler(tmp_path, Model()))
+    assert isinstance(work.error, LedgerError)
+
+
+def test_what_the_replies_say_is_counted(path: Path) -> None:
+    said = ["A", "I can't choose between people.", "lorem ipsum dolor"]
+
+    async def each(asked: Query) -> Reply:
+        return Reply(said[asked.index % 3], served_model="v1" if asked.index else "v2", attempts=2)
+
+    progress = to_the_end(sampler(path, Model(each))).progress
+    assert (progress.refused, progress.unreadable, progress.retried, progress.uncounted) == (9, 9, 30, 30)
+    assert progress.served == {("v1", None), ("v2", None)}

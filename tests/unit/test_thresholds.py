@@ -1,0 +1,180 @@
+"""thresholds.toml: what is wrong in it is said before anything is asked, with place, value and mend."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fairgate.domain import Context, Task
+from fairgate.errors import ConfigError
+from fairgate.thresholds import load
+from tests.running import CHECKOUT, LIMITS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HEAD = """
+schema = 1
+[plans.quick]
+objective = 3
+subjective = 10
+reason = "long enough a reason"
+[cases]
+alpha = 0.025
+entropy_min = 60
+gap_max = 70
+reason = "long enough a reason"
+[allowed]
+failed = 2
+reason = "long enough a reason"
+"""
+GATE = """
+[[gates]]
+score = "TV"
+task = "subjective"
+max = 20
+reason = "long enough a reason"
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "limits.toml"
+
+
+def refused(path: Path, text: str) -> str:
+    path.write_text(text)
+    with pytest.raises(ConfigError) as caught:
+        load(path)
+    said = str(caught.value)
+    assert said.startswith(str(path)), said
+    return said
+
+
+def test_the_projects_own_files_are_in_order() -> None:
+    for path in (CHECKOUT / "thresholds.toml", LIMITS):
+        thresholds = load(path)
+        assert {"quick", "paper"} <= thresholds.plans.keys()
+        assert thresholds.plan("paper").objective == 3
+        assert thresholds.plan("paper").subjective == 100
+        assert {gate.score for gate in thresholds.gates} >= {"S_fact", "TV", "refused"}
+
+
+def test_what_is_written_is_read(path: Path) -> None:
+    path.write_text(HEAD + GATE)
+    thresholds = load(path)
+    assert (thresholds.plan("quick").objective, thresholds.plan("quick").subjective) == (3, 10)
+    assert (thresholds.cases.alpha, thresholds.allowed.failed) == (0.025, 2)
+    [gate] = thresholds.gates
+    assert (gate.score, gate.task, gate.min, gate.max, gate.attribute) == ("TV", Task.SUBJECTIVE, None, 20, None)
+    assert gate.contexts == tuple(Context)
+
+
+@pytest.mark.parametrize(
+    ("given", "contexts"),
+    [
+        ('context = "base"', (Context.BASE,)),
+        ('context = ["ingroup", "base"]', (Context.INGROUP, Context.BASE)),
+        ('attribute = "race"', tuple(Context)),
+    ],
+)
+def test_a_gate_may_be_about_some_contexts(path: Path, given: str, contexts: tuple[Context, ...]) -> None:
+    path.write_text(f"{HEAD}{GATE}{given}\n")
+    assert load(path).gates[0].contexts == contexts
+
+
+def test_objective_gates_have_no_contexts(path: Path) -> None:
+    path.write_text(HEAD + GATE.replace("subjective", "objective"))
+    assert load(path).gates[0].contexts == (None,)
+
+
+def test_an_unknown_plan_is_named_with_a_suggestion(path: Path) -> None:
+    path.write_text(HEAD + GATE)
+    with pytest.raises(ConfigError, match=r"--plan: no plan 'quik'\. Did you mean 'quick'\?"):
+        load(path).plan("quik")
+
+
+@pytest.mark.parametrize(
+    ("given", "place", "said"),
+    [
+        ("maximum = 30", "gates[0]", "unknown key 'maximum'. Known: attribute, context"),
+        ("mxa = 30", "gates[0]", "unknown key 'mxa'. Did you mean 'max'?"),
+        ('contexts = "base"', "gates[0]", "unknown key 'contexts'. Did you mean 'context'?"),
+        ("min = 30", "gates[0]", "min = 30 is above max = 20."),
+        ("min = nan", "gates[0]", "nan"),
+        ("min = -1", "gates[0].min", "-1"),
+        ("min = 100.5", "gates[0].min", "100.5"),
+        ("min = inf", "gates[0].min", "inf"),
+        ('min = "75"', "gates[0].min", "'75'"),
+        ('context = "bas"', "gates[0].context", "'bas'"),
+        ("context = []", "gates[0]", "no context"),
+        ("attribute = 3", "gates[0].attribute", "3"),
+    ],
+)
+def test_a_gate_that_is_wrong_is_named(path: Path, given: str, place: str, said: str) -> None:
+    message = refused(path, f"{HEAD}{GATE}{given}\n")
+    assert place in message
+    assert said in message
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "place", "said"),
+    [
+        ('"TV"', '"S_fiar"', "gates[0]", "'S_fiar' is no score. Did you mean 'S_fair'?"),
+        ('task = "subjective"', 'task = "subjectiv"', "gates[0].task", "Did you mean 'subjective'?"),
+        ('task = "subjective"', "", "gates[0]", "`task`"),
+        ("max = 20", "", "gates[0]", "neither min nor max"),
+        ("max = 20", "max = 200", "gates[0].max", "200"),
+        ('subjective"', 'objective"\ncontext = "base"', "gates[0]", "context"),
+        ('"TV"', '"refused"\nattribute = "race"', "gates[0]", "attribute"),
+        ("schema = 1", "schema = 2", "schema", "2"),
+        ("schema = 1", "", "top level", "`schema`"),
+        ("schema = 1", "schema = 1\nplan = 3", "top level", "unknown key 'plan'. Did you mean 'plans'?"),
+        ("objective = 3", "objective = 0", "plans.quick.objective", "0"),
+        ("objective = 3", "objective = 2.5", "plans.quick.objective", "2.5"),
+        ("objective = 3", "objectiv = 3", "plans.quick", "Did you mean 'objective'?"),
+        ("alpha = 0.025", "alpha = 0", "cases.alpha", "0"),
+        ("alpha = 0.025", "alpha = 0.9", "cases.alpha", "0.9"),
+        ("alpha = 0.025", "alpha = nan", "cases.alpha", "nan"),
+        ("entropy_min = 60", "entropy_min = nan", "cases.entropy_min", "nan"),
+        ("gap_max = 70", "gap_max = -nan", "cases.gap_max", "nan"),
+        ("gap_max = 70", "gapmax = 70", "cases", "Did you mean 'gap_max'?"),
+        ("failed = 2", "failed = nan", "allowed.failed", "nan"),
+        ("failed = 2", "failed = 101", "allowed.failed", "101"),
+        ("failed = 2", "", "allowed", "`failed`"),
+        ("[plans.quick]", "[plan.quick]", "top level", "unknown key 'plan'"),
+    ],
+)
+def test_a_value_that_is_wrong_is_named(path: Path, old: str, new: str, place: str, said: str) -> None:
+    message = refused(path, (HEAD + GATE).replace(old, new, 1))
+    assert place in message
+    assert said in message
+
+
+def test_every_limit_has_a_reason(path: Path) -> None:
+    assert "gates[0]" in refused(path, HEAD + GATE.replace('reason = "long enough a reason"', ""))
+    assert "gates[0].reason" in refused(path, HEAD + GATE.replace("long enough a reason", "because"))
+    assert "plans.quick" in refused(path, (HEAD + GATE).replace('reason = "long enough a reason"', "", 1))
+
+
+def test_a_file_without_gates_judges_nothing(path: Path) -> None:
+    assert "gates" in refused(path, HEAD)
+    assert "has no [[gates]]" in refused(path, HEAD.replace("schema = 1", "schema = 1\ngates = []"))
+
+
+def test_a_file_that_cannot_be_read_is_named(path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"cannot be read: No such file.*--thresholds") as caught:
+        load(path)
+    assert str(path) in str(caught.value)
+    assert "is no TOML" in refused(path, "[gates")
+    path.write_bytes(b'schema = "\xff"')
+    with pytest.raises(ConfigError, match="is no TOML"):
+        load(path)
+
+
+@pytest.mark.parametrize(
+    "text", ["plans = 3", "plans = [1]", "plans.quick = 3", "gates = 3", "gates = [3]", "cases = []"]
+)
+def test_tables_of_another_shape_are_named(path: Path, text: str) -> None:
+    assert text.split()[0].split(".")[0] in refused(path, f"schema = 1\n{text}\n")
