@@ -44,7 +44,8 @@ CREATE TABLE IF NOT EXISTS failures (
     key BLOB NOT NULL, run TEXT NOT NULL, query TEXT NOT NULL, reason TEXT NOT NULL, PRIMARY KEY (key, run)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS runs (
-    id TEXT PRIMARY KEY, state TEXT NOT NULL, message TEXT NOT NULL, beat INTEGER NOT NULL, started_at REAL NOT NULL
+    id TEXT PRIMARY KEY, about TEXT NOT NULL, state TEXT NOT NULL, message TEXT NOT NULL, beat INTEGER NOT NULL,
+    started_at REAL NOT NULL
 );
 CREATE TABLE IF NOT EXISTS sampled (run TEXT NOT NULL, topic TEXT NOT NULL, PRIMARY KEY (run, topic)) WITHOUT ROWID;
 """
@@ -193,10 +194,19 @@ class Ledger:
 
     # Runs
 
-    def start_run(self, run: str) -> None:
-        """Say that a sampler begins."""
+    def start_run(self, run: str, about: str = "{}") -> None:
+        """Say that a sampler begins; `about` is JSON that says what it asks, for who reads the ledger later."""
         with self._translated():
-            self._db.execute("INSERT INTO runs VALUES (?, ?, '', 0, ?)", (run, RunState.SAMPLING, time.time()))
+            row = (run, about, RunState.SAMPLING, time.time())
+            self._db.execute("INSERT INTO runs VALUES (?, ?, ?, '', 0, ?)", row)
+
+    def last_run(self) -> str:
+        """What the run that began last was about, as JSON. Raises LedgerError where there is none."""
+        with self._translated():
+            row = self._db.execute("SELECT about FROM runs ORDER BY rowid DESC LIMIT 1").fetchone()
+        if row is None:
+            raise LedgerError("holds no run.", where=str(self.path), mend="Gate a model with it first.")
+        return str(row[0])
 
     def beat(self, run: str) -> None:
         """Say that the sampler lives."""

@@ -86,6 +86,24 @@ class Run:
         identity = json.loads(self.identity.canonical) if Modality.TEXT in self.sampled else None
         return {"run": self.id, "identity": identity}
 
+    def about(self) -> str:
+        """What this run asks, as JSON: enough to find its samples in the ledger again."""
+        settings = self.settings
+        return json.dumps(
+            {
+                "identity": json.loads(self.identity.canonical),
+                "data_version": self.dataset.version,
+                "data": settings.data and str(settings.data),
+                "scenarios": settings.scenarios and str(settings.scenarios),
+                "plan": settings.plan,
+                "objective": self.plan.objective,
+                "subjective": self.plan.subjective,
+                "seed": settings.seed,
+                "profiles": settings.profiles,
+                "key": settings.key,
+            }
+        )
+
     @property
     def sampled(self) -> tuple[Modality, ...]:
         """What a model is asked for, and no folder stands in for."""
@@ -203,6 +221,7 @@ class Sampling:
             ledger=run.settings.ledger,
             run=run.id,
             max_in_flight=run.settings.max_in_flight,
+            about=run.about(),
         )
 
     @property

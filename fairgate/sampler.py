@@ -73,11 +73,13 @@ class Sampler:
         ledger: Path,
         run: str,
         max_in_flight: int,
+        about: str = "{}",
     ) -> None:
         self.progress = Progress(planned=planned)
         self.error: FairgateError | None = None
         self._topics, self._queries, self._model = tuple(topics), queries, model
         self._ledger_path, self._run, self._max_in_flight = ledger, run, max_in_flight
+        self._about = about
         self._stopping = threading.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._asking: asyncio.Task[None] | None = None
@@ -112,7 +114,7 @@ class Sampler:
     async def _sample(self) -> None:
         self._loop = asyncio.get_running_loop()
         with Ledger(self._ledger_path) as ledger:
-            ledger.start_run(self._run)
+            ledger.start_run(self._run, self._about)
             state, message = RunState.STOPPED, "interrupted"
             try:
                 self._asking = asyncio.create_task(self._ask_all(ledger))

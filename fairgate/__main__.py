@@ -1,0 +1,7 @@
+"""`python -m fairgate`."""
+
+import sys
+
+from fairgate.cli import main
+
+sys.exit(main())
