@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from fairgate.models.base import ChatModel
     from fairgate.settings import Settings
 
-SILENCE = 60.0  # seconds without a sign of the sampler, after which a waiting case gives up
+SILENCE = 60.0  # seconds without a sign of the sampler, after which all waiting cases give up
+SILENT = f"nothing was heard of the sampler for {SILENCE:g} seconds"
 POLL = (0.01, 0.2)  # seconds between two looks at the ledger, at first and at most
 
 
@@ -45,6 +46,8 @@ class Run:
         self.settings = settings
         self.id: str = told["run"] if told else uuid.uuid4().hex
         self._identity = Identity(**told["identity"]) if told and told["identity"] else None
+        self.sampling: Sampling | None = None
+        self._silent = False
         self.thresholds = load_thresholds(settings.thresholds)
         self.dataset = load_dataset(overlay=settings.data, scenarios=settings.scenarios)
         size = self.thresholds.plan(settings.plan)
@@ -185,6 +188,12 @@ class Run:
         """None once the topic is sampled, or why the run stopped before."""
         pause, heard, beat = POLL[0], time.monotonic(), -1
         while not ledger.is_sampled(self.id, topic.id):
+            # The sampler of this very process may not even have been able to write that it stopped.
+            trouble = None if self.sampling is None else self.sampling.trouble
+            if trouble is not None:
+                return str(trouble)
+            if self._silent:
+                return SILENT
             status = ledger.status(self.id)
             if status is not None and status.state is not RunState.SAMPLING:
                 # The topic may have been finished between the two looks.
@@ -192,7 +201,7 @@ class Run:
             if status is not None and status.beat != beat:
                 heard, beat = time.monotonic(), status.beat
             if time.monotonic() - heard > SILENCE:
-                return f"nothing was heard of the sampler for {SILENCE:g} seconds"
+                self._silent = True
             time.sleep(pause)
             pause = min(pause * 1.5, POLL[1])
         return None
@@ -203,6 +212,7 @@ class Sampling:
 
     def __init__(self, run: Run, selected: Iterable[Case]) -> None:
         self.run = run
+        run.sampling = self
         self.cases = tuple(dict.fromkeys(selected))
         asked = (case.topic for case in self.cases if case.topic.modality in run.sampled)
         self.topics = tuple(dict.fromkeys(asked))
