@@ -23,7 +23,7 @@ def to_markdown(report: Report) -> str:
 def _lines(report: Report) -> Iterator[str]:
     yield f"## fairgate: {report.verdict}"
     yield ""
-    yield report.headline
+    yield escaped(report.headline)
     if report.trouble is not None:
         yield f"\n**Trouble**: {escaped(report.trouble)}"
     if report.findings:
@@ -57,5 +57,6 @@ def _row(gate: GateResult) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text that a reader sees as it is: a model's or a server's words must not become markup."""
-    return "".join(f"\\{character}" if character in "\\`*_{}[]<>#|!~$@" else character for character in text)
+    """Text that a reader sees as it is, on one line: a model's or a server's words must not become markup."""
+    one_line = " ".join(text.split())
+    return "".join(f"\\{character}" if character in "\\`*_{}[]<>#|!~$@" else character for character in one_line)

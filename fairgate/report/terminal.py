@@ -51,8 +51,14 @@ def numbers(report: Report) -> Iterator[str]:
 
 def _wrapped(text: str, bullet: str = "") -> list[str]:
     return textwrap.wrap(
-        text, WIDTH, initial_indent=bullet, subsequent_indent=" " * len(bullet), break_on_hyphens=False
+        visible(text), WIDTH, initial_indent=bullet, subsequent_indent=" " * len(bullet), break_on_hyphens=False
     )
+
+
+def visible(text: str) -> str:
+    """On one line, and without what a terminal obeys: a server's words about itself may hold escape sequences."""
+    kept = (c if c.isprintable() or c.isspace() else "\N{REPLACEMENT CHARACTER}" for c in text)
+    return " ".join("".join(kept).split())
 
 
 def _unmet(report: Report) -> Iterator[str]:
@@ -75,12 +81,12 @@ def short(entry: Entry) -> str:
 
 
 def limit(gate: GateResult) -> str:
-    """A gate's limit as a reader writes it, e.g. `>= 75`."""
+    """A gate's limit as a reader says it, e.g. `at least 75`."""
     parts = []
     if gate.limit.min is not None:
-        parts.append(f">= {gate.limit.min:g}")
+        parts.append(f"at least {gate.limit.min:g}")
     if gate.limit.max is not None:
-        parts.append(f"<= {gate.limit.max:g}")
+        parts.append(f"at most {gate.limit.max:g}")
     return ", ".join(parts)
 
 
