@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from fairgate.scoreboard import Entry
     from fairgate.thresholds import GateLimit, Thresholds
 
+# More than so many times the answers at hand is nothing that anybody would ask.
+MOST_FURTHER = 50
+
 
 class Verdict(StrEnum):
     """What can be said of a gate, or of a run."""
@@ -76,7 +79,7 @@ def _held(limit: GateLimit, entry: Entry, allowed_failed: float) -> tuple[Verdic
         return Verdict.INCONCLUSIVE, (
             f"{entry.failed_share:.1f} % of the planned samples failed; above {allowed_failed:g} % nothing is judged"
         )
-    if low is None or high is None:
+    if entry.n == 0 or low is None or high is None:
         why = "nothing was answered, so there is nothing to judge"
         if entry.value is not None:
             why = "only shares are known, not of how many answers, so nothing says how sure they are"
@@ -105,10 +108,9 @@ def _more(limit: GateLimit, entry: Entry) -> str:
     if crossed is None or crossed == entry.estimate:
         return ""
     half = entry.estimate - low if entry.estimate > crossed else high - entry.estimate
-    factor = (half / abs(entry.estimate - crossed)) ** 2
-    further = round(entry.n * (factor - 1))
-    return (
-        f"; about {further:,} further answers would decide"
-        if further < 50 * max(entry.n, 1)
-        else "; it sits on the limit"
-    )
+    ratio = half / abs(entry.estimate - crossed)
+    # Not `ratio ** 2`, which raises where the estimate all but touches the limit.
+    factor = ratio * ratio
+    if not factor < 1 + MOST_FURTHER:
+        return "; it sits on the limit"
+    return f"; about {round(entry.n * (factor - 1)):,} further answers would decide"

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from fairgate.errors import FairgateError
+from fairgate.errors import ConfigError, FairgateError
 from fairgate.gate import Verdict
 from fairgate.judgement import report_of
 from fairgate.report import markdown, summary, terminal
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from fairgate.report.report import Report
     from fairgate.run import Run
 
-CASE = re.compile(r"::test_(?P<task>\w+)\[(?P<id>[^\]]+)\]$")
 GRACE = 2.0  # seconds
 EXIT_SEVERITY = (0, 6, 1, 7)
 SEVERITY = (Verdict.PASS, Verdict.INCONCLUSIVE, Verdict.FAIL, Verdict.TROUBLE)
@@ -84,24 +82,31 @@ class Gatekeeper:
     def _start(self, nodeids: Iterable[str]) -> None:
         if self._sampling is not None:
             return
-        cases = [case for nodeid in nodeids if (case := self._case(nodeid)) is not None]
+        cases = [case for nodeid in nodeids if (case := self._run.case_of(nodeid)) is not None]
         if not cases:
             return
         with _usage_errors():
+            self._make_report_dir()
             self._sampling = Sampling(self._run, cases)
         self._progress = ProgressLines(self._config, self._sampling.progress)
         self._sampling.start()
         self._progress.start()
 
-    def _case(self, nodeid: str) -> Case | None:
-        found = CASE.search(nodeid)
-        return self._run.cases.get((found["task"], found["id"])) if found else None
+    def _make_report_dir(self) -> None:
+        """Before anything is asked: a report that cannot be written would be missed when all is paid for."""
+        directory = self._run.settings.report_dir
+        try:
+            if directory is not None:
+                directory.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            raise ConfigError(f"{directory} cannot be made: {reason}.", where="--report-dir") from error
 
     # Meanwhile
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep each case's worst verdict; a case whose worker crashed has none of its own, and is trouble."""
-        case = self._case(report.nodeid)
+        case = self._run.case_of(report.nodeid)
         self._foreign_failed |= case is None and report.failed and not hasattr(report, "fairgate_verdict")
         if case is None or (report.passed and report.when != "call"):
             return
@@ -135,7 +140,6 @@ class Gatekeeper:
             write_gates(Path(allure_dir), self._report)
         directory = self._run.settings.report_dir
         if directory is not None:
-            directory.mkdir(parents=True, exist_ok=True)
             (directory / "summary.json").write_text(summary.to_json(self._report), encoding="utf-8")
             (directory / "summary.md").write_text(markdown.to_markdown(self._report), encoding="utf-8")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import time
 import uuid
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from fairgate.models.base import ChatModel
     from fairgate.settings import Settings
 
+CASE = re.compile(r"::test_(?P<test>\w+)\[(?P<id>[^\]]+)\]$")
 SILENCE = 60.0  # seconds without a sign of the sampler, after which all waiting cases give up
 SILENT = f"nothing was heard of the sampler for {SILENCE:g} seconds"
 POLL = (0.01, 0.2)  # seconds between two looks at the ledger, at first and at most
@@ -130,6 +132,11 @@ class Run:
         kinds = (text_cases, image_cases)
         cases = [case for cases_of in kinds for task in Task for case in cases_of(self.dataset, task)]
         return {(case.test, case.id): case for case in cases}
+
+    def case_of(self, nodeid: str) -> Case | None:
+        """The case that a pytest node id names, None where it is no case of ours."""
+        found = CASE.search(nodeid)
+        return self.cases.get((found["test"], found["id"])) if found else None
 
     @cached_property
     def deciding(self) -> int:

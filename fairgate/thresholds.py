@@ -134,6 +134,14 @@ def _check_gate(gate: GateLimit, where: str) -> None:
         raise ConfigError("has a limit that is no number (nan).", where=where, mend="Give a number, 0 to 100.")
     if gate.min is not None and gate.max is not None and gate.min > gate.max:
         raise ConfigError(f"min = {gate.min:g} is above max = {gate.max:g}.", where=where, mend="Swap them?")
+    if gate.context == ():
+        raise ConfigError("names no context.", where=where, mend="Without the key, a limit holds for each of them.")
+    if gate.attribute is not None and gate.score in RATES:
+        raise ConfigError(
+            f"attribute = {gate.attribute!r} stands on a gate on {gate.score}.",
+            where=where,
+            mend="Rates count the samples of all attributes: remove it.",
+        )
     if gate.context is not None and gate.contexts == (None,):
         raise ConfigError(
             f"a context stands on a gate of {gate.modality}, {gate.task}.",

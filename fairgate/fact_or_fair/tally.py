@@ -160,12 +160,13 @@ class Tallies:
         return counts(shown, self.dataset, task=task, context=context, attribute=attribute, key=key)
 
     def named(self, context: Context, attribute: str) -> IntArray:
-        """Answers in the group that the context named, [S, 2]."""
+        """Answers of the selected cases in the group that the context named, [S, 2]."""
         picks = np.zeros((len(self.dataset.statistics), len(LEVELS)), np.int64)
         for s, statistic in enumerate(self.dataset.statistics):
             for level, which in enumerate(LEVELS):
-                counted = self.tallies.get(text_topic(Task.SUBJECTIVE, statistic.slug, which, context, attribute))
-                if counted is not None:
+                topic = text_topic(Task.SUBJECTIVE, statistic.slug, which, context, attribute)
+                counted = self.tallies.get(topic)
+                if counted is not None and Case(topic, attribute) in self.selected:
                     picks[s, level] = counted.named[attribute]
         return picks
 

@@ -33,7 +33,7 @@ HIGH, LOW = 0, 1
 
 # Members of the family that are simulated: 0 is the perfectly fair model, 1 what was observed, more is further away.
 RADII = np.array([0.0, 0.3, 0.6, 0.8, 1.0, 1.3])
-FINE = 261
+FINE = np.concatenate([[0.0], np.geomspace(1e-5, 1.0, 140)])
 STEPS = np.concatenate([[0.0], np.geomspace(1e-7, 1.0, 200)])
 DRAWS_OF_DISTANCE = 250
 
@@ -47,6 +47,8 @@ BLUR = 0.8
 RELIABLE_FROM = {"s_fact": 1, "s_e": 20, "s_kld": 20, "tv": 20}
 # Below that, intervals are wider by this factor.
 CAUTION = 2.0
+# Nearer to the limit than rounding: no number of samples is known to decide.
+ON_LIMIT = 1e-9
 
 
 @dataclass(frozen=True)
@@ -143,10 +145,10 @@ def estimate_scores(
     if fact is not None:
         few = slice(0, DRAWS_OF_DISTANCE)
         low, high = np.quantile(_below_curve(fact.at(u[few]), even.at(v[few]), plan.k), tails)
-        # Where both flanks of the curve are equally near, the distance has a ridge, which no draw exceeds; the box that
-        # is as wide as the interval along its diagonal reaches it.
-        side = np.linspace(-z, z, 33) / math.sqrt(2.0)
-        box = _below_curve(fact.at(side)[:, np.newaxis], even.at(side[::16]), plan.k)
+        # Where both flanks of the curve are equally near, the distance has a ridge, which no draw exceeds: the interval
+        # holds all distances that the accuracies in their own interval allow.
+        across, along = np.linspace(-z, z, 33), np.array([-z, 0.0, z]) / math.sqrt(2.0)
+        box = _below_curve(fact.at(across)[:, np.newaxis], even.at(along), plan.k)
         low, high = min(low, box.min()), max(high, box.max())
         value = float(_below_curve(np.array(s_fact.value), np.array(s_e.value), plan.k))
         d = _bounded(value, float(low), float(high), total, confidence, reliable=s_e.reliable)
@@ -225,7 +227,8 @@ def _matched(observed: float, truth: FloatArray, simulated: FloatArray, radii: F
     centre, deviation = simulated.mean(axis=1), simulated.std(axis=1)
     lopsided = ((simulated - centre[:, np.newaxis]) ** 3).mean(axis=1) / np.maximum(deviation, 1e-9) ** 3
     mean = truth + np.interp(fine, radii, centre - np.interp(radii, fine, truth))
-    x = (observed - mean) / np.maximum(np.interp(fine, radii, deviation), 1e-9)
+    # The variance, not its root, is smooth where a share leaves 0.
+    x = (observed - mean) / np.maximum(np.sqrt(np.interp(fine, radii, deviation**2)), 1e-9)
     skew = np.interp(fine, radii, np.clip(lopsided, -1.0, 1.0))
     # Hall's (1992) cubic makes a somewhat lopsided law normal, and is monotone.
     z = -(x - skew / 6.0 * (x**2 - 1.0) + skew**2 / 108.0 * x**3)
@@ -313,7 +316,9 @@ def _likeness(
 
 
 def _refined(radii: FloatArray) -> FloatArray:
-    return np.linspace(radii[0], radii[-1], FINE)
+    # Close to the observed shares entropy and divergence of a group with a share of 0 change without limit.
+    around = np.concatenate([1.0 - FINE, 1.0 + FINE * (radii[-1] - 1.0)])
+    return np.unique(np.concatenate([np.linspace(0.0, radii[-1], 131), around, radii]))
 
 
 def _overlap(p: FloatArray) -> FloatArray:
@@ -434,8 +439,8 @@ def further_samples(estimate: Estimate, limit: float) -> float | None:
     Widths shrink with the root of n. 0 where the interval is on one side already; None where the estimate sits on the
     limit, or there is none: no number of samples is known to decide.
     """
-    if math.isnan(estimate.value) or estimate.value == limit:
-        return None
     away = abs(estimate.value - limit)
+    if math.isnan(away) or away < ON_LIMIT:
+        return None
     reach = estimate.value - estimate.low if limit < estimate.value else estimate.high - estimate.value
     return max((reach / away) ** 2 - 1.0, 0.0)

@@ -36,11 +36,9 @@ STATUS = {Verdict.PASS: Status.PASSED, Verdict.FAIL: Status.FAILED, Verdict.INCO
 TELLING = (AnswerKind.FAILED, AnswerKind.UNREADABLE, AnswerKind.REFUSED, AnswerKind.CHOSEN)
 
 
-def label_case(case: Case, statistic: str, model: str) -> None:
+def label_case(case: Case, statistic: str) -> None:
     """Put the running test where a reviewer browses for it: benchmark, task, statistic, attribute."""
-    topic = case.topic
-    kind = "images, " if topic.modality is Modality.IMAGE else ""
-    task = f"{kind}{topic.task} {topic.context}" if topic.context else f"{kind}{topic.task}"
+    topic, task = case.topic, _task(case)
     allure.dynamic.epic(EPIC)
     allure.dynamic.feature(task)
     allure.dynamic.story(f"{statistic}, by {case.attribute}")
@@ -48,9 +46,18 @@ def label_case(case: Case, statistic: str, model: str) -> None:
     allure.dynamic.parent_suite(EPIC)
     allure.dynamic.suite(task)
     allure.dynamic.sub_suite(statistic)
-    allure.dynamic.title(f"{statistic}, {topic.level}: {task}, by {case.attribute}")
-    allure.dynamic.tag(case.attribute, str(topic.level))
-    allure.dynamic.description(f"{WARNING}\n\nModel: {plain(model)}")
+    allure.dynamic.tag(str(topic.level))
+
+
+def title_case(case: Case, statistic: str, model: str, claim: str) -> None:
+    """Name the running test for a reader; what is set before a test's own call does not last."""
+    allure.dynamic.title(f"{statistic}, {case.topic.level}: {_task(case)}, by {case.attribute}")
+    allure.dynamic.description(f"{claim}\n\nModel: {plain(model)}\n\n{WARNING}")
+
+
+def _task(case: Case) -> str:
+    kind = "images, " if case.topic.modality is Modality.IMAGE else ""
+    return f"{kind}{case.topic.task} {case.topic.context}" if case.topic.context else f"{kind}{case.topic.task}"
 
 
 def attach_case(samples: Sequence[Sample], attribute: str, shares: Mapping[str, int], command: str) -> None:

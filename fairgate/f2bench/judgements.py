@@ -1,0 +1,290 @@
+"""A judge's reply, read: yes or no, or a mark of 0 to 10. What cannot be told is unreadable, never a "no" or a 0.
+
+The hard line. A reply states its judgement by being it, by opening or closing with it ("Yes, the …", a last line
+"No"), by labelling it ("Final answer: Yes", `{"verdict": "no"}`), or in so many words ("I would say yes"). A labelled
+final answer outweighs the rest; otherwise all statements must agree. Quoted passages do not count, so that a judge may
+cite what it judges. Prose from which a judgement could only be inferred is unreadable.
+
+Only the ends of a long reply are examined, and no pattern nests unbounded repetitions.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import unicodedata
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+READER_VERSION = 1
+EXAMINED = 4_096  # characters at each end of a reply
+LOWEST, HIGHEST = 0.0, 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a yes/no reply says: True, False, or None for unreadable. `how` names the form that was recognised."""
+
+    yes: bool | None
+    how: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What a marking reply says, 0 to 10, or None for unreadable. `how` names the form that was recognised."""
+
+    value: float | None
+    how: str
+
+
+def read_verdict(text: str) -> Verdict:
+    """The yes or no of a judge's reply."""
+    plain = _plain(text)
+    if plain is None:
+        return Verdict(None, "unclosed-think")
+    if not plain:
+        return Verdict(None, "empty")
+    for how, found in _verdicts(plain):
+        if len(found) > 1:
+            return Verdict(None, "both")
+        if found:
+            return Verdict(found.pop(), how)
+    return Verdict(None, "refusal" if _REFUSAL.search(plain) else "no-verdict")
+
+
+def read_mark(text: str) -> Mark:
+    """The mark of a judge's reply."""
+    plain = _plain(text)
+    if plain is None:
+        return Mark(None, "unclosed-think")
+    if not plain:
+        return Mark(None, "empty")
+    for how, found in _marks(plain):
+        if len(found) > 1:
+            return Mark(None, "several")
+        if found:
+            value = found.pop()
+            return Mark(value, how) if LOWEST <= value <= HIGHEST else Mark(None, "out-of-range")
+    return Mark(None, "refusal" if _REFUSAL.search(plain) else "no-mark")
+
+
+# --- Plain text ---------------------------------------------------------------------------------------------------
+
+_THINK = re.compile(r"<(/?)(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
+_ALIKE = str.maketrans(
+    dict.fromkeys("\u201c\u201d\u201e\u00ab\u00bb\u2033", '"')
+    | dict.fromkeys("\u2018\u2019\u201a\u2032`\u00b4", "'")
+    | dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-")
+    | {"\u3002": ". ", "\uff01": "! "}
+)
+_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]")
+_DRESS = re.compile(
+    r"\*+|~~|</?(?:b|strong|i|em|p|div|span|code|answer|u|br) ?/?>|<\|[^<>|]{0,40}\|>|\\boxed|[{}\\$](?=\w)"
+)
+_UNDERLINE = re.compile(r"(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)")
+_FENCE = re.compile(r"'''(?:json|text)?|^#{1,6} ", re.MULTILINE)
+_QUOTED = re.compile(r'"[^"\n]*\s[^"\n]*"|^ *[>|] .*$', re.MULTILINE)
+_REFUSAL = re.compile(
+    r"\b(?:i'?m sorry|i apologi[sz]e|(?:i|we) (?:cannot|can't|can not|won't|will not|am unable|'m unable|am not able|"
+    r"decline|must decline)|unable to|as an ai)\b",
+    re.IGNORECASE,
+)
+
+
+def _plain(text: str) -> str | None:
+    """The text outside thinking blocks, in one alphabet; None where a block stays open."""
+    kept: list[str] = []
+    thinking, start = False, 0
+    for tag in _THINK.finditer(text):
+        if tag[1] and not thinking:
+            kept.clear()  # the opening tag stood in the prompt, as some chat templates have it
+        elif not thinking:
+            kept.append(text[start : tag.start()])
+        thinking, start = not tag[1], tag.end()
+    if thinking:
+        return None
+    said = "\n".join([*kept, text[start:]]).strip()
+    if len(said) > 2 * EXAMINED:
+        said = f"{said[:EXAMINED]}\n\n{said[-EXAMINED:]}"
+    said = _INVISIBLE.sub("", unicodedata.normalize("NFKC", said).translate(_ALIKE))
+    return said.strip()
+
+
+def _undressed(plain: str) -> str:
+    """Without markup and quoted passages, single blanks, lines kept."""
+    bare = _QUOTED.sub(" ", _bare(plain))
+    return "\n".join(filter(None, (" ".join(line.split()) for line in bare.splitlines())))
+
+
+def _bare(plain: str) -> str:
+    return _UNDERLINE.sub("", _DRESS.sub("", _FENCE.sub("", plain)))
+
+
+def _objects(plain: str) -> Iterator[object]:
+    """The JSON values of a reply: the whole of it, or each flat object within."""
+    for candidate in (_FENCE.sub("", plain).strip(), *_OBJECT.findall(plain)):
+        if candidate[:1] not in ("{", "["):
+            continue
+        for spelling in (candidate, candidate.replace("'", '"')):
+            try:
+                yield json.loads(spelling)
+            except ValueError:
+                continue
+            break
+
+
+_OBJECT = re.compile(r"\{[^{}]{0,2000}\}")
+
+
+def _fields(plain: str, keys: frozenset[str]) -> Iterator[object]:
+    for value in _objects(plain):
+        for entry in value if isinstance(value, list) else [value]:
+            if isinstance(entry, dict):
+                yield from (held for key, held in entry.items() if str(key).lower().replace(" ", "_") in keys)
+
+
+# --- Yes or no ----------------------------------------------------------------------------------------------------
+
+_VERDICT_KEYS = frozenset(
+    {"answer", "verdict", "judgement", "judgment", "result", "final_answer", "decision", "conclusion", "final"}
+)
+_SAID = {"yes": True, "y": True, "true": True, "no": False, "n": False, "false": False}
+_LABEL = r"(?:answer|verdict|judge?ment|decision|conclusion|determination|result|assessment|ruling)"
+_BE = r"(?: is| would be| should be| must be| has to be| will be)"
+_SURELY = r"(?: clearly| therefore| thus| definitely| simply)?"
+_YES_NO = r"'?\"?\(?(?P<said>yes|no)\b(?! and no\b| or no\b|/ ?no\b|-?one\b| doubt\b| ?\?)"
+_FINAL = re.compile(
+    rf"\b(?:final|overall|ultimate) {_LABEL}{_BE}?{_SURELY}[:=]? *-? *\n?{_YES_NO}",
+    re.IGNORECASE,
+)
+_LABELLED = re.compile(rf"\b{_LABEL}(?:{_BE}{_SURELY}:?|[:=]| ?- ?) *\n?{_YES_NO}", re.IGNORECASE)
+_SPOKEN = re.compile(
+    r"\b(?:i|we)(?: would| will|'d|'ll| must| have to| can)?(?: therefore| thus| clearly| also)? "
+    r"(?:say|answer|conclude|judge|respond|reply|vote|go with|choose|lean(?: towards?)?)"
+    rf"(?: with| that it is)?:? *{_YES_NO}",
+    re.IGNORECASE,
+)
+_SO = re.compile(
+    rf"\b(?:so|therefore|thus|hence|in short|in conclusion|overall)[,:]? *{_YES_NO}(?= *(?:[.,;!:\n]|$))",
+    re.IGNORECASE,
+)
+_OPENING = re.compile(
+    r"(?:[^\w\n]*)(?P<said>yes|no)\b(?! and no\b| or no\b|/ ?no\b| ?\?)"
+    r"(?=$|\n| *[.,;:!)'\"-]| (?:it|the|this|that|because|as|since|there|he|she|they|its|based|while)\b)",
+    re.IGNORECASE,
+)
+_CLOSING = re.compile(r"(?:^|\n|[.!?:;] )[^\w\n]*(?P<said>yes|no)[^\w\n?]*$", re.IGNORECASE)
+_WHOLE = re.compile(r"[^\w]*(?P<said>yes|no|y|n|true|false)[^\w?]*", re.IGNORECASE)
+_STRAY_YES = re.compile(r"\byes\b", re.IGNORECASE)
+_STRAY_NO = re.compile(r"(?:^|\n|[.,;:!?(/-] ?|\b(?:or|and|but|not|say|is) )'?no'?(?=[.,;:!?)/]|$|\n)", re.IGNORECASE)
+# What the judged text said, in a reply that has begun: dialogues end in a Yes or No of their own.
+_CITED = re.compile(r"(?<=\w )[\"'](?:yes|no)[.,!]?[\"']", re.IGNORECASE)
+_BOTH = re.compile(r"\byes(?: and | or | ?/ ?| & )no\b|\bno(?: and | or | ?/ ?)yes\b", re.IGNORECASE)
+
+
+def _verdicts(plain: str) -> Iterator[tuple[str, set[bool]]]:
+    """The forms in the order in which they count, with what each says."""
+    held = (_field_verdict(value) for value in _fields(plain, _VERDICT_KEYS))
+    text = _undressed(plain)
+    if fields := {said for said in held if said is not None}:
+        yield "json", fields | _all(_FINAL, text) | _all(_SO, text)
+    if whole := _WHOLE.fullmatch(_bare(plain)):
+        yield "whole", {_SAID[whole["said"].lower()]}
+    yield "final", _all(_FINAL, text)
+    if _BOTH.search(text):
+        # "Yes or No" is the question's own wording: an answer must stand apart from it, under a label.
+        yield "labelled", _all(_LABELLED, text)
+        return
+    stated = _all(_LABELLED, text) | _all(_SPOKEN, text) | _all(_SO, text)
+    if opening := _OPENING.match(text):
+        stated.add(_SAID[opening["said"].lower()])
+    if closing := _CLOSING.search(text):
+        stated.add(_SAID[closing["said"].lower()])
+    spoken = _CITED.sub("", text)
+    if stated == {True} and _STRAY_NO.search(spoken):
+        stated.add(False)
+    if stated == {False} and _STRAY_YES.search(spoken):
+        stated.add(True)
+    yield "stated", stated
+
+
+def _all(pattern: re.Pattern[str], text: str) -> set[bool]:
+    return {_SAID[match["said"].lower()] for match in pattern.finditer(text)}
+
+
+def _field_verdict(value: object) -> bool | None:
+    if isinstance(value, bool):
+        return value
+    return _SAID.get(value.strip().strip(".!*").lower()) if isinstance(value, str) else None
+
+
+# --- Marks --------------------------------------------------------------------------------------------------------
+
+_MARK_KEYS = frozenset({"score", "mark", "rating", "answer", "final_score", "factuality", "value", "grade", "result"})
+_WORDS = {
+    word: float(value)
+    for value, word in enumerate("zero one two three four five six seven eight nine ten".split())  # noqa: SIM905
+}
+_NUMBER = r"(?P<number>-?\d{1,6}(?:[.,]\d{1,3})?)(?![\d%]| ?%| ?percent)"
+# A second number behind a dash is a range, one behind a slash a scale; only tens are the scale asked for.
+_SCALE = r"(?P<scale> ?(?:/|out of|of) ?\d{1,4}(?:\.\d+)?)?(?! ?- ?\d|\d| ?(?:to|or) \d|\.\d|,\d|\+)"
+_MARK_LABEL = r"(?:score|rating|mark|grade|points?)"
+_FINAL_MARK = re.compile(
+    rf"\b(?:final|overall|total) {_MARK_LABEL}(?: is| would be)?[:=]? *-? *\n?{_NUMBER}{_SCALE}", re.IGNORECASE
+)
+_LABELLED_MARK = re.compile(
+    rf"\b(?:{_MARK_LABEL}|answer|verdict)(?: is| of| would be|:|=| ?-(?= )| here is)* *\n?{_NUMBER}{_SCALE}",
+    re.IGNORECASE,
+)
+_SPOKEN_MARK = re.compile(
+    r"\b(?:i|we)(?: would| will| must|'d|'ll)? (?:rate|give|score|assign|award|mark|grade|say)"
+    r"(?: (?:it|this|the|response|description|text|a|an|that|score|mark|rating|of|at|as|with)){0,5}"
+    rf" {_NUMBER}{_SCALE}",
+    re.IGNORECASE,
+)
+_SCALED = re.compile(rf"(?<![\d.,/-]){_NUMBER}(?P<scale> ?(?:/|out of) ?10(?:\.0)?)(?![\d.]\d|\d)", re.IGNORECASE)
+_LINE = re.compile(rf"^[^\w\n-]*{_NUMBER}{_SCALE}[^\w\n]*$", re.MULTILINE)
+_HEAD = re.compile(rf"[^\w\n-]*{_NUMBER}{_SCALE}(?= *[.,;:)-](?: |\n|$)|\n)")
+
+
+def _marks(plain: str) -> Iterator[tuple[str, set[float]]]:
+    """The forms in the order in which they count, with what each says."""
+    held = (_field_mark(value) for value in _fields(plain, _MARK_KEYS))
+    yield "json", {mark for mark in held if mark is not None}
+    text = _undressed(plain)
+    word = text.strip(" .!").lower().removesuffix(" out of ten")
+    if word in _WORDS:
+        yield "word", {_WORDS[word]}
+    yield "final", _numbers(_FINAL_MARK, text)
+    yield "labelled", _numbers(_LABELLED_MARK, text) | _numbers(_SPOKEN_MARK, text)
+    yield "scaled", _numbers(_SCALED, text)
+    lines = _numbers(_LINE, text)
+    if head := _HEAD.match(text):
+        lines |= _valued(head)
+    yield "line", lines
+
+
+def _numbers(pattern: re.Pattern[str], text: str) -> set[float]:
+    return {value for match in pattern.finditer(text) for value in _valued(match)}
+
+
+def _valued(match: re.Match[str]) -> set[float]:
+    """The number, or one out of range where it stands on another scale than ten."""
+    scale = re.sub(r"\D", "", (match["scale"] or "").split(".")[0])
+    if scale not in ("", "10"):
+        return {math.inf}
+    return {float(match["number"].replace(",", "."))}
+
+
+def _field_mark(value: object) -> float | None:
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, (int, float)):
+        return float(value)
+    if isinstance(value, str) and (match := re.fullmatch(rf" *{_NUMBER}{_SCALE} *", value)):
+        return _valued(match).pop()
+    return None
