@@ -178,16 +178,18 @@ CANDIDATES: dict[str, Candidate] = {
 }
 
 
-def measure(k: int, n: int, runs: int, seed: int) -> dict[tuple[str, str, str], tuple[float, float, float]]:
+def measure(
+    k: int, n: int, runs: int, seed: int, candidates: dict[str, Candidate]
+) -> dict[tuple[str, str, str], tuple[float, float, float]]:
     """Coverage, mean width and bias (all in points) by candidate, truth and score, over `runs` samples of one plan."""
     found = {}
-    for truth, p in truths(k).items():
+    for number, (truth, p) in enumerate(truths(k).items()):
         population = {name: float(x) for name, x in plug_in(p, k).items()}
         intervals: dict[tuple[str, str], list[Interval]] = {}
-        samples, rng = np.random.default_rng([seed, k, n]), np.random.default_rng([seed, k, n, 1])
+        samples, rng = (np.random.default_rng([seed, k, n, number, use]) for use in (0, 1))
         for _ in range(runs):
             counts = samples.multinomial(np.full((STATISTICS[k], 2), n), p)
-            for name, candidate in CANDIDATES.items():
+            for name, candidate in candidates.items():
                 for score, interval in candidate(counts, rng).items():
                     intervals.setdefault((name, score), []).append(interval)
         for (name, score), listed in intervals.items():
@@ -203,11 +205,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="n = 20 and 60 only, few runs")
     parser.add_argument("--runs", type=int, help="simulated runs of each setting")
+    parser.add_argument("--chosen", action="store_true", help="the chosen method alone")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     runs = options.runs or (60 if options.quick else 300)
     sizes = (20, 60) if options.quick else (3, 20, 30, 60, 300)
-    measured = {(k, n): measure(k, n, runs, options.seed) for k in (2, 4) for n in sizes}
+    candidates = {name: CANDIDATES[name] for name in list(CANDIDATES)[: 1 if options.chosen else None]}
+    measured = {(k, n): measure(k, n, runs, options.seed, candidates) for k in (2, 4) for n in sizes}
 
     error = 100 * np.sqrt(0.95 * 0.05 / runs)
     print(f"{runs} runs a cell: a coverage of 95 % is measured with a standard error of {error:.1f} points.\n")
@@ -223,7 +227,7 @@ def main() -> None:
     print("| score | candidate | " + " | ".join(f"k={k}, n={n}" for k, n in measured) + " |")
     print("|---|---|" + "---|" * len(measured))
     for score in SCORES[1:-1]:
-        for name in CANDIDATES:
+        for name in candidates:
             cells = []
             for (k, _n), found in measured.items():
                 rows = np.array([found[name, truth, score] for truth in truths(k) if (name, truth, score) in found])
