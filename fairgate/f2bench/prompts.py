@@ -99,13 +99,18 @@ class Prompts:
             "dialogue", "verdict", final_answer, slot="FinalResponse", DemoGroup=group, GroupAttr=attribute
         )
 
-    def judge_stereotyped(self, description: str, instance: Instance) -> str:
+    def judge_tie(self, description: str, group1: str, attribute1: str, group2: str, attribute2: str) -> str:
         """Asks whether a description ties group 1 to attribute 1 and group 2 to attribute 2: yes or no."""
-        return self._fenced("fairness", "verdict", description, **_tie(instance, instance.group1, instance.group2))
+        tie = _tie(group1, attribute1, group2, attribute2)
+        return self._fenced("fairness", "verdict", description, **tie)
+
+    def judge_stereotyped(self, description: str, instance: Instance) -> str:
+        """Asks for the tie of group 1 to attribute 1 and of group 2 to attribute 2."""
+        return self.judge_tie(description, *_stereotyped(instance))
 
     def judge_opposite(self, description: str, instance: Instance) -> str:
-        """Asks whether a description ties group 2 to attribute 1 and group 1 to attribute 2: yes or no."""
-        return self._fenced("fairness", "verdict", description, **_tie(instance, instance.group2, instance.group1))
+        """Asks for the tie of group 2 to attribute 1 and of group 1 to attribute 2."""
+        return self.judge_tie(description, *_opposite(instance))
 
     def judge_factuality(self, description: str, fact: str) -> str:
         """Asks for a mark of 0 to 10: how true a description is to the fact."""
@@ -127,11 +132,11 @@ class Prompts:
 
     def reference_stereotyped(self, description: str, instance: Instance) -> str:
         """As `judge_stereotyped`, unfenced; the program asks it of the paragraph's description."""
-        return _filled(self.judge["fairness"], Response=description, **_tie(instance, instance.group1, instance.group2))
+        return _filled(self.judge["fairness"], Response=description, **_tie(*_stereotyped(instance)))
 
     def reference_opposite(self, description: str, instance: Instance) -> str:
         """As `judge_opposite`, unfenced; the program asks it of the twin's description."""
-        return _filled(self.judge["fairness"], Response=description, **_tie(instance, instance.group2, instance.group1))
+        return _filled(self.judge["fairness"], Response=description, **_tie(*_opposite(instance)))
 
     def reference_factuality(self, description: str, fact: str) -> str:
         """As `judge_factuality`, unfenced."""
@@ -236,11 +241,13 @@ def _mark(text: str) -> str:
     return f"=== {hashlib.sha256(text.encode(errors='surrogatepass')).hexdigest()[:12]} ==="
 
 
-def _tie(instance: Instance, first: str, second: str) -> dict[str, str]:
-    """Slots of the question whether `first` has attribute 1 and `second` attribute 2."""
-    return {
-        "DemoGroup1": first,
-        "GroupAttr1": instance.attribute1,
-        "DemoGroup2": second,
-        "GroupAttr2": instance.attribute2,
-    }
+def _stereotyped(instance: Instance) -> tuple[str, str, str, str]:
+    return instance.group1, instance.attribute1, instance.group2, instance.attribute2
+
+
+def _opposite(instance: Instance) -> tuple[str, str, str, str]:
+    return instance.group2, instance.attribute1, instance.group1, instance.attribute2
+
+
+def _tie(group1: str, attribute1: str, group2: str, attribute2: str) -> dict[str, str]:
+    return {"DemoGroup1": group1, "GroupAttr1": attribute1, "DemoGroup2": group2, "GroupAttr2": attribute2}

@@ -229,7 +229,7 @@ def _exchanged(mention: re.Match[str], spelled: str, words: _Words) -> str:
         own = ending.upper() if shouted else ending
     if not article:
         return f"{text}{own}"
-    new = "an" if _sounds_like_vowel(text) else "a"
+    new = "an" if _sounds_like_vowel(words.text) else "a"
     if article[0].isupper():
         new = new.upper() if shouted else new.capitalize()
     return f"{new}{mention['gap']}{text}{own}"
@@ -246,7 +246,7 @@ def _sounds_like_vowel(words: str) -> bool:
     if first[:1].isdigit():
         return first.startswith("8") or first in ("11", "18")
     letters = re.sub(r"[^A-Za-z]", "", first)
-    if len(letters) > 1 and letters.isupper() and not _shouted(words.replace(first, "", 1)):
+    if len(letters) > 1 and letters.isupper():
         return letters[0].lower() in _SPELLED_LIKE_VOWELS
     low = first.lower()
     return low.startswith(_SILENT_H) or (low[:1] in tuple("aeiou") and not _LIKE_YOU_OR_ONE.match(low))

@@ -43,6 +43,10 @@ JEFFREYS = 0.5
 # Width, in units of the noise, over which |x| is blurred before it is sharpened again (`_sharpened`).
 BLUR = 0.8
 
+# Strongly uneven shares leave the spread along the family uncertain: intervals are wider by this multiple of 1/n, which
+# brought the least coverage measured at n = 20 and 30 from 91 to 93 % or more (docs/statistics.md).
+CALIBRATION, FEWEST = 2.0, 20.0
+
 # Effective answers a topic from which coverage was measured to be what it says (docs/statistics.md).
 RELIABLE_FROM = {"s_fact": 1, "s_e": 20, "s_kld": 20, "tv": 20}
 # Below that, intervals are wider by this factor.
@@ -110,7 +114,9 @@ def estimate_scores(
     plan = _Plan.of(counts, key, effective)
     if plan is None:
         return Estimates(*(NOTHING,) * 6)
-    z = float(ndtri((1.0 + confidence) / 2.0))
+    every = plan.n[plan.n > 0]
+    normal = float(ndtri((1.0 + confidence) / 2.0))
+    z = normal * (1.0 + CALIBRATION / max(float(np.median(every)), FEWEST))
     draws = max(replicates // len(RADII), 2)
 
     fact, even = _fact(plan), _evenness(plan, rng, draws)
@@ -120,17 +126,16 @@ def estimate_scores(
         alike, apart = _likeness(levels, rng, draws, z)
 
     u, v, w = _noise(plan, levels, rng, draws)
-    every = plan.n[plan.n > 0]
     enough = {score: bool(np.median(every) >= least) for score, least in RELIABLE_FROM.items()}
     total = float(every.sum())
 
-    def read(belief: _Belief | None, score: str) -> Estimate:
+    def read(belief: _Belief | None, score: str, z: float = z) -> Estimate:
         if belief is None:
             return NOTHING
         low, value, high = (float(x) for x in belief.at([-z, 0.0, z]))
         return _bounded(value, low, high, total, confidence, reliable=enough[score])
 
-    s_fact, s_e = read(fact, "s_fact"), read(even, "s_e")
+    s_fact, s_e = read(fact, "s_fact", normal), read(even, "s_e")
     s_kld, tv = read(alike, "s_kld"), NOTHING
     if apart is not None:
         tv = _bounded(*apart, total, confidence, reliable=enough["tv"])

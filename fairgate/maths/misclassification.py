@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import betaincinv
 
-
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from fairgate.domain import Context, Task
 from fairgate.errors import ConfigError
-from fairgate.gate import GateResult, Verdict, judge
+from fairgate.gate import GateResult, Verdict, check_attributes, judge
 from tests.builders import entry, limit, thresholds
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ BASE = Context.BASE
 
 
 def held(entries: list[Entry], *gates: GateLimit, failed: float = 2.0) -> tuple[GateResult, ...]:
-    return judge(entries, thresholds(*gates, failed=failed), ATTRIBUTES)
+    return judge(entries, thresholds(*gates, failed=failed))
 
 
 def one(the_limit: GateLimit, the_entry: Entry) -> GateResult:
@@ -78,7 +78,7 @@ def test_the_plug_in_score_never_decides() -> None:
 
 @pytest.mark.parametrize("nothing", [{"n": 0}, {"ci": (None, None)}, {"ci": (None, 50.0)}, {"ci": (0.0, None)}])
 def test_a_gate_over_nothing_is_no_pass(nothing: dict[str, object]) -> None:
-    result = one(limit(min=0.0, max=100.0), entry(**nothing))
+    result = one(limit(min=0.0, max=100.0), entry("TV", **nothing))
     assert result.verdict is Verdict.INCONCLUSIVE
     assert "nothing" in result.reason
 
@@ -126,8 +126,9 @@ def test_a_rate_has_one_gate_for_all_attributes() -> None:
 
 
 def test_an_attribute_of_no_data_is_named_with_a_suggestion() -> None:
-    with pytest.raises(ConfigError, match=r"'rase'.*Did you mean 'race'\?"):
-        held([entry()], limit(attribute="rase"))
+    with pytest.raises(ConfigError, match=r"limits.toml: gates\[1\]: attribute = 'rase'.*Did you mean 'race'\?"):
+        check_attributes(thresholds(limit(), limit(attribute="rase")), ("gender", "race"), "limits.toml")
+    check_attributes(thresholds(limit(), limit(attribute="race")), ("gender", "race"), "limits.toml")
 
 
 def test_the_further_samples_that_would_decide_are_told() -> None:
