@@ -134,8 +134,8 @@ def read_llm(root: Path, dataset: Dataset) -> ResultFolder:
     folders = {task: folder for task in Task if (folder := _task_folder(base, task, "large_language_model", "results"))}
     if not folders:
         raise DataError(
-            "holds neither objective_test/results nor subjective_test/results.",
-            where=str(base),
+            "holds neither objective_test/results nor subjective_test/results." if root.exists() else "no such folder.",
+            where=str(root),
             mend="Name the folder of the original program's language-model tests.",
         )
     runs = {task: _llm_runs(task, folder) for task, folder in folders.items()}
@@ -172,8 +172,8 @@ def read_t2i(root: Path, dataset: Dataset) -> ResultFolder:
         )
     if not folders:
         raise DataError(
-            "holds no Distribution folder.",
-            where=str(base),
+            "holds no Distribution folder." if root.exists() else "no such folder.",
+            where=str(root),
             mend="Name the folder that holds objective_test/Distribution or subjective_test/Distribution.",
         )
     models = {task: _t2i_models(folder) for task, folder in folders.items()}
