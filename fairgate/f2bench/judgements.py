@@ -132,7 +132,7 @@ def _objects(plain: str) -> Iterator[object]:
         for spelling in (candidate, candidate.replace("'", '"')):
             try:
                 yield json.loads(spelling)
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue
             break
 
@@ -225,10 +225,7 @@ def _field_verdict(value: object) -> bool | None:
 # --- Marks --------------------------------------------------------------------------------------------------------
 
 _MARK_KEYS = frozenset({"score", "mark", "rating", "answer", "final_score", "factuality", "value", "grade", "result"})
-_WORDS = {
-    word: float(value)
-    for value, word in enumerate("zero one two three four five six seven eight nine ten".split())  # noqa: SIM905
-}
+_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _NUMBER = r"(?P<number>-?\d{1,6}(?:[.,]\d{1,3})?)(?![\d%]| ?%| ?percent)"
 # A second number behind a dash is a range, one behind a slash a scale; only tens are the scale asked for.
 _SCALE = r"(?P<scale> ?(?:/|out of|of) ?\d{1,4}(?:\.\d+)?)?(?! ?- ?\d|\d| ?(?:to|or) \d|\.\d|,\d|\+)"
@@ -258,7 +255,7 @@ def _marks(plain: str) -> Iterator[tuple[str, set[float]]]:
     text = _undressed(plain)
     word = text.strip(" .!").lower().removesuffix(" out of ten")
     if word in _WORDS:
-        yield "word", {_WORDS[word]}
+        yield "word", {float(_WORDS.index(word))}
     yield "final", _numbers(_FINAL_MARK, text)
     yield "labelled", _numbers(_LABELLED_MARK, text) | _numbers(_SPOKEN_MARK, text)
     yield "scaled", _numbers(_SCALED, text)
@@ -284,7 +281,7 @@ def _field_mark(value: object) -> float | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, (int, float)):
-        return float(value)
+        return float(value) if abs(value) <= HIGHEST else math.inf
     if isinstance(value, str) and (match := re.fullmatch(rf" *{_NUMBER}{_SCALE} *", value)):
         return _valued(match).pop()
     return None

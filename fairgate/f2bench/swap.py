@@ -48,7 +48,8 @@ def swap(paragraph: str, group1: str, group2: str) -> Twin:
             if meant.setdefault(_key(words), (index, form))[0] != index:
                 return Twin(None, NoTwin.SAME_WORDS, (0, 0))
     pattern = _pattern(meant)
-    mentions = list(pattern.finditer(paragraph))
+    # Where letter cases are matched that do not fold alike (a dotted capital I), the words are another's.
+    mentions = [mention for mention in pattern.finditer(paragraph) if _key(mention["form"]) in meant]
     found = Counter(meant[_key(mention["form"])][0] for mention in mentions)
     counts = (found[0], found[1])
     if not all(counts):
@@ -61,6 +62,8 @@ def swap(paragraph: str, group1: str, group2: str) -> Twin:
             groups[index].seen(form, mention["form"])
 
     def exchange(mention: re.Match[str]) -> str:
+        if _key(mention["form"]) not in meant:
+            return mention[0]
         index, form = meant[_key(mention["form"])]
         other = groups[1 - index].counterpart(form)
         words = _Words(groups[1 - index].spelled(other), plural=other != ONE)
@@ -115,13 +118,16 @@ class _Group:
         words = _plain(group).split()
         while len(words) > 1 and words[0].lower() in _ARTICLES:
             words = words[1:]
+        self._seen: dict[int, str] = {}
+        self.forms: tuple[str, ...] = ()
+        if not words:
+            return
         ends = (place for place, word in enumerate(words) if place and word.lower() in _AFTER_NOUN)
         head = next(ends, len(words)) - 1
         one, many = _numbers(words[head])
         nouns = [one, many, "persons"] if one.lower() == "person" else [one] if one == many else [one, many]
         # Where both numbers are the same words, the singular stands for both.
         self.forms = tuple(" ".join([*words[:head], noun, *words[head + 1 :]]) for noun in nouns)
-        self._seen: dict[int, str] = {}
 
     def seen(self, form: int, spelling: str) -> None:
         """Notes how the paragraph spells a form in mid-sentence; the first spelling counts."""
