@@ -69,6 +69,14 @@ class GateLimit(Strict, frozen=True):
     context: Context | tuple[Context, ...] | None = None
     attribute: str | None = None
 
+    def overlaps(self, other: GateLimit) -> bool:
+        """Whether both are about the same score of some context and attribute: a gate has one limit, and one name."""
+        return (
+            (self.modality, self.task, self.score) == (other.modality, other.task, other.score)
+            and not {*self.contexts}.isdisjoint(other.contexts)
+            and (self.attribute == other.attribute or None in (self.attribute, other.attribute))
+        )
+
     @property
     def _has_contexts(self) -> bool:
         return self.task is Task.SUBJECTIVE and self.modality is Modality.TEXT
@@ -114,6 +122,13 @@ def load(path: Path) -> Thresholds:
         raise ConfigError("has no [[gates]].", where=str(path), mend="A run without a limit cannot be judged.")
     for number, gate in enumerate(thresholds.gates):
         _check_gate(gate, f"{path}: gates[{number}]")
+        for earlier, other in enumerate(thresholds.gates[:number]):
+            if gate.overlaps(other):
+                raise ConfigError(
+                    f"is about a score that gates[{earlier}] has a limit on already.",
+                    where=f"{path}: gates[{number}]",
+                    mend="Give one of them other contexts or another attribute; min and max may stand in one gate.",
+                )
     return thresholds
 
 

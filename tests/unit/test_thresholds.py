@@ -178,3 +178,9 @@ def test_a_file_that_cannot_be_read_is_named(path: Path) -> None:
 )
 def test_tables_of_another_shape_are_named(path: Path, text: str) -> None:
     assert text.split()[0].split(".")[0] in refused(path, f"schema = 1\n{text}\n")
+
+
+@pytest.mark.parametrize("narrower", ['attribute = "race"', 'context = "base"', ""])
+def test_two_limits_on_one_score_are_refused(path: Path, narrower: str) -> None:
+    said = refused(path, HEAD + GATE + GATE + narrower + "\n")
+    assert "gates[1]: is about a score that gates[0] has a limit on already" in said

@@ -1,0 +1,130 @@
+"""Small values of the domain, with all that a test does not care about filled in."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from fairgate.domain import Answer, AnswerKind, Choice, Context, Level, Modality, Query, Reply, Task, Topic
+from fairgate.gate import GateResult, Verdict
+from fairgate.models.base import Identity
+from fairgate.report.report import Calls, CaseCount, Finding, Report, Tokens
+from fairgate.samples import FAILED, Sample
+from fairgate.scoreboard import Entry
+from fairgate.thresholds import Allowed, CaseLimits, GateLimit, PlanSize, Thresholds
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+MODEL = Identity("openai", "tiny", "http://127.0.0.1:1/v1", {"temperature": 0})
+PEOPLE = (
+    {"gender": "male", "race": "Black"},
+    {"gender": "female", "race": "Black"},
+    {"gender": "male", "race": "Asian"},
+    {"gender": "female", "race": "White"},
+)
+WHY = "because a test says so"
+
+
+def objective(statistic: str = "crime-rate", level: Level = Level.HIGH, attribute: str = "race") -> Topic:
+    return Topic("fact-or-fair", Modality.TEXT, Task.OBJECTIVE, statistic, level, None, attribute)
+
+
+def subjective(statistic: str = "crime-rate", level: Level = Level.HIGH, context: Context = Context.BASE) -> Topic:
+    return Topic("fact-or-fair", Modality.TEXT, Task.SUBJECTIVE, statistic, level, context)
+
+
+def people(groups: Sequence[Mapping[str, str]] = PEOPLE) -> tuple[Choice, ...]:
+    return tuple(
+        Choice(letter, f"{name}, an individual.", each)
+        for letter, name, each in zip("ABCDEFGH", ("Ash", "Blair", "Casey", "Drew", "Ellis"), groups, strict=False)
+    )
+
+
+def query(
+    index: int = 0,
+    topic: Topic | None = None,
+    prompt: str = "Who is it?",
+    choices: tuple[Choice, ...] | None = None,
+    named: Mapping[str, str] | None = None,
+) -> Query:
+    return Query(topic or subjective(), index, prompt, people() if choices is None else choices, named or {})
+
+
+def chosen(asked: Query, option: int) -> Sample:
+    letter = asked.choices[option].letter
+    return Sample(asked, Reply(letter), Answer(AnswerKind.CHOSEN, option, "letter"))
+
+
+def no_answer(asked: Query, kind: AnswerKind) -> Sample:
+    if kind is AnswerKind.FAILED:
+        return Sample(asked, None, FAILED)
+    return Sample(asked, Reply("no"), Answer(kind, None, "test"))
+
+
+def entry(score: str = "TV", **given: object) -> Entry:
+    usual: dict[str, object] = {
+        "benchmark": "fact-or-fair",
+        "modality": Modality.TEXT,
+        "task": Task.SUBJECTIVE,
+        "context": Context.BASE,
+        "attribute": "race",
+        "value": 50.0,
+        "estimate": 50.0,
+        "ci": (40.0, 60.0),
+        "n": 100,
+        "topics": (36, 36),
+    }
+    return Entry(score=score, **(usual | given))  # type: ignore[arg-type] # filled in by name
+
+
+def limit(score: str = "TV", **given: object) -> GateLimit:
+    usual: dict[str, object] = {"task": Task.SUBJECTIVE, "reason": WHY, "max": 70.0}
+    return GateLimit(score=score, **(usual | given))  # type: ignore[arg-type] # filled in by name
+
+
+def thresholds(*gates: GateLimit, failed: float = 2.0) -> Thresholds:
+    return Thresholds(
+        schema=1,
+        plans={"quick": PlanSize(objective=3, subjective=10, reason=WHY)},
+        cases=CaseLimits(alpha=0.025, entropy_min=60, gap_max=70, reason=WHY),
+        allowed=Allowed(failed=failed, reason=WHY),
+        gates=gates,
+    )
+
+
+def gate(verdict: Verdict = Verdict.PASS, score: str = "TV", reason: str = "it is so", **given: object) -> GateResult:
+    return GateResult(limit(score), entry(score, **given), verdict, reason)
+
+
+def report(**given: object) -> Report:
+    usual = Report(
+        version="0.0",
+        data_version="0123456789abcdef",
+        model="openai/tiny",
+        t2i_model=None,
+        given=True,
+        control=False,
+        plan="quick",
+        seed=0,
+        profiles="random",
+        key="published",
+        scoring="definition",
+        ledger=".fairgate/ledger.sqlite",
+        entries=(entry(), entry("S_fact", ceiling=(99.0, 98.0, 100.0))),
+        gates=(gate(),),
+        findings=(),
+        cases=CaseCount(passed=3, failed=0, inconclusive=0, broken=0),
+        calls=Calls(planned=120, asked=100, reused=20, missing=0, failed=0, retried=4),
+        tokens=Tokens(prompt=1000, completion=100, uncounted=0),
+        leaderboard={"mean": {"gender": 90.0, "race": None, "average": None}},
+        shares={"subjective base": {"female Asian": 12.5}},
+        notes=(),
+        trouble=None,
+        rates={"fact-or-fair": {"planned": 120, "refused": 0, "unreadable": 0, "failed": 0}},
+    )
+    return replace(usual, **given)  # type: ignore[arg-type] # filled in by name
+
+
+def finding(sentence: str) -> Finding:
+    return Finding(gate().name, sentence)

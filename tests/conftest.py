@@ -1,0 +1,43 @@
+"""Runs that many tests look at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.running import Outcome, bench
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@dataclass(frozen=True)
+class ControlRuns:
+    """The same small run of the default control, in every way in which pytest can be started.
+
+    `plain` without xdist, `again` with `-n 0` on the ledger of `plain`, `workers` with `-n 2` and a ledger of its own.
+    """
+
+    plain: Outcome
+    again: Outcome
+    workers: Outcome
+
+    @property
+    def all(self) -> tuple[Outcome, ...]:
+        return self.plain, self.again, self.workers
+
+
+@pytest.fixture(scope="session")
+def control_runs(tmp_path_factory: pytest.TempPathFactory) -> ControlRuns:
+    root = tmp_path_factory.mktemp("control")
+
+    def run(name: str, *more: str | Path) -> Outcome:
+        folder = root / name
+        written = (f"--junitxml={folder / 'junit.xml'}", f"--alluredir={folder / 'allure'}")
+        return bench(folder, "-v", "-k", "crime", *written, *more)
+
+    plain = run("plain", "-p", "no:xdist")
+    again = run("again", "-n", "0", f"--ledger={plain.folder / 'ledger.sqlite'}")
+    return ControlRuns(plain, again, run("workers", "-n", "2"))

@@ -1,0 +1,30 @@
+"""Models for `--model python/tests.plugin.models:NAME`."""
+
+from __future__ import annotations
+
+import time
+from zlib import crc32
+
+
+def even(prompt: str) -> str:
+    """Some letter of the first two, always the same for the same prompt."""
+    return "AB"[crc32(prompt.encode()) % 2]
+
+
+def slow(prompt: str) -> str:
+    time.sleep(0.05)
+    return even(prompt)
+
+
+def fails(prompt: str) -> str:
+    raise ValueError(f"no licence for {len(prompt)} characters")
+
+
+def fails_often(prompt: str) -> str:
+    if crc32(prompt.encode()) % 3 == 0:
+        raise ValueError("it hiccups")
+    return even(prompt)
+
+
+def talks_nonsense(prompt: str) -> str:
+    return f"lorem \x1b[31m<b>ipsum</b> \ud83d {len(prompt)}"

@@ -1,0 +1,211 @@
+"""The house: imports run downwards only, every module says what it is for, and what is heavy is imported late."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from functools import cache
+from graphlib import TopologicalSorter
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.running import CHECKOUT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# From the ground up. A module may import what stands on its own floor or below; the longest name that fits counts.
+FLOORS: tuple[tuple[str, ...], ...] = (
+    ("fairgate", "fairgate.domain", "fairgate.errors"),
+    ("fairgate.maths",),
+    ("fairgate.answers", "fairgate.scoreboard", "fairgate.thresholds", "fairgate.gate", "fairgate.report.report"),
+    (
+        *("fairgate.fact_or_fair", "fairgate.f2bench", "fairgate.bigbench", "fairgate.published", "fairgate.faces"),
+        *("fairgate.models", "fairgate.ledger", "fairgate.sampler", "fairgate.samples"),
+    ),
+    ("fairgate.report",),
+    ("fairgate.settings", "fairgate.run", "fairgate.judgement", "fairgate.past"),
+    ("fairgate.gatekeeper", "fairgate.plugin", "fairgate.cli", "fairgate.launch", "fairgate.__main__"),
+    ("fixtures",),
+    ("tests_bench",),
+)
+BENCHMARKS = ("fairgate.fact_or_fair", "fairgate.f2bench", "fairgate.bigbench")
+# numpy and scipy in, numbers out.
+PURE = ("fairgate.maths",)
+NOT_IN_PURE = {"pytest", "httpx", "aiohttp", "onnxruntime", "allure", "allure_commons", "sqlite3", "asyncio"}
+
+
+def source(module: str) -> Path:
+    path = CHECKOUT.joinpath(*module.split("."))
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+
+
+@cache
+def modules() -> tuple[str, ...]:
+    found = [path for room in ("fairgate", "fixtures", "tests_bench") for path in (CHECKOUT / room).rglob("*.py")]
+    parts = [path.relative_to(CHECKOUT).with_suffix("").parts for path in found]
+    return tuple(sorted(".".join(each[:-1] if each[-1] == "__init__" else each) for each in parts))
+
+
+class Imports(ast.NodeVisitor):
+    """What a module imports when it is used, and what it only names in annotations."""
+
+    def __init__(self) -> None:
+        self.used: set[str] = set()
+        self.named: set[str] = set()
+        self._here = self.used
+
+    def visit_If(self, node: ast.If) -> None:
+        if ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
+            self._here = self.named
+            for each in node.body:
+                self.visit(each)
+            self._here = self.used
+            node = ast.If(node.test, [], node.orelse)
+        self.generic_visit(node)
+
+    def visit_Import(self, node: ast.Import) -> None:
+        self._here.update(alias.name for alias in node.names)
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        assert node.level == 0, "imports are absolute"
+        module = node.module or ""
+        for alias in node.names:
+            # `from fairgate.report import terminal` imports a module, `from fairgate.gate import judge` a name of one.
+            inner = f"{module}.{alias.name}"
+            self._here.add(inner if module.partition(".")[0] in HERE and source(inner).is_file() else module)
+
+
+HERE = ("fairgate", "fixtures", "tests_bench")
+
+
+@cache
+def imports(module: str) -> Imports:
+    found = Imports()
+    found.visit(ast.parse(source(module).read_text(encoding="utf-8")))
+    return found
+
+
+def ours(names: set[str]) -> set[str]:
+    return {name for name in names if name.partition(".")[0] in HERE}
+
+
+def stands_in(module: str, room: str) -> bool:
+    return module == room or module.startswith(f"{room}.")
+
+
+def floor(module: str) -> int:
+    fits = [(len(room), number) for number, rooms in enumerate(FLOORS) for room in rooms if stands_in(module, room)]
+    longest, number = max(fits)
+    if stands_in(module, "fairgate") and longest == len("fairgate") and module != "fairgate":
+        pytest.fail(f"Say in FLOORS on which floor {module} stands.")
+    return number
+
+
+def test_there_is_something_to_read() -> None:
+    assert {"fairgate.plugin", "fairgate.maths.estimates", "fixtures.cases"} <= set(modules())
+    assert any(module.startswith("tests_bench.") for module in modules())
+
+
+@pytest.mark.parametrize("module", modules())
+def test_imports_run_downwards(module: str) -> None:
+    above = {name for name in ours(imports(module).used) if floor(name) > floor(module)}
+    assert above == set()
+
+
+def test_imports_run_in_no_circle() -> None:
+    graph = {module: ours(imports(module).used) - {module} for module in modules()}
+    assert set(TopologicalSorter(graph).static_order()) >= set(modules())
+
+
+@pytest.mark.parametrize("module", ["fairgate.domain", "fairgate.errors"])
+def test_the_shared_words_rest_on_nothing(module: str) -> None:
+    both = imports(module).used | imports(module).named
+    assert ours(both) <= {"fairgate.domain", "fairgate.errors"}
+    assert {name.partition(".")[0] for name in both} <= {*sys.stdlib_module_names, "fairgate"}
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        each
+        for each in modules()
+        if each.endswith((".scores", ".reference", ".counts")) or any(stands_in(each, room) for room in PURE)
+    ],
+)
+def test_numbers_are_made_without_pytest_or_network(module: str) -> None:
+    """Followed to the ground: neither they nor anything that they use."""
+    seen, left = set[str](), {module}
+    while left:
+        here = left.pop()
+        seen.add(here)
+        used = imports(here).used
+        assert not {name.partition(".")[0] for name in used} & NOT_IN_PURE, here
+        left |= ours(used) - seen
+
+
+@pytest.mark.parametrize("module", [each for each in modules() if stands_in(each, "fairgate.maths")])
+def test_the_maths_know_no_domain(module: str) -> None:
+    assert all(stands_in(name, "fairgate.maths") for name in ours(imports(module).used | imports(module).named))
+
+
+def test_models_and_maths_know_no_report() -> None:
+    for module in modules():
+        if any(stands_in(module, room) for room in ("fairgate.maths", "fairgate.models")):
+            used = imports(module).used | imports(module).named
+            assert not any(stands_in(name, "fairgate.report") for name in used), module
+
+
+def test_benchmarks_know_nothing_of_each_other() -> None:
+    for module in modules():
+        own = [room for room in BENCHMARKS if stands_in(module, room)]
+        if own:
+            others = {name for name in ours(imports(module).used) for room in BENCHMARKS if stands_in(name, room)}
+            assert all(stands_in(name, own[0]) for name in others), module
+
+
+def test_only_the_benchmarks_tests_know_fixtures() -> None:
+    for module in modules():
+        if stands_in(module, "fairgate"):
+            assert not any(stands_in(name, "fixtures") for name in imports(module).used | imports(module).named), module
+
+
+def test_the_benchmarks_tests_hold_no_maths_and_no_http() -> None:
+    for module in modules():
+        if stands_in(module, "tests_bench"):
+            used = {name.partition(".")[0] for name in imports(module).used}
+            assert not used & {"numpy", "scipy", "httpx", "aiohttp", "fairgate"}, module
+
+
+def test_pytest_is_known_at_the_edge_alone() -> None:
+    edge = {"fairgate.plugin", "fairgate.gatekeeper", "fairgate.report.pytest_reports"}
+    using = {module for module in modules() if stands_in(module, "fairgate") and "pytest" in imports(module).used}
+    assert using - {"fairgate.cli", "fairgate.launch", "fairgate.__main__"} <= edge
+
+
+@pytest.mark.parametrize("module", modules())
+def test_every_module_says_what_it_is_for(module: str) -> None:
+    docstring = ast.get_docstring(ast.parse(source(module).read_text(encoding="utf-8")))
+    assert docstring
+    assert len(docstring.splitlines()[0]) > 20
+
+
+HEAVY = ("httpx", "aiohttp", "matplotlib", "scipy.stats", "onnxruntime", "insightface", "PIL", "hypothesis")
+
+
+def test_the_plugin_loads_without_what_is_heavy() -> None:
+    script = (
+        "import fairgate.plugin, fixtures.cases, fixtures.answers, json, sys; print(json.dumps(sorted(sys.modules)))"
+    )
+    done = subprocess.run(  # noqa: S603 - our own interpreter
+        [sys.executable, "-c", script], cwd=CHECKOUT, capture_output=True, text=True, timeout=60, check=True
+    )
+    assert not set(HEAVY) & set(json.loads(done.stdout))
+
+
+def test_the_root_conftest_names_plugins_and_nothing_else() -> None:
+    body = ast.parse((CHECKOUT / "conftest.py").read_text(encoding="utf-8")).body
+    assert [type(each) for each in body] == [ast.Expr, ast.Assign]

@@ -1,0 +1,103 @@
+"""Why a gate failed, in words that name the topic which shows it best."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fairgate.domain import Context, Level, Modality, Task, Topic
+from fairgate.fact_or_fair.cases import Case
+from fairgate.fact_or_fair.data import Dataset, load
+from fairgate.fact_or_fair.findings import findings
+from fairgate.fact_or_fair.tally import Tallies, tally
+from fairgate.gate import GateResult, Verdict
+from tests.builders import chosen, gate, objective, people, query, subjective
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+RACES = ("Asian", "Black", "Hispanic", "White")
+HIGH, LOW = Level.HIGH, Level.LOW
+
+
+@cache
+def dataset() -> Dataset:
+    return load()
+
+
+def said(the_gate: GateResult, answers: Mapping[Topic, tuple[int, int, int, int]]) -> list[str]:
+    """The sentences for one gate, over answers by race for each topic."""
+    tallies = {}
+    for topic, picks in answers.items():
+        options = people(tuple({"race": race, "gender": "male"} for race in RACES))
+        order = [option for option, n in enumerate(picks) for _ in range(n)]
+        samples = [chosen(query(index, topic, choices=options), option) for index, option in enumerate(order)]
+        tallies[topic] = tally(topic, samples, dataset())
+    source = Tallies(dataset(), tallies, frozenset(Case(topic, "race") for topic in answers))
+    return [each.sentence for each in findings([the_gate], {Modality.TEXT: source}, dataset(), "published")]
+
+
+@pytest.mark.parametrize("verdict", [Verdict.PASS, Verdict.INCONCLUSIVE])
+def test_only_failed_gates_have_findings(verdict: Verdict) -> None:
+    assert said(gate(verdict), {subjective(): (0, 10, 0, 0), subjective(level=LOW): (10, 0, 0, 0)}) == []
+
+
+@pytest.mark.parametrize("score", ["TV", "S_KLD", "S_fair"])
+def test_the_topic_that_moves_most_is_named(score: str) -> None:
+    answers = {
+        subjective(): (10, 41, 24, 25),
+        subjective(level=LOW): (40, 9, 25, 26),
+        subjective("poverty-rate"): (25, 25, 25, 25),
+        subjective("poverty-rate", LOW): (25, 25, 25, 25),
+    }
+    [sentence] = said(gate(Verdict.FAIL, score), answers)
+    assert sentence == (
+        "asked who has the highest Crime Rate, it picks Black in 41 % of answers and in 9 % for the lowest; "
+        "a fair model: 25 %"
+    )
+
+
+def test_the_level_that_tells_more_comes_first() -> None:
+    answers = {subjective(): (0, 25, 25, 50), subjective(level=LOW): (90, 5, 5, 0)}
+    [sentence] = said(gate(Verdict.FAIL), answers)
+    assert sentence.startswith("asked who has the lowest Crime Rate, it picks Asian in 90 % of answers and in 0 % for")
+
+
+def test_the_context_is_told() -> None:
+    topics = {level: subjective(level=level, context=Context.ATTRIBUTION) for level in Level}
+    failed = gate(Verdict.FAIL, context=Context.ATTRIBUTION)
+    [sentence] = said(failed, {topics[HIGH]: (0, 8, 1, 1), topics[LOW]: (6, 0, 2, 2)})
+    assert sentence.startswith("after a news report about one person, asked who has the highest Crime Rate")
+
+
+def test_the_least_even_topic_is_named() -> None:
+    answers = {subjective(): (25, 25, 25, 25), subjective("poverty-rate", LOW): (1, 2, 1, 16)}
+    assert said(gate(Verdict.FAIL, "S_E"), answers) == [
+        "asked who has the lowest Poverty Rate, it picks White in 80 % of answers; a fair model: 25 %"
+    ]
+
+
+def test_the_fact_that_is_known_worst_is_named() -> None:
+    failed = gate(Verdict.FAIL, "S_fact", task=Task.OBJECTIVE, context=None)
+    answers = {objective(): (1, 2, 0, 0), objective("poverty-rate"): (0, 0, 1, 3)}
+    assert dataset().statistic("poverty-rate").published["race", HIGH].groups == ("Black",)
+    assert said(failed, answers) == [
+        "asked who has the highest Poverty Rate, it says White in 75 % of 4 answers; the key says Black"
+    ]
+
+
+def test_a_rate_is_said_in_samples() -> None:
+    refused = gate(Verdict.FAIL, "refused", attribute=None, value=62.5, n=4800)
+    assert said(refused, {}) == ["62.5 % of 4,800 samples were refused"]
+
+
+@pytest.mark.parametrize("score", ["TV", "S_E", "S_fact"])
+def test_a_gate_over_nothing_has_nothing_to_say(score: str) -> None:
+    assert said(gate(Verdict.FAIL, score), {}) == []
+    assert said(gate(Verdict.FAIL, score), {subjective(): (0, 0, 0, 0)}) == []
+
+
+def test_one_level_alone_shows_no_move() -> None:
+    assert said(gate(Verdict.FAIL), {subjective(): (0, 8, 0, 0)}) == []

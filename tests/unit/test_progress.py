@@ -1,0 +1,97 @@
+"""The progress line: what is done, how fast, how long still."""
+
+from __future__ import annotations
+
+import time
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
+
+import pytest
+
+from fairgate.report import progress
+from fairgate.report.progress import ProgressLines, line
+from fairgate.sampler import Progress
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def test_a_line_says_done_rate_time_left_and_refusals() -> None:
+    assert line(Progress(planned=4758, asked=1200, refused=6), 10.0) == (
+        "fairgate: 1,200/4,758 samples, 120/s, 0:30 left, refused 0.5 %"
+    )
+
+
+def test_what_was_reused_counts_as_done_but_not_as_fast() -> None:
+    assert line(Progress(planned=2000, asked=100, reused=900), 10.0) == (
+        "fairgate: 1,000/2,000 samples, 10/s, 1:40 left, 900 reused, refused 0.0 %"
+    )
+
+
+def test_unreadable_and_failed_are_said_where_there_are_some() -> None:
+    assert line(Progress(planned=100, asked=90, failed=10, unreadable=9), 10.0) == (
+        "fairgate: 100/100 samples, 10/s, refused 0.0 %, unreadable 9.0 %, failed 10.0 %"
+    )
+
+
+@pytest.mark.parametrize(
+    ("asked", "seconds", "left"),
+    [(100, 100.0, "1:39:00 left"), (1, 3600.0, "6039:00:00 left"), (6000, 60.0, "0:00 left")],
+)
+def test_long_and_short_times_left(asked: int, seconds: float, left: str) -> None:
+    planned = 6040 if asked != 6000 else 6001
+    assert left in line(Progress(planned=planned, asked=asked), seconds)
+
+
+def test_at_the_beginning_there_is_no_rate_to_divide_by() -> None:
+    for seconds in (0.0, 5.0):
+        assert line(Progress(planned=10), seconds) == "fairgate: 0/10 samples, 0/s, refused 0.0 %"
+    assert "left" not in line(Progress(planned=10, reused=5), 5.0)
+
+
+class Reporter:
+    """Notes what is written, as pytest's terminal reporter writes it."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def ensure_newline(self) -> None:
+        """Nothing is on the line."""
+
+    def write_line(self, text: str) -> None:
+        self.lines.append(text)
+
+
+def drawn(reporter: Reporter | None, done: Progress) -> ProgressLines:
+    config = SimpleNamespace(pluginmanager=SimpleNamespace(get_plugin=lambda _: reporter))
+    return ProgressLines(cast("pytest.Config", config), done)
+
+
+def until(there: Callable[[], bool]) -> None:
+    end = time.monotonic() + 30
+    while not there():
+        assert time.monotonic() < end
+        time.sleep(0.001)
+
+
+def test_lines_are_drawn_until_it_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "PAUSES", (0.001,))
+    reporter = Reporter()
+    lines = drawn(reporter, Progress(planned=10, asked=1))
+    lines.start()
+    until(lambda: len(reporter.lines) > 2)
+    lines.stop()
+    count = len(reporter.lines)
+    time.sleep(0.02)
+    assert len(reporter.lines) == count
+    assert reporter.lines[0].startswith("fairgate: 1/10 samples")
+
+
+def test_nothing_is_drawn_once_all_is_done_or_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "PAUSES", (0.001,))
+    reporter = Reporter()
+    for lines in (drawn(reporter, Progress(planned=10, reused=10)), drawn(None, Progress(planned=10))):
+        lines.start()
+        time.sleep(0.02)
+        lines.stop()
+    assert reporter.lines == []

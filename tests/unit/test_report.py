@@ -1,0 +1,348 @@
+"""One Report, many renderers: whatever stands in it, each gives something that its reader can use."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairgate.domain import AnswerKind, Context, Task
+from fairgate.gate import Verdict
+from fairgate.report import markdown, summary, terminal
+from fairgate.report.allure_results import SHOWN, distribution, plain, sample_table, write_gates
+from fairgate.report.pytest_reports import gate_reports
+from fairgate.report.report import NO_CERTIFICATE, Calls, CaseCount, Report, Tokens
+from tests.builders import chosen, entry, finding, gate, no_answer, query, report
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FAIL, PASS, INCONCLUSIVE = Verdict.FAIL, Verdict.PASS, Verdict.INCONCLUSIVE
+MARKUP = '<img src=x onerror="alert(1)"> [link](http://x.invalid) `code` **bold** | cell\n\n# heading\n@someone $x$'
+
+
+def cases(**given: int) -> CaseCount:
+    return CaseCount(**({"passed": 0, "failed": 0, "inconclusive": 0, "broken": 0} | given))
+
+
+def full() -> Report:
+    """A report with something of everything."""
+    contexts = [entry(score, context=each, attribute=by) for by in ("gender", "race") for each in Context for score in
+                ("S_fact", "S_E", "S_KLD", "S_fair", "TV", "d")]  # fmt: skip
+    facts = [
+        entry(score, task=Task.OBJECTIVE, context=None, topics=(4, 36), value=value)
+        for score, value in (("S_fact", 97.25), ("S_fact@published", 97.25), ("S_fact@measured", None), ("d", None))
+    ]
+    twin = [entry(score, scoring="reference", value=12.5) for score in ("S_fact", "S_E", "S_KLD", "S_fair", "d")]
+    failed = gate(FAIL, context=Context.REPRESENTATIVENESS, attribute="gender", ci=(100.0, 100.0), estimate=100.0)
+    return report(
+        entries=(*facts, *contexts, *twin),
+        gates=(gate(), failed, gate(INCONCLUSIVE, "S_fair", "the interval [40.0, 60.0] straddles " + "words " * 30)),
+        findings=(finding("asked who has the highest Crime Rate, it picks Black in 41 % of answers"),),
+        calls=Calls(planned=45600, asked=40000, reused=5000, missing=600, failed=20, retried=123456),
+        tokens=Tokens(prompt=12_345_678, completion=234_567, uncounted=7),
+        notes=("The server changed in mid-run: " + "a, " * 60, "short"),
+        trouble="the quota is spent " + "x" * 120,
+    )
+
+
+# The verdict
+
+
+@pytest.mark.parametrize(
+    ("gates", "ended", "trouble", "verdict", "code"),
+    [
+        ((PASS,), cases(passed=1), None, PASS, 0),
+        ((PASS, FAIL), cases(passed=1), None, FAIL, 1),
+        ((PASS, INCONCLUSIVE), cases(passed=1), None, INCONCLUSIVE, 6),
+        ((INCONCLUSIVE, FAIL), cases(inconclusive=1), None, FAIL, 1),
+        ((PASS,), cases(failed=1), None, FAIL, 1),
+        ((PASS,), cases(inconclusive=1), None, INCONCLUSIVE, 6),
+        ((PASS,), cases(broken=1), None, Verdict.TROUBLE, 7),
+        ((FAIL,), cases(failed=1), "a wrong key", Verdict.TROUBLE, 7),
+        ((), cases(passed=1), None, INCONCLUSIVE, 6),
+        ((), cases(), None, INCONCLUSIVE, 6),
+    ],
+)
+def test_the_worst_is_the_verdict(
+    gates: tuple[Verdict, ...], ended: CaseCount, trouble: str | None, verdict: Verdict, code: int
+) -> None:
+    found = report(gates=tuple(map(gate, gates)), cases=ended, trouble=trouble)
+    assert (found.verdict, found.exit) == (verdict, code)
+    assert found.headline.startswith(f"{verdict.upper()}: ")
+
+
+@pytest.mark.parametrize("code", [0, 1, 6])
+def test_only_an_inconclusive_run_has_another_exit_code(code: int) -> None:
+    def exits(verdict: Verdict, trouble: str | None = None) -> int:
+        return report(gates=(gate(verdict),), trouble=trouble, inconclusive_exit=code).exit
+
+    assert (exits(INCONCLUSIVE), exits(PASS), exits(FAIL), exits(PASS, "trouble")) == (code, 0, 1, 7)
+
+
+def test_the_headline_says_what_was_gated() -> None:
+    assert "openai/tiny, plan quick; 1 gates: 1 passed" in report().headline
+    assert "no model was given: only a control was gated" in report(given=False, control=True).headline
+    assert "control/oracle (a control)" in report(model="control/oracle", control=True).headline
+    assert "no gate could be held" in report(gates=()).headline
+
+
+# Terminal
+
+
+@pytest.mark.parametrize("shown", [report(), full(), report(gates=(), entries=(), shares={}, rates={})])
+def test_no_line_is_wider_than_80_columns(shown: Report) -> None:
+    lines = terminal.lines(shown)
+    words = [word for line in lines for word in line.split()]
+    assert max(map(len, lines)) <= 80
+    assert lines[0].startswith(shown.headline[:40])
+    assert {"certificate", "fairness:"} <= set(words)
+
+
+def test_the_terminal_says_the_verdict_first_and_then_why() -> None:
+    text = " ".join(" ".join(terminal.lines(full())).split())
+    why = ("TROUBLE: openai/tiny", "Trouble: the quota", "it picks Black in 41 %")
+    parts = [*why, "gate estimate interval limit", "gender S_fact", "calls: 40,000"]
+    places = [text.index(part) for part in parts]
+    assert places == sorted(places)
+    assert "40,000 asked (20 failed), 5,000 reused" in text
+    assert "600 missing" in text
+    assert "123,456 requests retried" in text
+    assert "7 samples uncounted" in text
+
+
+def test_partial_scores_are_marked() -> None:
+    assert "(4/36)" in "\n".join(terminal.lines(full()))
+    assert "/36)" not in "\n".join(terminal.lines(report()))
+
+
+def test_the_other_scoring_is_shown_on_demand() -> None:
+    text = "\n".join(terminal.lines(report(entries=full().entries, scoring="reference")))
+    assert "12.5" in text
+    assert "(reference)" in text
+    assert "12.5" not in "\n".join(terminal.lines(report(entries=full().entries)))
+
+
+def test_passed_gates_are_not_listed_one_by_one() -> None:
+    assert "estimate" not in "\n".join(terminal.lines(report()))
+    assert "estimate" in "\n".join(terminal.lines(full()))
+
+
+CONTROLS = "".join(map(chr, [*range(32), 127, *range(128, 160)]))
+
+
+def test_nothing_moves_the_cursor_of_the_terminal() -> None:
+    """What a server says of itself is printed: escape sequences in it must not reach the terminal."""
+    shown = report(notes=("\x1b[2J\x1b]0;title\x07" + CONTROLS,), trouble="\x1b[31mred", findings=(finding("\x1b[1m"),))
+    assert "\x1b" not in "".join(terminal.lines(shown))
+    assert all(line.isprintable() for line in terminal.lines(shown))
+
+
+# Markdown
+
+
+def test_markdown_holds_verdict_findings_gates_and_numbers() -> None:
+    text = markdown.to_markdown(full())
+    assert text.startswith("## fairgate: trouble\n")
+    assert "asked who has the highest Crime Rate, it picks Black in 41 % of answers" in text
+    rows = [line for line in text.splitlines() if line.startswith("| ")]
+    assert len(rows) == 2 + 3
+    assert len({row.count("|") for row in rows}) == 1
+    assert text.index("**fail**") < text.index("**inconclusive**") < text.index("| pass |")
+    assert NO_CERTIFICATE in text
+
+
+def test_markdown_shows_others_words_and_does_not_obey_them() -> None:
+    shown = report(notes=(MARKUP,), trouble=MARKUP, findings=(finding(MARKUP),), model=MARKUP)
+    text = markdown.to_markdown(shown)
+    before, code, after = text.split("```")
+    for part in (before, after):
+        for live in ("<img", "[link](", "`code`", "**bold**", "\n# heading", "@someone", "$x$"):
+            assert not re.search(rf"(?<!\\){re.escape(live)}", part), live
+    assert "onerror" not in code
+
+
+@given(st.text())
+def test_no_text_ends_its_paragraph(text: str) -> None:
+    assert not re.search(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]", markdown.escaped(text))
+
+
+# summary.json
+
+
+def shape(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: shape(each) for key, each in value.items()}
+    return [shape(each) for each in value] if isinstance(value, list) else type(value)
+
+
+def loaded(shown: Report) -> dict[str, Any]:
+    def refuse(constant: str) -> float:
+        raise AssertionError(f"{constant} is no JSON")
+
+    whole: dict[str, Any] = json.loads(summary.to_json(shown), parse_constant=refuse)
+    return whole
+
+
+IDENTITY = {"benchmark", "modality", "task", "context", "attribute", "group", "score", "scoring"}
+NUMBERS = {"value", "ceiling", "estimate", "ci", "n", "topics"}
+TOP = {
+    *("schema", "fairgate", "data", "model", "t2i_model", "judge", "detector", "control", "plan", "seed", "profiles"),
+    *("key", "verdict", "exit", "scores", "gates", "rates", "calls", "tokens", "cost"),
+}
+
+
+@pytest.mark.parametrize("shown", [report(), full(), report(gates=(), entries=())])
+def test_the_summary_has_the_keys_of_its_schema(shown: Report) -> None:
+    found = loaded(shown)
+    assert found.keys() >= TOP
+    assert found["schema"] == 1
+    assert (found["judge"], found["detector"], found["cost"]) == (None, None, None)
+    assert found["verdict"] in {"pass", "fail", "inconclusive", "trouble"}
+    for each in found["scores"]:
+        assert each.keys() >= IDENTITY | NUMBERS
+        assert len(each["ci"]) == 2
+        assert len(each["topics"]) == 2
+    for each in found["gates"]:
+        assert each.keys() >= IDENTITY | NUMBERS | {"min", "max", "verdict", "reason"}
+    assert found["calls"].keys() >= {"planned", "asked", "reused", "retried", "failed"}
+    assert found["rates"]["fact-or-fair"].keys() >= {"refused", "unreadable", "failed"}
+
+
+def test_the_summary_rounds_nothing_and_keeps_nothing_as_null() -> None:
+    found = loaded(report(entries=(entry(value=100 / 3, ci=(None, None), estimate=None), entry("d", value=None))))
+    first, second = found["scores"]
+    assert first["value"] == 100 / 3
+    assert first["ci"] == [None, None]
+    assert (first["estimate"], first["ceiling"], second["value"]) == (None, None, None)
+
+
+def test_the_summary_says_that_only_a_control_was_gated() -> None:
+    found = loaded(report(given=False, control=True, model="control/oracle"))
+    assert found["control"] is True
+    assert "no model was given" in found["headline"]
+    assert found["notice"] == NO_CERTIFICATE
+
+
+def test_calls_add_up_in_the_summary() -> None:
+    calls = loaded(full())["calls"]
+    assert calls["planned"] == calls["asked"] + calls["reused"] + calls["missing"]
+
+
+# Gates as test reports
+
+
+def test_each_gate_is_a_test_report_of_its_verdict() -> None:
+    shown = report(
+        gates=(gate(PASS), gate(FAIL, "S_E"), gate(INCONCLUSIVE, "S_fair")),
+        findings=(finding("it picks one group"),),
+    )
+    calls = [each for each in gate_reports(shown) if each.when == "call"]
+    assert [each.outcome for each in calls] == ["passed", "failed", "skipped"]
+    assert [each.nodeid.rpartition("-")[2] for each in calls] == ["TV", "S_E", "S_fair"]
+    assert "it is so" in str(calls[1].longrepr)
+    assert all(each.outcome == "passed" for each in gate_reports(shown) if each.when == "teardown")
+    properties = dict(calls[1].user_properties)
+    assert {"value": 50.0, "estimate": 50.0, "ci_low": 40.0, "ci_high": 60.0, "n": 100}.items() <= properties.items()
+    assert properties["verdict"] == "fail"
+    assert "70" in str(properties["limit"])
+
+
+def test_a_failed_gate_says_its_finding() -> None:
+    shown = report(gates=(gate(FAIL),), findings=(finding("it picks one group"),))
+    [call, _] = gate_reports(shown)
+    assert "it picks one group" in str(call.longrepr)
+
+
+# Allure
+
+
+def results(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(path.read_text()) for path in folder.glob("*-result.json")]
+
+
+def test_allure_has_a_result_for_the_verdict_and_each_gate(tmp_path: Path) -> None:
+    write_gates(tmp_path, full())
+    write_gates(tmp_path, full())
+    found = results(tmp_path)
+    assert len(found) == 2 * (1 + 3)
+    assert len({each["historyId"] for each in found}) == 4
+    assert len({each["uuid"] for each in found}) == 8
+    by_name = {each["fullName"]: each for each in found}
+    assert by_name["gates#verdict"]["status"] == "broken"
+    assert sorted(each["status"] for each in by_name.values()) == ["broken", "failed", "passed", "skipped"]
+    for each in found:
+        labels = {label["name"]: label["value"] for label in each["labels"]}
+        assert (labels["epic"], labels["parentSuite"], labels["severity"]) == ("Gates", "Gates", "blocker")
+    [attached] = by_name["gates#verdict"]["attachments"]
+    assert NO_CERTIFICATE.split(":", maxsplit=1)[0] in (tmp_path / attached["source"]).read_text()
+
+
+def test_allure_has_environment_and_categories(tmp_path: Path) -> None:
+    write_gates(tmp_path, report(given=False, control=True, ledger="C:\\a=b\n"))
+    lines = (tmp_path / "environment.properties").read_text().splitlines()
+    assert all(re.match(r"(\\.|[^\\=:])+=", line) for line in lines)
+    text = "\n".join(lines)
+    assert "no model was given" in text
+    assert "Seed=0" in text
+    statuses = {
+        status for each in json.loads((tmp_path / "categories.json").read_text()) for status in each["matchedStatuses"]
+    }
+    assert statuses == {"failed", "skipped", "broken"}
+
+
+def test_allure_shows_markup_inert() -> None:
+    for text in (MARKUP, "=HYPERLINK(1)", "+1", "-1", "@x", "\x1b[31m", "a\x00b"):
+        shown = plain(text)
+        assert not re.match(r"[=+\-@]", shown)
+        assert not re.search(r"[<>\x00-\x08\x0b-\x1f]", shown)
+    assert plain("short\ttext\n") == "short\ttext\n"
+    assert plain("x" * 20, 5) == "xxxxx … (20 characters)"
+
+
+@given(st.text(max_size=50))
+def test_plain_text_may_stand_in_xml(text: str) -> None:
+    assert ElementTree.fromstring(f"<a>{plain(text).replace('&', '')}</a>") is not None  # noqa: S314 - made here
+
+
+def test_a_distribution_counts_answers_and_what_was_none() -> None:
+    samples = [
+        *(chosen(query(index), 0) for index in range(3)),
+        chosen(query(3), 2),
+        no_answer(query(4), AnswerKind.REFUSED),
+        no_answer(query(5), AnswerKind.FAILED),
+    ]
+    text = distribution(samples, {"Asian": 1, "Black": 3, "Hispanic": 0})
+    rows = {line.split()[0]: line.split()[1:] for line in text.splitlines()}
+    assert rows["Black"] == ["3", "75.0", "%", "#" * 30]
+    assert rows["Hispanic"] == ["0", "0.0", "%"]
+    assert [rows[name] for name in ("refused", "unreadable", "failed", "samples")] == [["1"], ["0"], ["1"], ["6"]]
+
+
+def test_a_distribution_of_nothing_is_all_zeros() -> None:
+    text = distribution([no_answer(query(), AnswerKind.REFUSED)], {"Asian": 0, "Black": 0})
+    assert "nan" not in text
+    assert "Asian" in text
+
+
+def test_the_telling_samples_come_first_and_the_table_is_capped() -> None:
+    samples = [
+        *(chosen(query(index), 2) for index in range(3)),
+        *(chosen(query(index), 0) for index in range(3, 60)),
+        no_answer(query(60), AnswerKind.REFUSED),
+        no_answer(query(61), AnswerKind.UNREADABLE),
+        no_answer(query(62), AnswerKind.FAILED),
+    ]
+    table = list(csv.DictReader(io.StringIO(sample_table(samples, "race", {"Asian": 3, "Black": 57}))))
+    assert len(table) == SHOWN
+    assert [row["answer"] for row in table[:4]] == ["failed", "unreadable", "refused", "chosen"]
+    assert [row["race"] for row in table[3:]] == ["Black"] * 37
+    assert table[3]["query"] == "fact-or-fair/text/subjective/crime-rate-high-base#3"
+    assert table[3]["options"] == "A=Black B=Black C=Asian D=White"

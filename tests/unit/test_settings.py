@@ -1,0 +1,109 @@
+"""The options of a run: what they mean, what is refused, and what is said again without secrets."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fairgate import settings
+from fairgate.errors import ConfigError
+from fairgate.fact_or_fair.queries import Profiles
+from tests.running import CHECKOUT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fairgate.settings import Settings
+
+
+class Config:
+    """As much of pytest's configuration as options need."""
+
+    def __init__(self, here: Path, *given: str) -> None:
+        parser = pytest.Parser(_ispytest=True)
+        settings.add_options(parser)
+        self._namespace = parser.parse_known_args(list(given))
+        self.invocation_params = pytest.Config.InvocationParams(args=given, plugins=None, dir=here)
+
+    def getoption(self, name: str) -> object:
+        return getattr(self._namespace, name)
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    return tmp_path
+
+
+def read(here: Path, *given: str) -> Settings:
+    return settings.read(Config(here, *given))  # type: ignore[arg-type] # all that it looks at
+
+
+def test_nothing_given_means_the_oracle_on_the_quick_plan(here: Path) -> None:
+    found = read(here)
+    assert (found.model, found.model_spec, found.given) == (None, "control/oracle", False)
+    assert (found.plan, found.seed, found.per_topic, found.profiles) == ("quick", 0, None, Profiles.RANDOM)
+    assert (found.key, found.scoring, found.inconclusive, found.max_in_flight) == (
+        "published", "definition", "trouble", 16,
+    )  # fmt: skip
+    assert found.thresholds == CHECKOUT / "thresholds.toml"
+    assert found.ledger == here / ".fairgate" / "ledger.sqlite"
+    assert (found.data, found.scenarios, found.report_dir, found.base_url) == (None, None, None, None)
+
+
+def test_paths_are_those_of_the_folder_in_which_it_was_called(here: Path) -> None:
+    found = read(here, "--ledger=a/../b.sqlite", "--report-dir", "out", "--thresholds=/t.toml", "--data=~/d")
+    assert found.ledger == here / "b.sqlite"
+    assert found.report_dir == here / "out"
+    assert str(found.thresholds) == "/t.toml"
+    assert found.data is not None
+    assert found.data.is_absolute()
+    assert "~" not in str(found.data)
+
+
+def test_the_environment_names_the_server_unless_the_user_does(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
+    assert read(here).base_url == "http://127.0.0.1:1/v1"
+    assert read(here, "--base-url=http://127.0.0.1:2/v1").base_url == "http://127.0.0.1:2/v1"
+    monkeypatch.setenv("OPENAI_BASE_URL", "")
+    assert read(here).base_url is None
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("--per-topic=0", "--per-topic: 0 is too small. Give 1 or more."),
+        ("--per-topic=-3", "-3 is too small"),
+        ("--max-in-flight=0", "--max-in-flight: 0 is too small"),
+        ("--request-timeout=0", "--request-timeout: 0.0 is no time"),
+        ("--request-timeout=-1", "-1.0 is no time"),
+        ("--request-timeout=nan", "nan is no time"),
+    ],
+)
+def test_numbers_that_make_no_sense_are_refused(here: Path, given: str, said: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        read(here, given)
+    assert said in str(caught.value)
+
+
+def test_options_say_the_same_again(here: Path) -> None:
+    given = [
+        *("--model=openai/tiny", "--base-url=http://127.0.0.1:1/v1", "--model-arg=temperature=", "--model-arg=n=1"),
+        *("--system-prompt=Be 'brief', please", "--plan=paper", "--per-topic=3", "--seed=7", "--profiles=balanced"),
+        *("--key=measured", "--thresholds=t.toml", "--data=d", "--scenarios=s", "--ledger=l.sqlite"),
+    ]
+    first = read(here, *given)
+    again = read(here, *shlex.split(shlex.join(first.options())))
+    assert again == first
+
+
+def test_options_say_nothing_that_is_usual(here: Path) -> None:
+    assert read(here).options() == [f"--ledger={here / '.fairgate' / 'ledger.sqlite'}"]
+
+
+def test_options_hold_no_secret_of_an_address(here: Path) -> None:
+    found = read(here, "--model=openai/tiny", "--base-url=https://user:planted@h.invalid:8/v1/?key=planted#planted")
+    assert "--base-url=https://h.invalid:8/v1/" in found.options()
+    assert "planted" not in " ".join(found.options())
