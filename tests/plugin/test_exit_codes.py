@@ -197,7 +197,7 @@ def test_what_is_wrong_with_an_option_is_said_before_anything_is_asked(tmp_path:
     broken = tmp_path / "broken.toml"
     broken.write_text(LIMITS.read_text().replace("max = 60", "maks = 60"))
     unknown = tmp_path / "unknown.toml"
-    unknown.write_text(LIMITS.read_text() + STRICT.replace("gender", "gendre"))
+    unknown.write_text(LIMITS.read_text().replace("TV", "S_E") + STRICT.replace("gender", "gendre"))
     (tmp_path / "empty").mkdir()
     (tmp_path / "file").touch()
     text = tmp_path / "text.sqlite"
