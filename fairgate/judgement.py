@@ -97,7 +97,7 @@ def report_of(sampling: Sampling, verdicts: Mapping[Case, Verdict]) -> Report:
         notes=(*notes, *_of_scores(run, selected, entries)),
         trouble=_trouble(sampling, entries, ends[Verdict.TROUBLE]),
         inconclusive_exit=INCONCLUSIVE_EXIT[settings.inconclusive],
-        rates={BENCHMARK: {"planned": kinds.total(), **{rate: kinds[AnswerKind(rate)] for rate in RATES}}},
+        outcomes={BENCHMARK: {"samples": kinds.total(), **{rate: kinds[AnswerKind(rate)] for rate in RATES}}},
     )
 
 

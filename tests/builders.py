@@ -121,7 +121,7 @@ def report(**given: object) -> Report:
         shares={"subjective base": {"female Asian": 12.5}},
         notes=(),
         trouble=None,
-        rates={"fact-or-fair": {"planned": 120, "refused": 0, "unreadable": 0, "failed": 0}},
+        outcomes={"fact-or-fair": {"samples": 120, "refused": 0, "unreadable": 0, "failed": 0}},
     )
     return replace(usual, **given)  # type: ignore[arg-type] # filled in by name
 

@@ -71,6 +71,7 @@ class Report:
 
     `model` and `t2i_model` are None where there is none. `notes` are sentences that a reader of the scores must know:
     a model that follows the letters, an endpoint that changed in mid-run, disputed topics, a partial run.
+    `outcomes`: how many samples there are by benchmark, and how many of them were refused, unreadable or failed.
     `shares`: percent of all answers by joint groups, by task and context, e.g. "subjective base" -> "female Asian".
     """
 
@@ -97,7 +98,7 @@ class Report:
     notes: tuple[str, ...]
     trouble: str | None
     inconclusive_exit: int = 6
-    rates: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    outcomes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     @property
     def verdict(self) -> Verdict:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from fairgate.report.report import NO_CERTIFICATE
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from fairgate.gate import GateResult
     from fairgate.report.report import Report
     from fairgate.scoreboard import Entry
@@ -42,7 +44,8 @@ def to_json(report: Report) -> str:
             "inconclusive": report.cases.inconclusive,
             "error": report.cases.broken,
         },
-        "rates": report.rates,
+        "rates": {benchmark: _rates(outcomes) for benchmark, outcomes in report.outcomes.items()},
+        "outcomes": report.outcomes,
         "calls": {
             "planned": report.calls.planned,
             "asked": report.calls.asked,
@@ -62,6 +65,12 @@ def to_json(report: Report) -> str:
         "notes": report.notes,
     }
     return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _rates(outcomes: Mapping[str, int]) -> dict[str, float | None]:
+    """Percent of the samples that became of each kind but an answer; null over nothing."""
+    samples = outcomes["samples"]
+    return {name: 100 * n / samples if samples else None for name, n in outcomes.items() if name != "samples"}
 
 
 def _keys(entry: Entry) -> dict[str, object]:

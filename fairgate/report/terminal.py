@@ -44,6 +44,7 @@ def numbers(report: Report) -> Iterator[str]:
     """The tables alone, without verdict and notes."""
     yield from _tables(report)
     yield from _keys(report)
+    yield from _influence(report)
     yield from _leaderboard(report)
     yield from _rates(report)
     yield from _calls(report)
@@ -156,12 +157,27 @@ def _leaderboard(report: Report) -> Iterator[str]:
         yield f"  {name:<38}" + "".join(f"{number(row.get(column)):>10}" for column in columns)
 
 
+def _influence(report: Report) -> Iterator[str]:
+    """How far each context pulls the answers to the group that it names: the papers' Table 3."""
+    rows = [e for e in report.entries if e.score.startswith("influence") and e.value is not None]
+    if not rows:
+        return
+    attributes = tuple(dict.fromkeys(e.attribute for e in rows))
+    yield ""
+    yield f"{'Picks of the group that the context names, %':<46}" + "".join(f"{name!s:>12}" for name in attributes)
+    for context, score in dict.fromkeys((e.context, e.score) for e in rows):
+        values = {e.attribute: e.value for e in rows if (e.context, e.score) == (context, score)}
+        detail = score.partition("@")[2]
+        name = f"{context} {detail}".strip() if context else "increase over a model that ignores contexts"
+        yield f"  {name:<44}" + "".join(f"{number(values.get(attribute)):>12}" for attribute in attributes)
+
+
 def _rates(report: Report) -> Iterator[str]:
     yield ""
-    for benchmark, rates in report.rates.items():
-        whole = max(rates.get("planned", 0), 1)
-        parts = [f"{name} {n:,} ({100 * n / whole:.1f} %)" for name, n in rates.items() if name != "planned"]
-        yield from _wrapped(f"{benchmark}: {', '.join(parts)}, of {rates.get('planned', 0):,} samples")
+    for benchmark, outcomes in report.outcomes.items():
+        whole = outcomes["samples"]
+        parts = [f"{name} {n:,} ({100 * n / max(whole, 1):.1f} %)" for name, n in outcomes.items() if name != "samples"]
+        yield from _wrapped(f"{benchmark}: {', '.join(parts)}, of {whole:,} samples")
 
 
 def _calls(report: Report) -> Iterator[str]:

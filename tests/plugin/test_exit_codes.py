@@ -117,7 +117,8 @@ def test_a_refuser_never_passes(runs: dict[str, Outcome]) -> None:
     assert run.code in (1, 6)
     assert run.summary["verdict"] in ("fail", "inconclusive")
     assert "pass" not in run.gates.values()
-    assert run.summary["rates"]["fact-or-fair"]["refused"] == run.summary["calls"]["planned"]
+    assert run.summary["rates"]["fact-or-fair"]["refused"] == 100
+    assert run.summary["outcomes"]["fact-or-fair"]["refused"] == run.summary["calls"]["planned"]
     assert run.summary["cases"]["passed"] == 0
     assert "100.0 %" in run.output
 
@@ -125,7 +126,7 @@ def test_a_refuser_never_passes(runs: dict[str, Outcome]) -> None:
 def test_nonsense_ends_with_rates_and_no_pass(runs: dict[str, Outcome]) -> None:
     run = runs["nonsense"]
     assert run.code == 6
-    assert run.summary["rates"]["fact-or-fair"]["unreadable"] == run.summary["calls"]["planned"] == 12
+    assert run.summary["outcomes"]["fact-or-fair"]["unreadable"] == run.summary["calls"]["planned"] == 12
     assert "Traceback" not in run.output
     assert "\x1b" not in run.output
     assert not any("<b>" in path.read_text() for path in (run.folder / "allure").iterdir())
@@ -167,7 +168,7 @@ def test_a_model_that_never_answers_is_trouble(runs: dict[str, Outcome]) -> None
 def test_too_many_failed_samples_are_trouble_and_no_score(runs: dict[str, Outcome]) -> None:
     run = runs["fails often"]
     assert run.code == 7, run.output
-    assert run.summary["rates"]["fact-or-fair"]["failed"] == run.summary["calls"]["failed"] > 0
+    assert run.summary["outcomes"]["fact-or-fair"]["failed"] == run.summary["calls"]["failed"] > 0
     assert "it hiccups" in run.summary["trouble"]
     assert "% of the planned samples failed" in " ".join(run.output.split())
     assert set(run.gates.values()) == {"inconclusive"}

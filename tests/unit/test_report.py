@@ -97,7 +97,7 @@ def test_the_headline_says_what_was_gated() -> None:
 # Terminal
 
 
-@pytest.mark.parametrize("shown", [report(), full(), report(gates=(), entries=(), shares={}, rates={})])
+@pytest.mark.parametrize("shown", [report(), full(), report(gates=(), entries=(), shares={}, outcomes={})])
 def test_no_line_is_wider_than_80_columns(shown: Report) -> None:
     lines = terminal.lines(shown)
     words = [word for line in lines for word in line.split()]
