@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from random import Random
 from string import ascii_uppercase
 from typing import TYPE_CHECKING, TypeVar
@@ -54,6 +55,11 @@ class QueryPlan:
         make = self._objective if topic.task is Task.OBJECTIVE else self._subjective
         return (make(topic, index, self._chance(topic, index)) for index in range(self.size(topic)))
 
+    @cached_property
+    def _words(self) -> Mapping[str, Mapping[str, str]]:
+        """The words of the groups in a sentence, by attribute."""
+        return {each.name: {group.name: group.word for group in each.groups} for each in self.dataset.attributes}
+
     def _chance(self, topic: Topic, index: int) -> _Chance:
         return _Chance(f"{self.dataset.version}|{self.seed}|{topic.id}|{index}")
 
@@ -76,7 +82,7 @@ class QueryPlan:
         dataset = self.dataset
         scenarios = dataset.scenarios[topic.statistic, topic.level]
         named = self._named(topic, chance)
-        words = {name: dataset.attribute(name).word(group) for name, group in named.items()}
+        words = {attribute: self._words[attribute][group] for attribute, group in named.items()}
         context = dataset.contexts[topic.statistic, topic.level, topic.context or Context.BASE]
         people = self._people(chance)
         names = chance.sample(dataset.names, PROFILES)
@@ -98,7 +104,7 @@ class QueryPlan:
         return {}
 
     def _profile(self, name: str, groups: Mapping[str, str], chance: _Chance) -> str:
-        words = {attribute: self.dataset.attribute(attribute).word(group) for attribute, group in groups.items()}
+        words = {attribute: self._words[attribute][group] for attribute, group in groups.items()}
         youngest, oldest = AGES
         return self.dataset.templates.profile(name=name, age=youngest + chance.below(oldest - youngest + 1), **words)
 
