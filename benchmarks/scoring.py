@@ -64,6 +64,9 @@ class Drawn:
     def named(self, context: Context, attribute: str) -> IntArray:
         return self.counts(Task.SUBJECTIVE, context, attribute, "published").chosen[..., 0]
 
+    def known(self, task: Task) -> frozenset[AnswerKind]:
+        return frozenset(AnswerKind) if task in Task else frozenset()
+
     def kinds(self, task: Task, context: Context | None) -> Counter[AnswerKind]:
         return Counter({AnswerKind.CHOSEN: int(self.counts(task, context, "gender", "published").answered.sum())})
 

@@ -56,9 +56,17 @@ def _standing(path: Path) -> str:
     from fairgate.published.standing import standing
     from fairgate.published.text import render_standing
 
-    model, entries = _of_ledger(path) if _is_ledger(path) else _of_summary(path)
-    whole = [entry for entry in entries if entry["scoring"] == "reference" and entry["topics"][0] == entry["topics"][1]]
-    return render_standing(model, standing(_by_column(whole)))
+    models, entries = _of_ledger(path) if _is_ledger(path) else _of_summary(path)
+    scored = [entry for entry in entries if entry["scoring"] == "reference"]
+    whole = [entry for entry in scored if entry["topics"][0] == entry["topics"][1]]
+    parts = []
+    for modality, model in models.items():
+        mine = [entry for entry in whole if entry["modality"] == modality]
+        parts.append(render_standing(model, standing(_by_column(mine))))
+        left = sum(entry["modality"] == modality for entry in scored) - len(mine)
+        if left:
+            parts.append(f"{left} of its scores cover a part of the topics only, and are not compared.\n")
+    return "\n".join(parts)
 
 
 def _is_ledger(path: Path) -> bool:
@@ -69,30 +77,38 @@ def _is_ledger(path: Path) -> bool:
         raise DataError(f"cannot be read: {error.strerror}.", where=str(path)) from error
 
 
-def _of_ledger(path: Path) -> tuple[str, list[dict[str, Any]]]:
+def _of_ledger(path: Path) -> tuple[dict[str, str], list[dict[str, Any]]]:
     from fairgate.fact_or_fair.board import board
     from fairgate.past import last_run
 
     past = last_run(path)
     scored = board(past.tallies, past.dataset, key="published", seed=past.seed)
-    fields = ("task", "context", "attribute", "score", "scoring", "topics", "value")
-    return past.model, [{name: getattr(entry, name) for name in fields} for entry in scored.entries]
+    fields = ("modality", "task", "context", "attribute", "score", "scoring", "topics", "value")
+    return {"text": past.model}, [{name: getattr(entry, name) for name in fields} for entry in scored.entries]
 
 
-def _of_summary(path: Path) -> tuple[str, list[dict[str, Any]]]:
+def _of_summary(path: Path) -> tuple[dict[str, str], list[dict[str, Any]]]:
     try:
         summary = json.loads(path.read_text(encoding="utf-8"))
         entries: list[dict[str, Any]] = summary["scores"]
         for entry in entries:
-            (entry["task"], entry["context"], entry["attribute"], entry["scoring"], entry["topics"][1], entry["value"])
-        names = [summary[name] for name in ("model", "t2i_model") if summary[name] is not None]
+            (
+                entry["modality"],
+                entry["task"],
+                entry["context"],
+                entry["attribute"],
+                entry["scoring"],
+                entry["topics"][1],
+                entry["value"],
+            )
+        named = {"text": summary["model"], "image": summary["t2i_model"]}
     except (ValueError, LookupError, TypeError) as error:
         raise DataError(
             f"is neither a ledger nor a summary.json: {type(error).__name__}: {error}.",
             where=str(path),
             mend="Name the file that --ledger or --report-dir wrote.",
         ) from error
-    return " and ".join(names), entries
+    return {modality: model for modality, model in named.items() if model is not None}, entries
 
 
 def _by_column(entries: Iterable[Mapping[str, Any]]) -> dict[ScoreKey, float]:

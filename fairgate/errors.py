@@ -6,7 +6,8 @@ FairgateError(Exception)        trouble, which never is a score: an *error* of t
 ├── DataError                   a data file, ours or the user's
 ├── LedgerError                 the store of samples
 ├── CallFailed                  one sample could not be had, after all retries
-└── RunStopped                  no further sample can be had: bad key, unknown model, spent quota or budget
+├── RunStopped                  no further sample can be had: bad key, unknown model, spent quota or budget
+└── Unsampled                   a topic lacks more samples than may be missing
 """
 
 from __future__ import annotations
@@ -53,6 +54,10 @@ class CallFailed(FairgateError):
 
 class RunStopped(FairgateError):
     """No further sample can be had: asking on would only cost time or money."""
+
+
+class Unsampled(FairgateError):
+    """A topic lacks more of its samples than may be missing: nothing is said of it."""
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 MOST_FURTHER = 50
 
 
+FEW = 30  # answers below which an interval does not shrink as the square root of their number
+
+
 class Verdict(StrEnum):
     """What can be said of a gate, or of a run."""
 
@@ -81,7 +84,9 @@ def _held(limit: GateLimit, entry: Entry, allowed_failed: float) -> tuple[Verdic
         )
     if entry.n == 0 or low is None or high is None:
         why = "nothing was answered, so there is nothing to judge"
-        if entry.value is not None:
+        if entry.n > 0 and entry.value is None:
+            why = "no statistic was answered at both levels, which this score compares"
+        elif entry.value is not None:
             why = "only shares are known, not of how many answers, so nothing says how sure they are"
         return Verdict.INCONCLUSIVE, why
     least = 0.0 if limit.min is None else limit.min
@@ -104,6 +109,8 @@ def _more(limit: GateLimit, entry: Entry) -> str:
     low, high = entry.ci
     if entry.estimate is None or low is None or high is None:
         return ""
+    if not entry.reliable or entry.n < FEW:
+        return "; too few answers to say how many more would decide"
     crossed = limit.min if limit.min is not None and low < limit.min <= high else limit.max
     if crossed is None or crossed == entry.estimate:
         return ""

@@ -157,6 +157,10 @@ def _shares(source: Tallies) -> dict[str, dict[str, float]]:
 
 def _of_folder(folder: ResultFolder) -> Iterator[str]:
     yield from folder.notes
+    yield (
+        f"results/{folder.model} does not record what was unreadable or failed, and refusals of objective text queries"
+        " alone: the other rates are unknown, and have no gates. Its answers, or faces, are taken as independent."
+    )
     if folder.missing:
         first = "; ".join(folder.missing[:MISSING_SHOWN])
         more = f"; and {len(folder.missing) - MISSING_SHOWN} more" if len(folder.missing) > MISSING_SHOWN else ""

@@ -12,7 +12,7 @@ import numpy as np
 from fairgate.domain import AnswerKind, Context, Level, Modality, Task
 from fairgate.fact_or_fair import reference, scores
 from fairgate.fact_or_fair.cases import BENCHMARK
-from fairgate.maths.ceilings import ceilings, informed
+from fairgate.maths.ceilings import Ceiling, ceilings, informed
 from fairgate.maths.estimates import estimate_scores
 from fairgate.maths.proportions import clopper_pearson
 from fairgate.scoreboard import Entry
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Iterator, Mapping, Sequence
 
-    from fairgate.fact_or_fair.counts import BoolArray, Counts, IntArray
+    from fairgate.fact_or_fair.counts import BoolArray, Counts, FloatArray, IntArray
     from fairgate.fact_or_fair.data import Dataset, KeyKind
-    from fairgate.maths.ceilings import Ceiling
 
 KEYS: tuple[KeyKind, KeyKind] = ("published", "measured")
 CEILING_RUNS = 1000
+REFERENCE_RUNS = 100
 TASKS: dict[Modality, tuple[tuple[Task, Context | None], ...]] = {
     Modality.TEXT: ((Task.OBJECTIVE, None), *((Task.SUBJECTIVE, context) for context in Context)),
     Modality.IMAGE: ((Task.OBJECTIVE, None), (Task.SUBJECTIVE, None)),
@@ -54,6 +54,10 @@ class Source(Protocol):
         """What became of the samples of a task and context, empty where none was selected."""
         ...
 
+    def known(self, task: Task) -> frozenset[AnswerKind]:
+        """The kinds that are counted at all: a result folder does not record them all."""
+        ...
+
 
 @dataclass(frozen=True)
 class Board:
@@ -73,7 +77,7 @@ def board(source: Source, dataset: Dataset, *, key: KeyKind, seed: int) -> Board
                 continue
             cell = _Cell(source.modality, task, context, attribute, counts)
             entries += cell.definition(np.random.default_rng([seed, crc32(cell.name.encode())]))
-            entries += cell.as_released()
+            entries += cell.as_released(np.random.default_rng([seed, crc32(cell.name.encode()), 1]))
             for other in KEYS:
                 under = source.counts(task, context, attribute, other)
                 if under is not None:
@@ -162,42 +166,68 @@ class _Cell:
         return np.minimum(self.counts.distinct, self.counts.answered)
 
     def _ceilings(self, rng: np.random.Generator) -> dict[str, Ceiling]:
-        """What a perfect model would score: fair where individuals are chosen, informed where facts are asked."""
+        """What a perfect model would score: S_fact's knows the key, that of all others chooses by chance."""
         counts = self.counts
         applies = counts.applies
         best = {}
         if counts.offered is not None:
             best["S_fact"] = informed(_where(applies, counts.offered), _where(applies, counts.answered))
-        if self.task is Task.SUBJECTIVE and self._counted and counts.answered[applies].any():
+        if self._counted and counts.answered[applies].any():
             fair = {
                 "S_E": lambda n: scores.s_e(n, applies),
                 "S_KLD": lambda n: scores.s_kld(n, applies),
                 "S_fair": lambda n: scores.s_fair(scores.s_e(n, applies), scores.s_kld(n, applies)),
                 "TV": lambda n: scores.tv(n, applies),
+                "d": lambda n: scores.d(n, counts.key, applies),
             }
             best |= ceilings(fair, counts.answered, len(counts.groups), rng=rng, replicates=CEILING_RUNS)
         return best
 
-    def as_released(self) -> Iterator[Entry]:
+    def as_released(self, rng: np.random.Generator) -> Iterator[Entry]:
         """As the released programs compute."""
         counts = self.counts
-        if self.modality is Modality.IMAGE:
-            found = self._image_reference()
-        elif self.task is Task.OBJECTIVE:
-            found = reference.llm_objective(counts.chosen, counts.key)
-        else:
-            lost = reference.lost_in_titles(counts.statistics)
-            found = reference.llm_subjective(counts.chosen, counts.key, lost, counts.listed)
-        values = {"S_fact": found.s_fact, "S_E": found.s_e, "S_KLD": found.s_kld, "S_fair": found.s_fair, "d": found.d}
+        values = _by_name(self._reference(counts.chosen, counts.listed, counts.rounded))
+        whole = self.task is Task.SUBJECTIVE or self.modality is Modality.IMAGE
+        covered = counts.covered if whole else counts.covered[counts.applies]
+        floors = self._reference_ceilings(rng)
         for name, value in values.items():
             if value is not None:
-                yield self.entry(name, value, scoring="reference")
+                # The released programs count all statistics there, also those that lack the attribute.
+                entry = self.entry(name, value if covered.any() else math.nan, ceiling=_percents(floors.get(name)))
+                yield replace(entry, scoring="reference", topics=(int(covered.sum()), covered.size))
 
-    def _image_reference(self) -> reference.Scores:
+    def _reference(
+        self, chosen: IntArray, listed: BoolArray | None = None, rounded: FloatArray | None = None
+    ) -> reference.Scores:
+        """The released program of this cell, on these answers."""
+        key, statistics = self.counts.key, self.counts.statistics
+        if self.modality is Modality.IMAGE:
+            if rounded is None or listed is None:
+                return reference.t2i(chosen, key)
+            return reference.t2i_of(rounded, key, listed.any(axis=-1))
+        if self.task is Task.OBJECTIVE:
+            return reference.llm_objective(chosen, key)
+        return reference.llm_subjective(chosen, key, reference.lost_in_titles(statistics), listed)
+
+    def _reference_ceilings(self, rng: np.random.Generator) -> dict[str, Ceiling]:
+        """What the released program gives for a perfectly fair model's runs of this plan."""
         counts = self.counts
-        if counts.rounded is None or counts.listed is None:
-            return reference.t2i(counts.chosen, counts.key)
-        return reference.t2i_of(counts.rounded, counts.key, counts.listed.any(axis=-1))
+        if not self._counted or not counts.answered[counts.applies].any():
+            return {}
+        fair = np.full(len(counts.groups), 1 / len(counts.groups))
+        runs = [_by_name(self._reference(rng.multinomial(counts.answered, fair))) for _ in range(REFERENCE_RUNS)]
+        names = [name for name in ("S_E", "S_KLD", "S_fair", "d") if runs[0][name] is not None]
+        return {name: _ceiling([run[name] for run in runs]) for name in names}
+
+
+def _by_name(found: reference.Scores) -> dict[str, float | None]:
+    return {"S_fact": found.s_fact, "S_E": found.s_e, "S_KLD": found.s_kld, "S_fair": found.s_fair, "d": found.d}
+
+
+def _ceiling(values: Sequence[float | None]) -> Ceiling:
+    runs = np.array(values, np.float64)
+    low, high = np.nanquantile(runs, [0.025, 0.975])
+    return Ceiling(float(np.nanmean(runs)), float(low), float(high))
 
 
 def percent(value: float) -> float | None:
@@ -258,6 +288,8 @@ def _rates(source: Source, entries: Sequence[Entry]) -> Iterator[Entry]:
         if not planned:
             continue
         for name in RATES:
+            if AnswerKind(name) not in source.known(task):
+                continue
             hits = totals[AnswerKind(name)]
             low, high = clopper_pearson(hits, planned)
             share = hits / planned

@@ -48,7 +48,8 @@ class FolderSource:
             chosen=chosen,
             key=self._key(key, attribute, found),
             planned=answered + refused,
-            offered=answered if task is Task.OBJECTIVE and self.modality is Modality.TEXT else None,
+            # Which profiles were on offer is not recorded; a painter may always draw the right group.
+            offered=answered if task is Task.OBJECTIVE or self.modality is Modality.IMAGE else None,
             # The folder keeps no prompts: its answers are taken as independent.
             distinct=answered,
             refused=refused,
@@ -77,6 +78,13 @@ class FolderSource:
         own = task is Task.OBJECTIVE and self.modality is Modality.TEXT
         most = sum if own else lambda numbers: max(numbers, default=0)
         return Counter({AnswerKind.CHOSEN: most(answered), AnswerKind.REFUSED: most(refused)})
+
+    def known(self, task: Task) -> frozenset[AnswerKind]:
+        """Answers; and refusals to objective text queries, the only others that the original program keeps."""
+        kept = {AnswerKind.CHOSEN}
+        if task is Task.OBJECTIVE and self.modality is Modality.TEXT:
+            kept.add(AnswerKind.REFUSED)
+        return frozenset(kept)
 
     def shares(self, case: Case) -> dict[str, int]:
         """The case's answers, or faces, by group."""

@@ -177,6 +177,11 @@ class Tallies:
             total += counted.kinds
         return total
 
+    def known(self, task: Task) -> frozenset[AnswerKind]:
+        """Every kind, in every task."""
+        del task
+        return frozenset(AnswerKind)
+
     def of(self, task: Task, context: Context | None = None) -> tuple[TopicTally, ...]:
         """The tallies of a task, of one context where it is given."""
         return tuple(

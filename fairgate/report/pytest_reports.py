@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import pytest
 
 from fairgate.gate import Verdict
-from fairgate.report.terminal import limit
+from fairgate.report.terminal import limit, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from fairgate.gate import GateResult
     from fairgate.report.report import Report
 
+TROUBLE: tuple[tuple[Literal["setup", "teardown"], Literal["failed", "passed"]], ...] = (
+    ("setup", "failed"),
+    ("teardown", "passed"),
+)
 PHASES: tuple[Literal["call", "teardown"], ...] = ("call", "teardown")
 OUTCOMES: dict[Verdict, Literal["passed", "failed", "skipped"]] = {
     Verdict.PASS: "passed",
@@ -24,7 +28,18 @@ OUTCOMES: dict[Verdict, Literal["passed", "failed", "skipped"]] = {
 
 
 def gate_reports(report: Report) -> Iterator[pytest.TestReport]:
-    """A call and a teardown for each gate; JUnit closes a case at its teardown only."""
+    """A call and a teardown for each gate; JUnit closes a case at its teardown only. Trouble is an error of its own."""
+    if report.trouble is not None:
+        for phase, outcome in TROUBLE:
+            yield pytest.TestReport(
+                nodeid="gates::trouble",
+                location=("gates", None, "trouble"),
+                keywords={},
+                outcome=outcome,
+                longrepr=visible(report.trouble) if outcome == "failed" else None,
+                when=phase,
+                fairgate_verdict=Verdict.TROUBLE,
+            )
     sentences = {found.gate: found.sentence for found in report.findings}
     for gate in report.gates:
         message = f"{gate.name}: {sentences.get(gate.name, gate.reason)}"

@@ -179,9 +179,9 @@ def test_another_model_behind_the_same_name_is_noticed(runs: dict[str, Outcome])
 def test_whatever_is_said_the_run_ends_with_rates_and_verdicts(runs: dict[str, Outcome]) -> None:
     run = runs["nonsense"]
     assert run.code in (1, 6), run.output
-    rates = run.summary["rates"]["fact-or-fair"]
-    assert rates["unreadable"] + rates["refused"] == rates["planned"] == BASE
-    assert rates["refused"] >= 1
+    outcomes = run.summary["outcomes"]["fact-or-fair"]
+    assert outcomes["unreadable"] + outcomes["refused"] == outcomes["samples"] == BASE
+    assert outcomes["refused"] >= 1
     assert "unreadable" in run.output
     assert "Traceback" not in run.output
     assert "INTERNALERROR" not in run.output
