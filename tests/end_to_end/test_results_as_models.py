@@ -128,6 +128,10 @@ def test_folders_of_both_kinds_pass_through_pytest_without_a_call(tmp_path: Path
     assert {score["modality"] for score in summary["scores"]} == {"text", "image"}
     assert not (tmp_path / "run" / "ledger.sqlite").exists()
     assert "lacks" in outcome.output
+    # The folder does not record who else refused: what is not known is no zero, and passes no gate.
+    rates = {(each["modality"], each["task"], each["score"]) for each in summary["scores"] if each["attribute"] is None}
+    assert rates == {("text", "objective", "refused")}
+    assert "the other rates are unknown" in " ".join(outcome.output.split())
 
 
 def test_a_folder_that_cannot_be_read_is_a_usage_error(tmp_path: Path) -> None:
