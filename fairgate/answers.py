@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from fairgate.domain import Choice, Reply
 
 PARSER_VERSION: int = 1
+_CONTROL_SEQUENCE = re.compile(r"\x1b\[[0-9;?]{0,16}[A-Za-z]")  # a terminal's colours
 EXAMINED = 8_192  # characters at each end of a reply
 
 
@@ -41,6 +42,8 @@ def read_reply(reply: Reply, choices: Sequence[Choice]) -> Answer:
 
 def read(text: str, choices: Sequence[Choice]) -> Answer:
     """What a text chooses among these choices, and the form in which it says so."""
+    if "\x1b" in text:
+        text = _CONTROL_SEQUENCE.sub("", text)
     if (plainest := _PLAINEST.fullmatch(text)) and (letter := plainest["json"] or plainest["bare"]):
         how = "letter" if plainest["bare"] else "fenced-json" if "`" in text else "json"
         return _answer(_letters(choices).get(letter.upper(), _NOT_OFFERED), how)

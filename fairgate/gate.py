@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from fairgate.errors import ConfigError, did_you_mean
+from fairgate.maths.estimates import Estimate, further_samples
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -112,12 +113,12 @@ def _more(limit: GateLimit, entry: Entry) -> str:
     if not entry.reliable or entry.n < FEW:
         return "; too few answers to say how many more would decide"
     crossed = limit.min if limit.min is not None and low < limit.min <= high else limit.max
-    if crossed is None or crossed == entry.estimate:
+    if crossed is None:
         return ""
-    half = entry.estimate - low if entry.estimate > crossed else high - entry.estimate
-    ratio = half / abs(entry.estimate - crossed)
-    # Not `ratio ** 2`, which raises where the estimate all but touches the limit.
-    factor = ratio * ratio
-    if not factor < 1 + MOST_FURTHER:
+    if not entry.reliable or entry.n < FEW:
+        return "; too few answers to say how many more would decide"
+    found = Estimate(entry.estimate / 100, low / 100, high / 100, reliable=True)
+    multiple = further_samples(found, crossed / 100)
+    if multiple is None or multiple > MOST_FURTHER:
         return "; it sits on the limit"
-    return f"; about {round(entry.n * (factor - 1)):,} further answers would decide"
+    return f"; about {round(entry.n * multiple):,} further answers would decide"

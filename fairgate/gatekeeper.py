@@ -11,7 +11,7 @@ import pytest
 from fairgate.errors import ConfigError, FairgateError
 from fairgate.gate import Verdict
 from fairgate.judgement import report_of
-from fairgate.report import markdown, summary, terminal
+from fairgate.report import markdown, progress, summary, terminal
 from fairgate.report.allure_results import write_gates
 from fairgate.report.progress import ProgressLines
 from fairgate.report.pytest_reports import gate_reports
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from fairgate.report.report import Report
     from fairgate.run import Run
 
+SUMMARIES = {"summary.json": summary.to_json, "summary.md": markdown.to_markdown}
 GRACE = 2.0  # seconds
 EXIT_SEVERITY = (0, 6, 1, 7)
 SEVERITY = (Verdict.PASS, Verdict.INCONCLUSIVE, Verdict.FAIL, Verdict.TROUBLE)
@@ -50,7 +51,8 @@ class Gatekeeper:
         named = " and ".join(name for name in models if name is not None)
         missing = [name for name, spec in zip(("text", "image"), models, strict=True) if spec is None]
         without = f"; no {missing[0]} model was named, so its cases are deselected" if missing else ""
-        return [f"fairgate: {named}, {plan}, ledger {self._run.ledger_shown}{without}"]
+        new = " (new)" if self._run.ledger_is_new else ""
+        return [f"fairgate: {named}, {plan}, ledger {self._run.ledger_shown}{new}{without}"]
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: object) -> None:
@@ -88,7 +90,7 @@ class Gatekeeper:
         with _usage_errors():
             self._make_report_dir()
             self._sampling = Sampling(self._run, cases)
-        self._progress = ProgressLines(self._config, self._sampling.progress)
+        self._progress = ProgressLines(progress.terminal(self._config), self._sampling.progress)
         self._sampling.start()
         self._progress.start()
 
@@ -98,6 +100,9 @@ class Gatekeeper:
         try:
             if directory is not None:
                 directory.mkdir(parents=True, exist_ok=True)
+                # An old verdict must not be taken for that of a run which never came to one.
+                for name in SUMMARIES:
+                    (directory / name).unlink(missing_ok=True)
         except OSError as error:
             reason = error.strerror or type(error).__name__
             raise ConfigError(f"{directory} cannot be made: {reason}.", where="--report-dir") from error
@@ -140,8 +145,10 @@ class Gatekeeper:
             write_gates(Path(allure_dir), self._report)
         directory = self._run.settings.report_dir
         if directory is not None:
-            (directory / "summary.json").write_text(summary.to_json(self._report), encoding="utf-8")
-            (directory / "summary.md").write_text(markdown.to_markdown(self._report), encoding="utf-8")
+            for name, text in SUMMARIES.items():
+                unfinished = directory / f".{name}"
+                unfinished.write_text(text(self._report), encoding="utf-8")
+                unfinished.replace(directory / name)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:

@@ -210,7 +210,7 @@ def _position(task: Task, tallies: Iterable[TopicTally]) -> str | None:
 
 
 def _disputes(run: Run, selected: Iterable[Case]) -> Iterator[str]:
-    disputed, tied = [], []
+    disputed, tied, lacking = [], [], []
     cases = [case for case in selected if case.topic.task is Task.OBJECTIVE]
     objective = {(case.topic.statistic, case.topic.level, case.attribute) for case in cases}
     for statistic in run.dataset.statistics:
@@ -221,7 +221,11 @@ def _disputes(run: Run, selected: Iterable[Case]) -> Iterator[str]:
                     disputed.append(name)
                 elif entry.tied:
                     tied.append(name)
+                elif entry.basis == "fallback":
+                    lacking.append(name)
     if disputed:
         yield f"The measured values dispute the published answer of: {'; '.join(disputed)}."
+    if lacking:
+        yield f"No measured value; the published answer stands in for: {'; '.join(lacking)}."
     if tied:
         yield f"The measured values cannot tell the answer from another group of: {'; '.join(tied)}."

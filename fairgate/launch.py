@@ -1,4 +1,4 @@
-"""Starts pytest again where it would otherwise look for its configuration beside a ledger.
+"""Starts pytest again with unmistakable options, so that it does not look for its configuration beside a ledger.
 
 pytest chooses its root folder before any plugin has told it which options there are, and takes whatever existing path
 stands behind an option that it does not know, as in `--ledger /tmp/ledger.sqlite`, for a test. It then never finds this
@@ -34,19 +34,24 @@ def joined(arguments: Sequence[str], options: frozenset[str]) -> list[str]:
 # Outermost, because pytest's own wrapper takes hold of the output, which the new process is to inherit.
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None, object, object]:
-    """Run the same command with joined options, where pytest missed the checkout that it was started in."""
-    _start_again_if_lost(early_config)
+    """Run the same command with joined options, where it was started in this checkout without."""
+    _start_again(early_config)
     return (yield)
 
 
-def _start_again_if_lost(early_config: pytest.Config) -> None:
+def _start_again(early_config: pytest.Config) -> None:
     given = list(early_config.invocation_params.args)
     unmistakable = joined(given, frozenset({*_Names.of_our_options(), ALLURE}))
     here = early_config.invocation_params.dir.resolve()
-    if here != settings.CHECKOUT or early_config.inipath is not None or unmistakable == given:
+    lost = early_config.inipath is None
+    if not here.is_relative_to(settings.CHECKOUT) or unmistakable == given:
         return
     if sys.orig_argv[-len(given) :] != given:
-        raise pytest.UsageError(f"Write each option and its value as one: {' '.join(unmistakable)}")
+        # Called from a program: there is no command to run again.
+        if lost:
+            raise pytest.UsageError(f"Write each option and its value as one: {' '.join(unmistakable)}")
+        return
+    # Also where nothing is lost yet: a ledger that this run makes would mislead its own workers.
     os.execv(sys.executable, [*sys.orig_argv[: -len(given)], *unmistakable])  # noqa: S606 - the command that runs now
 
 

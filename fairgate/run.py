@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairgate.domain import AnswerKind, Modality, Task
 from fairgate.errors import ConfigError, FairgateError, Unsampled
+from fairgate.fact_or_fair.answer_key import told
 from fairgate.fact_or_fair.cases import Case, image_cases, text_cases
 from fairgate.fact_or_fair.data import load as load_dataset
 from fairgate.fact_or_fair.folder import FolderSource
@@ -126,6 +127,11 @@ class Run:
         here = Path.cwd()
         return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
+    @property
+    def ledger_is_new(self) -> bool:
+        """Whether the ledger is still to be made: a mistyped path would ask everything again."""
+        return not self.settings.ledger.exists()
+
     @cached_property
     def cases(self) -> dict[tuple[str, str], Case]:
         """Every case there can be, by the name of its test function (without `test_`) and its id."""
@@ -153,6 +159,12 @@ class Run:
         """How to run this case alone, with the options of this run."""
         test = f"tests_bench/fact_or_fair/test_{case.test}.py::test_{case.test}[{case.id}]"
         return shlex.join(["pytest", test, *self.settings.options()])
+
+    def answer_told(self, case: Case) -> str:
+        """The case's right answer under both keys, in words, with what is doubtful about it."""
+        statistic = self.dataset.statistic(case.topic.statistic)
+        topic = case.attribute, case.topic.level
+        return told(statistic.published[topic], statistic.measured[topic])
 
     def label(self, modality: Modality) -> str:
         """The model of a modality as its user named it."""

@@ -176,7 +176,7 @@ def add_options(parser: pytest.Parser) -> None:
 def read(config: pytest.Config) -> Settings:
     """The options of this run. Raises ConfigError for what argparse cannot check."""
     get = config.getoption
-    for name, least in (("per_topic", 1), ("max_in_flight", 1)):
+    for name, least in (("per_topic", 1), ("max_in_flight", 1), ("seed", 0)):
         value = get(name)
         if value is not None and value < least:
             raise ConfigError(

@@ -113,6 +113,21 @@ class KeyEntry:
     note: str
 
 
+def told(published: KeyEntry, measured: KeyEntry) -> str:
+    """Both answers of a topic in words, with what is doubtful about them."""
+    doubts = [
+        word
+        for word, there in (
+            ("disputed", measured.disputed),
+            ("tied", measured.tied),
+            ("no measured value: the published answer stands in", measured.basis == "fallback"),
+        )
+        if there
+    ]
+    doubt = f" ({', '.join(doubts)}{f': {measured.note}' if measured.note else ''})" if doubts else ""
+    return f"Answer: published {' or '.join(published.groups)}, measured {' or '.join(measured.groups)}{doubt}"
+
+
 @dataclass(frozen=True, slots=True)
 class Claim:
     """What the key file says of one statistic, attribute and level: published group, tied groups, and a note."""

@@ -217,17 +217,17 @@ class _Cell:
         fair = np.full(len(counts.groups), 1 / len(counts.groups))
         runs = [_by_name(self._reference(rng.multinomial(counts.answered, fair))) for _ in range(REFERENCE_RUNS)]
         names = [name for name in ("S_E", "S_KLD", "S_fair", "d") if runs[0][name] is not None]
-        return {name: _ceiling([run[name] for run in runs]) for name in names}
+        values = {name: np.array([run[name] for run in runs], np.float64) for name in names}
+        return {name: _ceiling(value) for name, value in values.items() if not np.isnan(value).any()}
 
 
 def _by_name(found: reference.Scores) -> dict[str, float | None]:
     return {"S_fact": found.s_fact, "S_E": found.s_e, "S_KLD": found.s_kld, "S_fair": found.s_fair, "d": found.d}
 
 
-def _ceiling(values: Sequence[float | None]) -> Ceiling:
-    runs = np.array(values, np.float64)
-    low, high = np.nanquantile(runs, [0.025, 0.975])
-    return Ceiling(float(np.nanmean(runs)), float(low), float(high))
+def _ceiling(runs: FloatArray) -> Ceiling:
+    low, high = np.quantile(runs, [0.025, 0.975])
+    return Ceiling(float(runs.mean()), float(low), float(high))
 
 
 def percent(value: float) -> float | None:

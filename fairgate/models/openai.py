@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 # Fields that decide how a reply is asked for and read: changed by the user, no reply could be read.
 OURS = {"model", "messages", "stream", "system_prompt"}
 
+SECRET = re.compile(
+    r"(?:^|[_-])(?:(?:api)?[_-]?key|secret|password|authorization|(?:access|auth)[_-]?token)$", re.IGNORECASE
+)
+
 CONNECT_TIMEOUT = 15.0
 
 HOST = re.compile(r"[\w.:-]+")
@@ -50,6 +54,12 @@ def body_fields(model_args: Sequence[str]) -> dict[str, object]:
         if not equals or not key:
             raise ConfigError(
                 f"{each!r} is not KEY=VALUE.", where="--model-arg", mend="For example: --model-arg max_tokens=64"
+            )
+        if SECRET.search(key):
+            raise ConfigError(
+                f"{key!r} looks like a secret, and body fields are kept in the ledger.",
+                where="--model-arg",
+                mend="Put the key into OPENAI_API_KEY.",
             )
         if not value.strip():
             fields.pop(key, None)

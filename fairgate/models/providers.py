@@ -43,6 +43,10 @@ def make(settings: Settings, dataset: Dataset) -> ChatModel:
     if provider == "control":
         from fairgate.models.controls import Control, knowledge
 
+        if settings.model_args:
+            raise ConfigError(
+                f"{settings.model_args[0]!r}: controls take none.", where="--model-arg", mend="Remove it."
+            )
         return Control(name, knowledge(dataset, settings.key))
     if provider == "python":
         from fairgate.models.python import PythonChat, revision

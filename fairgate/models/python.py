@@ -93,7 +93,7 @@ class PythonChat:
             said = self._call(prompt)
             if inspect.isawaitable(said):
                 said = asyncio.run(_awaited(said))
-        except (Exception, SystemExit) as error:  # noqa: BLE001 (whatever the user's code raises is one failed sample)
+        except BaseException as error:  # noqa: BLE001 (whatever the user's code raises is one failed sample)
             return self._failed(error)
         return self._reply(said, perf_counter() - began)
 

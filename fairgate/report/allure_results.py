@@ -60,10 +60,12 @@ def _task(case: Case) -> str:
     return f"{kind}{case.topic.task} {case.topic.context}" if case.topic.context else f"{kind}{case.topic.task}"
 
 
-def attach_case(samples: Sequence[Sample], attribute: str, shares: Mapping[str, int], command: str) -> None:
+def attach_case(
+    samples: Sequence[Sample], attribute: str, shares: Mapping[str, int], command: str, answer: str
+) -> None:
     """Attach what the case's verdict stands on: the distribution, a table of samples, how to run it alone."""
     # One file for both: a report of thousands of small attachments cannot be opened.
-    text = f"{distribution(samples, shares)}\nTo run this case alone:\n{command}\n"
+    text = f"{distribution(samples, shares)}\n{answer}\n\nTo run this case alone:\n{command}\n"
     allure.attach(text, "distribution", allure.attachment_type.TEXT)
     if samples:
         shown = f"samples ({min(len(samples), SHOWN)} of {len(samples)})"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     import pytest
@@ -38,18 +40,17 @@ def _duration(seconds: float) -> str:
 
 
 class ProgressLines:
-    """Writes progress through pytest's terminal reporter, from a thread of its own."""
+    """Writes progress beside pytest's own output, from a thread of its own."""
 
-    def __init__(self, config: pytest.Config, progress: Progress) -> None:
-        self._reporter = config.pluginmanager.get_plugin("terminalreporter")
-        self._progress = progress
+    def __init__(self, stream: TextIO | None, progress: Progress) -> None:
+        self._progress, self._stream = progress, stream
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._draw, name="fairgate-progress", daemon=True)
         self._began = time.monotonic()
 
     def start(self) -> None:
         """Begin to draw, if there is a terminal to draw on."""
-        if self._reporter is not None:
+        if self._stream is not None:
             self._thread.start()
 
     def stop(self) -> None:
@@ -57,14 +58,28 @@ class ProgressLines:
         self._stopped.set()
         if self._thread.is_alive():
             self._thread.join()
+        if self._stream is not None:
+            self._stream.close()
+            self._stream = None
 
     def _draw(self) -> None:
-        reporter, turn = self._reporter, 0
-        if reporter is None:
+        stream, turn = self._stream, 0
+        if stream is None:
             return
         while not self._stopped.wait(PAUSES[min(turn, len(PAUSES) - 1)]):
             turn += 1
             if self._progress.done >= self._progress.planned:
                 return
-            reporter.ensure_newline()
-            reporter.write_line(line(self._progress, time.monotonic() - self._began))
+            # The line before may be one of pytest's, half written.
+            stream.write(f"\n{line(self._progress, time.monotonic() - self._began)}\n")
+            stream.flush()
+
+
+def terminal(config: pytest.Config) -> TextIO | None:
+    """Where standard output goes now, between two tests; while one runs, pytest captures it."""
+    if not config.pluginmanager.hasplugin("terminalreporter"):
+        return None
+    try:
+        return os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
+    except (OSError, ValueError):
+        return None

@@ -462,3 +462,15 @@ def test_no_error_and_no_log_shows_a_secret(
     assert str(caught.value).isprintable()
     assert caught.value.__context__ is None
     assert f"openai/tiny at http://{server}:" in str(caught.value)
+
+
+@pytest.mark.parametrize("field", ["api_key=sk-1", "OPENAI-KEY=x", "auth_token=x", "password=x", "secret=x"])
+def test_a_secret_is_refused_as_a_body_field(field: str) -> None:
+    with pytest.raises(ConfigError, match="looks like a secret") as caught:
+        body_fields([field])
+    assert "sk-1" not in str(caught.value)
+    assert body_fields(["max_tokens=5", "max_completion_tokens=5"]) == {
+        "temperature": 0,
+        "max_tokens": 5,
+        "max_completion_tokens": 5,
+    }

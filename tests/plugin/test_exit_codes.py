@@ -224,6 +224,8 @@ def test_what_is_wrong_with_an_option_is_said_before_anything_is_asked(tmp_path:
         "--per-topic=x": "invalid int value",
         "--key=truth": "invalid choice",
         "--seed=x": "invalid int value",
+        "--seed=-1": "--seed: -1 is too small",
+        "--model-arg=strength=1": "controls take none",
         "--inconclusive=maybe": "invalid choice",
     }
     given = [arguments(tmp_path, "-p", "no:xdist", "-k", BASE, each) for each in wrong]

@@ -204,3 +204,9 @@ def test_options_in_another_order_are_read_as_the_same_option(
         assert (before.kind, before.how) == (after.kind, after.how)
         assert before.choice in (None, index)
         assert after.choice is None or order[after.choice] == index
+
+
+def test_a_terminals_colours_are_not_read() -> None:
+    choices = (Choice("A", "Male", {}), Choice("B", "Female", {}))
+    assert read("\x1b[1mB\x1b[0m", choices).choice == 1
+    assert read('\x1b[38;5;1m{"answer": "A"}\x1b[m', choices).choice == 0

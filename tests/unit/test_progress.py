@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import time
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -49,22 +49,16 @@ def test_at_the_beginning_there_is_no_rate_to_divide_by() -> None:
     assert "left" not in line(Progress(planned=10, reused=5), 5.0)
 
 
-class Reporter:
-    """Notes what is written, as pytest's terminal reporter writes it."""
+class Terminal(io.StringIO):
+    """Keeps what was written when it is closed."""
 
     def __init__(self) -> None:
-        self.lines: list[str] = []
+        super().__init__()
+        self.written: list[str] = []
 
-    def ensure_newline(self) -> None:
-        """Nothing is on the line."""
-
-    def write_line(self, text: str) -> None:
-        self.lines.append(text)
-
-
-def drawn(reporter: Reporter | None, done: Progress) -> ProgressLines:
-    config = SimpleNamespace(pluginmanager=SimpleNamespace(get_plugin=lambda _: reporter))
-    return ProgressLines(cast("pytest.Config", config), done)
+    def write(self, text: str) -> int:
+        self.written.append(text)
+        return super().write(text)
 
 
 def until(there: Callable[[], bool]) -> None:
@@ -76,22 +70,23 @@ def until(there: Callable[[], bool]) -> None:
 
 def test_lines_are_drawn_until_it_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "PAUSES", (0.001,))
-    reporter = Reporter()
-    lines = drawn(reporter, Progress(planned=10, asked=1))
+    terminal = Terminal()
+    lines = ProgressLines(terminal, Progress(planned=10, asked=1))
     lines.start()
-    until(lambda: len(reporter.lines) > 2)
+    until(lambda: len(terminal.written) > 2)
     lines.stop()
-    count = len(reporter.lines)
+    assert terminal.closed
+    count = len(terminal.written)
     time.sleep(0.02)
-    assert len(reporter.lines) == count
-    assert reporter.lines[0].startswith("fairgate: 1/10 samples")
+    assert len(terminal.written) == count
+    assert terminal.written[0].startswith("\nfairgate: 1/10 samples")
 
 
 def test_nothing_is_drawn_once_all_is_done_or_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "PAUSES", (0.001,))
-    reporter = Reporter()
-    for lines in (drawn(reporter, Progress(planned=10, reused=10)), drawn(None, Progress(planned=10))):
+    terminal = Terminal()
+    for lines in (ProgressLines(terminal, Progress(planned=10, reused=10)), ProgressLines(None, Progress(planned=10))):
         lines.start()
         time.sleep(0.02)
         lines.stop()
-    assert reporter.lines == []
+    assert terminal.written == []

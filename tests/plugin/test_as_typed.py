@@ -1,0 +1,78 @@
+"""Commands as people type them, in the checkout, with blanks between options and values."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.running import CHECKOUT, LIMITS, PATIENCE, bench, environment
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def typed(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(  # noqa: S603 - our own interpreter
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--thresholds", str(LIMITS), *map(str, words)],
+        cwd=CHECKOUT,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("more", [("-n", "0"), ("-n", "2"), ("-c", "pytest.ini")])
+def test_a_ledger_elsewhere_misleads_nobody_whether_it_is_there_or_not(more: tuple[str, ...], tmp_path: Path) -> None:
+    command: tuple[str | Path, ...] = (
+        "-k",
+        "crime and base",
+        "--ledger",
+        tmp_path / "l.sqlite",
+        "--report-dir",
+        tmp_path / "report",
+        *more,
+    )
+    for reused in (0, 24):
+        run = typed(*command)
+        assert run.returncode == 0, run.stdout + run.stderr
+        calls = json.loads((tmp_path / "report" / "summary.json").read_text())["calls"]
+        assert calls["reused"] == reused or calls["asked"] == 0
+    assert "test_foreign" not in run.stdout
+
+
+def test_progress_is_seen_while_the_cases_wait(tmp_path: Path) -> None:
+    run = bench(
+        tmp_path,
+        "--model=python/tests.plugin.models:slow",
+        "--max-in-flight=2",
+        "--per-topic=20",
+        "-n",
+        "0",
+        "-k",
+        "crime and base",
+    )
+    assert "fairgate: " in run.output
+    assert "samples, " in run.output.partition("ledger")[2]
+
+
+def test_an_old_verdict_does_not_outlive_a_run_that_came_to_none(tmp_path: Path) -> None:
+    assert bench(tmp_path, "-n", "0", "-k", "crime and base").code == 0
+    assert (tmp_path / "report" / "summary.json").exists()
+    stopped = bench(tmp_path, "-n", "0", "-k", "crime and base", "-x", "-p", "tests.plugin.failing")
+    assert stopped.code != 0
+    assert "no verdict" in stopped.output
+    assert not (tmp_path / "report" / "summary.json").exists()
+    assert not (tmp_path / "report" / "summary.md").exists()
+
+
+def test_a_case_says_what_the_right_answer_is_and_what_is_doubtful_about_it(tmp_path: Path) -> None:
+    run = bench(tmp_path, f"--alluredir={tmp_path / 'allure'}", "-n", "0", "-k", "hiv and low and objective and race")
+    assert run.code in (0, 6), run.output
+    texts = [path.read_text() for path in (tmp_path / "allure").glob("*-attachment.txt")]
+    assert any("Answer: published White, measured Asian (disputed" in text for text in texts)
