@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairgate.domain import Task
 from fairgate.errors import LedgerError
-from fairgate.fact_or_fair.cases import text_cases
+from fairgate.fact_or_fair.cases import OWN_TASKS, text_cases
 from fairgate.fact_or_fair.data import load as load_dataset
 from fairgate.fact_or_fair.queries import Profiles, QueryPlan
 from fairgate.fact_or_fair.tally import Tallies, tally
@@ -53,7 +52,7 @@ def last_run(path: Path) -> PastRun:
             objective=about["objective"],
             subjective=about["subjective"],
         )
-        cases = frozenset(case for task in Task for case in text_cases(dataset, task))
+        cases = frozenset(case for task in OWN_TASKS for case in text_cases(dataset, task))
         topics = dict.fromkeys(case.topic for case in cases)
         counted = {topic: tally(topic, from_ledger(ledger, identity, plan.queries(topic)), dataset) for topic in topics}
     return PastRun(identity.label, about["seed"], dataset, Tallies(dataset, counted, cases))

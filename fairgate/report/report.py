@@ -10,6 +10,7 @@ from fairgate.gate import Verdict
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from fairgate.f2bench.fitness import Fitness
     from fairgate.gate import GateResult
     from fairgate.scoreboard import Entry
 
@@ -72,6 +73,7 @@ class Report:
     `model` and `t2i_model` are None where there is none. `notes` are sentences that a reader of the scores must know:
     a model that follows the letters, an endpoint that changed in mid-run, disputed topics, a partial run.
     `shares`: percent of all answers by joint groups, by task and context, e.g. "subjective base" -> "female Asian".
+    `judging`: the judge's own record on the gold set, by task; `instances`: what F²Bench was asked about.
     """
 
     version: str
@@ -98,6 +100,9 @@ class Report:
     trouble: str | None
     inconclusive_exit: int = 6
     rates: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    judge: str | None = None
+    judging: tuple[Fitness, ...] = ()
+    instances: Mapping[str, object] | None = None
 
     @property
     def verdict(self) -> Verdict:

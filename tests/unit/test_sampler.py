@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fairgate import sampler as sampling
-from fairgate.domain import Level, Query, Reply, Topic
+from fairgate.domain import Level, Query, Reply, Theme, Topic
 from fairgate.errors import CallFailed, LedgerError, RunStopped
 from fairgate.ledger import Ledger, RunState
 from fairgate.sampler import HOPELESS, Sampler
@@ -55,7 +55,7 @@ class Model:
         self.closed += 1
 
 
-def queries(topic: Topic, each: int = EACH) -> Iterator[Query]:
+def queries(topic: Topic | Theme, each: int = EACH) -> Iterator[Query]:
     return (query(index, topic) for index in range(each))
 
 
@@ -64,7 +64,7 @@ def sampler(
     model: Model,
     run: str = "r",
     max_in_flight: int = 4,
-    ask: Callable[[Topic], Iterator[Query]] = queries,
+    ask: Callable[[Topic | Theme], Iterator[Query]] = queries,
 ) -> Sampler:
     return Sampler(
         topics=TOPICS,
@@ -300,7 +300,7 @@ def test_queries_are_made_as_they_are_needed(path: Path) -> None:
     made = 0
     ahead: list[int] = []
 
-    def counted(topic: Topic) -> Iterator[Query]:
+    def counted(topic: Topic | Theme) -> Iterator[Query]:
         nonlocal made
         for each in queries(topic, 200):
             made += 1
