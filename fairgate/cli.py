@@ -53,12 +53,26 @@ def _published(options: argparse.Namespace) -> str:
 
 
 def _standing(path: Path) -> str:
-    from fairgate.published.standing import standing
+    from fairgate.f2bench.cases import BENCHMARK as F2BENCH
+    from fairgate.published.standing import f2bench_standing, standing
     from fairgate.published.text import render_standing
 
     model, entries = _of_ledger(path) if _is_ledger(path) else _of_summary(path)
     whole = [entry for entry in entries if entry["scoring"] == "reference" and entry["topics"][0] == entry["topics"][1]]
-    return render_standing(model, standing(_by_column(whole)))
+    told = [entry for entry in whole if entry["benchmark"] == F2BENCH]
+    text = render_standing(model, standing(_by_column([entry for entry in whole if entry["benchmark"] != F2BENCH])))
+    if any(entry["benchmark"] == F2BENCH for entry in entries):
+        places = f2bench_standing(
+            {
+                (Task(each["task"]), each["group"], each["score"]): each["value"]
+                for each in told
+                if each["value"] is not None
+            }
+        )
+        text += f"\n{render_standing(model, places, 'the nine of F²Bench')}"
+        if not told:
+            text += "Run with `--scoring reference`: the released program asks its own questions, and only then.\n"
+    return text
 
 
 def _is_ledger(path: Path) -> bool:
@@ -75,8 +89,9 @@ def _of_ledger(path: Path) -> tuple[str, list[dict[str, Any]]]:
 
     past = last_run(path)
     scored = board(past.tallies, past.dataset, key="published", seed=past.seed)
-    fields = ("task", "context", "attribute", "score", "scoring", "topics", "value")
-    return past.model, [{name: getattr(entry, name) for name in fields} for entry in scored.entries]
+    fields = ("benchmark", "task", "context", "attribute", "group", "score", "scoring", "topics", "value")
+    entries = (*scored.entries, *past.spoken)
+    return past.model, [{name: getattr(entry, name) for name in fields} for entry in entries]
 
 
 def _of_summary(path: Path) -> tuple[str, list[dict[str, Any]]]:
@@ -84,6 +99,7 @@ def _of_summary(path: Path) -> tuple[str, list[dict[str, Any]]]:
         summary = json.loads(path.read_text(encoding="utf-8"))
         entries: list[dict[str, Any]] = summary["scores"]
         for entry in entries:
+            (entry["benchmark"], entry["group"])
             (entry["task"], entry["context"], entry["attribute"], entry["scoring"], entry["topics"][1], entry["value"])
         names = [summary[name] for name in ("model", "t2i_model") if summary[name] is not None]
     except (ValueError, LookupError, TypeError) as error:

@@ -218,6 +218,8 @@ def _leaderboard(report: Report) -> Iterator[str]:
 def _rates(report: Report) -> Iterator[str]:
     yield ""
     for benchmark, rates in report.rates.items():
+        if not rates.get("planned") and len(report.rates) > 1:
+            continue
         whole = max(rates.get("planned", 0), 1)
         parts = [f"{name} {n:,} ({100 * n / whole:.1f} %)" for name, n in rates.items() if name != "planned"]
         yield from _wrapped(f"{benchmark}: {', '.join(parts)}, of {rates.get('planned', 0):,} samples")
