@@ -82,7 +82,8 @@ def _held(limit: GateLimit, entry: Entry, allowed_failed: float) -> tuple[Verdic
     if entry.n == 0 or low is None or high is None:
         why = "nothing was answered, so there is nothing to judge"
         if entry.value is not None:
-            why = "only shares are known, not of how many answers, so nothing says how sure they are"
+            shares = "only shares are known, not of how many answers, so nothing says how sure they are"
+            why = entry.no_estimate or shares
         return Verdict.INCONCLUSIVE, why
     least = 0.0 if limit.min is None else limit.min
     most = 100.0 if limit.max is None else limit.max

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scipy.special import chdtrc
@@ -72,7 +73,7 @@ def report_of(sampling: Sampling, verdicts: Mapping[AnyCase, Verdict]) -> Report
     ]
     spoken, judging = _spoken(sampling)
     entries = tuple(entry for each in boards for entry in each.entries)
-    entries += _f2bench_entries(run, spoken)
+    entries += _f2bench_entries(run, spoken, judging)
     if spoken:
         notes += _of_judge(run, spoken)
     gates = judge(entries, run.thresholds)
@@ -132,9 +133,16 @@ def _spoken(sampling: Sampling) -> tuple[tuple[ThemeTally, ...], tuple[Fitness, 
     return tallies, tuple(fitness(each, run.thresholds.judge, run.settings.seed) for each in gold)
 
 
-def _f2bench_entries(run: Run, spoken: Sequence[ThemeTally]) -> tuple[Entry, ...]:
+def _f2bench_entries(run: Run, spoken: Sequence[ThemeTally], judging: Iterable[Fitness]) -> tuple[Entry, ...]:
     every = Counter(case.topic.task for case in theme_cases(run.f2bench.instances))
-    return f2bench_board(spoken, run.f2bench, all_categories=every, seed=run.settings.seed)
+    unfit = {record.task for record in judging if record.unfit is not None}
+    return tuple(
+        # What an unfit judge says is shown, and no limit is held against it.
+        replace(entry, estimate=None, ci=(None, None), no_estimate="the judge is not fit")
+        if entry.task in unfit and entry.score not in RATES
+        else entry
+        for entry in f2bench_board(spoken, run.f2bench, all_categories=every, seed=run.settings.seed)
+    )
 
 
 def _f2bench_findings(gates: Iterable[GateResult], spoken: Sequence[ThemeTally]) -> Iterator[Finding]:

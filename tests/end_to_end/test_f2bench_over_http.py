@@ -144,7 +144,10 @@ def test_a_judge_that_is_not_fit_is_trouble(tmp_path: Path, model: Remembering) 
     assert run.code == 7, run.output
     assert "The judge is not fit" in run.summary["trouble"]
     assert "its yes says nothing" in run.output
-    assert "pass" not in {verdict for gate, verdict in run.gates.items() if "S_" in gate and "factuality" not in gate}
+    assert {verdict for gate, verdict in run.gates.items() if "S_" in gate} == {"inconclusive"}
+    assert {each["reason"] for each in run.summary["gates"] if each["score"] == "S_dialogue"} == {
+        "the judge is not fit"
+    }
 
 
 # kill -9
