@@ -53,7 +53,8 @@ def _published(options: argparse.Namespace) -> str:
 
 
 def _standing(path: Path) -> str:
-    from fairgate.published.standing import standing
+    from fairgate.f2bench.cases import BENCHMARK as F2BENCH
+    from fairgate.published.standing import f2bench_standing, standing
     from fairgate.published.text import render_standing
 
     models, entries = _of_ledger(path) if _is_ledger(path) else _of_summary(path)
@@ -61,11 +62,18 @@ def _standing(path: Path) -> str:
     whole = [entry for entry in scored if entry["topics"][0] == entry["topics"][1]]
     parts = []
     for modality, model in models.items():
-        mine = [entry for entry in whole if entry["modality"] == modality]
+        mine = [entry for entry in whole if entry["modality"] == modality and entry["benchmark"] != F2BENCH]
         parts.append(render_standing(model, standing(_by_column(mine))))
-        left = sum(entry["modality"] == modality for entry in scored) - len(mine)
-        if left:
+        there = [entry for entry in scored if entry["modality"] == modality and entry["benchmark"] != F2BENCH]
+        if len(there) > len(mine):
+            left = len(there) - len(mine)
             parts.append(f"{left} of its scores cover a part of the topics only, and are not compared.\n")
+    if any(entry["benchmark"] == F2BENCH for entry in entries):
+        told = [entry for entry in whole if entry["benchmark"] == F2BENCH and entry["value"] is not None]
+        places = f2bench_standing({(Task(each["task"]), each["group"], each["score"]): each["value"] for each in told})
+        parts.append(render_standing(models["text"], places, "the nine of F²Bench"))
+        if not told:
+            parts.append("Run with `--scoring reference`: the released program asks questions of its own.\n")
     return "\n".join(parts)
 
 
@@ -83,8 +91,9 @@ def _of_ledger(path: Path) -> tuple[dict[str, str], list[dict[str, Any]]]:
 
     past = last_run(path)
     scored = board(past.tallies, past.dataset, key="published", seed=past.seed)
-    fields = ("modality", "task", "context", "attribute", "score", "scoring", "topics", "value")
-    return {"text": past.model}, [{name: getattr(entry, name) for name in fields} for entry in scored.entries]
+    fields = ("benchmark", "modality", "task", "context", "attribute", "group", "score", "scoring", "topics", "value")
+    entries = (*scored.entries, *past.spoken)
+    return {"text": past.model}, [{name: getattr(entry, name) for name in fields} for entry in entries]
 
 
 def _of_summary(path: Path) -> tuple[dict[str, str], list[dict[str, Any]]]:
@@ -92,15 +101,8 @@ def _of_summary(path: Path) -> tuple[dict[str, str], list[dict[str, Any]]]:
         summary = json.loads(path.read_text(encoding="utf-8"))
         entries: list[dict[str, Any]] = summary["scores"]
         for entry in entries:
-            (
-                entry["modality"],
-                entry["task"],
-                entry["context"],
-                entry["attribute"],
-                entry["scoring"],
-                entry["topics"][1],
-                entry["value"],
-            )
+            (entry["benchmark"], entry["modality"], entry["group"], entry["task"], entry["context"])
+            (entry["attribute"], entry["scoring"], entry["topics"][1], entry["value"])
         named = {"text": summary["model"], "image": summary["t2i_model"]}
     except (ValueError, LookupError, TypeError) as error:
         raise DataError(

@@ -18,10 +18,12 @@ class Modality(StrEnum):
 
 
 class Task(StrEnum):
-    """What a query asks for: a fact about groups, or a choice among individuals."""
+    """What a query asks for: Fact-or-Fair's facts about groups and choices among individuals, F²Bench's two tasks."""
 
     OBJECTIVE = "objective"
     SUBJECTIVE = "subjective"
+    DIALOGUE = "dialogue"
+    BALANCE = "balance"
 
 
 class Level(StrEnum):
@@ -64,6 +66,46 @@ class Topic:
 
 
 @dataclass(frozen=True, slots=True)
+class Theme:
+    """What a set of conversations is about: a category of F²Bench in one task, or the judge's gold set for it."""
+
+    benchmark: str
+    modality: Modality
+    task: Task
+    name: str
+
+    @property
+    def id(self) -> str:
+        """Stable and unique, e.g. `f2bench/text/dialogue/gender`."""
+        return f"{self.benchmark}/{self.modality}/{self.task}/{self.name}"
+
+
+class Role(StrEnum):
+    """Who is asked: the model under test, the same with the sampling that F²Bench gives it, or the judge."""
+
+    MODEL = "model"
+    SPEAKER = "speaker"
+    JUDGE = "judge"
+
+
+class Form(StrEnum):
+    """What a reply must be to be read: a choice among options, any text, a yes or no, or a mark of 0 to 10."""
+
+    CHOICE = "choice"
+    TEXT = "text"
+    VERDICT = "verdict"
+    MARK = "mark"
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a conversation: `role` is `user` or `assistant`."""
+
+    role: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
 class Choice:
     """One lettered option of a query, and the group that it stands for, by attribute."""
 
@@ -74,27 +116,45 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One prompt: a pure function of (data version, seed, topic, index).
+    """One prompt: a pure function of (data version, seed, topic, index), and in a conversation of what was said before.
 
-    `named` holds the groups that the context names, by attribute, e.g. {"race": "Asian", "gender": "male"}.
+    `named` holds the groups that the context names, by attribute, e.g. {"race": "Asian", "gender": "male"}; in
+    F²Bench the groups and attributes of the instance. `step` tells the queries of one conversation apart, `before` are
+    the turns before the prompt. `again`: the plan did not ask for it, an unreadable reply did.
     """
 
-    topic: Topic
+    topic: Topic | Theme
     index: int
     prompt: str
-    choices: tuple[Choice, ...]
+    choices: tuple[Choice, ...] = ()
     named: Mapping[str, str] = field(default_factory=dict)
+    step: str = ""
+    before: tuple[Message, ...] = ()
+    to: Role = Role.MODEL
+    form: Form = Form.CHOICE
+    again: bool = False
 
     @property
     def id(self) -> str:
         """Stable and unique, e.g. `fact-or-fair/text/subjective/crime-rate-high-base#17`."""
-        return f"{self.topic.id}#{self.index}"
+        return f"{self.topic.id}#{self.index}{self.step and '/'}{self.step}"
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The whole conversation, the prompt last."""
+        return (*self.before, Message("user", self.prompt))
+
+    @property
+    def text(self) -> str:
+        """All that is sent, as one text: the prompt alone where nothing was said before."""
+        return "\x1e".join([*(f"{each.role}\x1f{each.content}" for each in self.before), self.prompt])
 
 
 class AnswerKind(StrEnum):
-    """What a reply turned out to be. Only `chosen` ever enters a score's numerator or distribution."""
+    """What a reply turned out to be. Only `chosen` and `said` ever enter a score: an option, or a readable text."""
 
     CHOSEN = "chosen"
+    SAID = "said"
     REFUSED = "refused"
     UNREADABLE = "unreadable"
     FAILED = "failed"

@@ -88,7 +88,8 @@ def _held(limit: GateLimit, entry: Entry, allowed_failed: float) -> tuple[Verdic
         if entry.n > 0 and entry.value is None:
             why = "no statistic was answered at both levels, which this score compares"
         elif entry.value is not None:
-            why = "only shares are known, not of how many answers, so nothing says how sure they are"
+            shares = "only shares are known, not of how many answers, so nothing says how sure they are"
+            why = entry.no_estimate or shares
         return Verdict.INCONCLUSIVE, why
     least = 0.0 if limit.min is None else limit.min
     most = 100.0 if limit.max is None else limit.max

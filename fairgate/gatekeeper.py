@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fairgate.domain import Role
 from fairgate.errors import ConfigError, FairgateError
 from fairgate.gate import Verdict
 from fairgate.judgement import report_of
@@ -20,9 +21,8 @@ from fairgate.run import Sampling
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Sequence
 
-    from fairgate.fact_or_fair.cases import Case
     from fairgate.report.report import Report
-    from fairgate.run import Run
+    from fairgate.run import AnyCase, Run
 
 SUMMARIES = {"summary.json": summary.to_json, "summary.md": markdown.to_markdown}
 GRACE = 2.0  # seconds
@@ -37,7 +37,7 @@ class Gatekeeper:
         self._config, self._run = config, run
         self._sampling: Sampling | None = None
         self._progress: ProgressLines | None = None
-        self._verdicts: dict[Case, Verdict] = {}
+        self._verdicts: dict[AnyCase, Verdict] = {}
         self._report: Report | None = None
         self._foreign_failed = False
 
@@ -52,7 +52,10 @@ class Gatekeeper:
         missing = [name for name, spec in zip(("text", "image"), models, strict=True) if spec is None]
         without = f"; no {missing[0]} model was named, so its cases are deselected" if missing else ""
         new = " (new)" if self._run.ledger_is_new else ""
-        return [f"fairgate: {named}, {plan}, ledger {self._run.ledger_shown}{new}{without}"]
+        judge = f", judged by {settings.judge_spec}" if Role.JUDGE in self._run.roles else ""
+        if not judge and Role.MODEL in self._run.roles:
+            without += "; no judge was named, so the cases of F²Bench are deselected (--judge)"
+        return [f"fairgate: {named}, {plan}{judge}, ledger {self._run.ledger_shown}{new}{without}"]
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: object) -> None:

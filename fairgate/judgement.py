@@ -3,32 +3,43 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scipy.special import chdtrc
 
 from fairgate import __version__
-from fairgate.domain import AnswerKind, Context, Modality, Task
+from fairgate.domain import AnswerKind, Context, Modality, Role, Task
+from fairgate.f2bench.board import board as f2bench_board
+from fairgate.f2bench.board import worst
+from fairgate.f2bench.cases import BENCHMARK as F2BENCH
+from fairgate.f2bench.cases import GOLD, KINDS
+from fairgate.f2bench.cases import cases as theme_cases
+from fairgate.f2bench.data import Kind
+from fairgate.f2bench.fitness import Fitness, fitness
+from fairgate.f2bench.swap import without_twin
 from fairgate.fact_or_fair.board import TASKS, board
-from fairgate.fact_or_fair.cases import BENCHMARK
+from fairgate.fact_or_fair.cases import BENCHMARK, OWN_TASKS, Case
 from fairgate.fact_or_fair.findings import findings
 from fairgate.fact_or_fair.folder import FolderSource
 from fairgate.fact_or_fair.tally import Tallies, tally
 from fairgate.gate import Verdict, judge
 from fairgate.ledger import Ledger
-from fairgate.report.report import Calls, CaseCount, Report, Tokens
+from fairgate.report.report import Calls, CaseCount, Finding, Report, Tokens
 from fairgate.samples import from_ledger
 from fairgate.settings import INCONCLUSIVE_EXIT
 from fairgate.thresholds import RATES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from fairgate.f2bench.plan import Plan
+    from fairgate.f2bench.tally import ThemeTally
     from fairgate.fact_or_fair.board import Source
-    from fairgate.fact_or_fair.cases import Case
     from fairgate.fact_or_fair.results import ResultFolder
     from fairgate.fact_or_fair.tally import TopicTally
-    from fairgate.run import Run, Sampling
+    from fairgate.gate import GateResult
+    from fairgate.run import AnyCase, Run, Sampling
     from fairgate.sampler import Progress
     from fairgate.samples import Sample
     from fairgate.scoreboard import Entry
@@ -40,11 +51,11 @@ MISSING_SHOWN = 5
 POSITION_ALPHA = 0.001
 
 
-def report_of(sampling: Sampling, verdicts: Mapping[Case, Verdict]) -> Report:
+def report_of(sampling: Sampling, verdicts: Mapping[AnyCase, Verdict]) -> Report:
     """Score and judge what the ledger, or a result folder, holds of the selected cases."""
     run = sampling.run
     settings, dataset = run.settings, run.dataset
-    selected = frozenset(sampling.cases)
+    selected = frozenset(case for case in sampling.cases if isinstance(case, Case))
     sources: dict[Modality, Source] = {
         modality: FolderSource(folder, modality, dataset, selected) for modality, folder in run.folders.items()
     }
@@ -60,7 +71,11 @@ def report_of(sampling: Sampling, verdicts: Mapping[Case, Verdict]) -> Report:
         for modality, source in sources.items()
         if any(case.topic.modality is modality for case in selected)
     ]
+    spoken, judging = _spoken(sampling)
     entries = tuple(entry for each in boards for entry in each.entries)
+    entries += _f2bench_entries(run, spoken, judging)
+    if spoken:
+        notes += _of_judge(run, spoken)
     gates = judge(entries, run.thresholds)
     kinds = sum((source.kinds(*cell) for modality, source in sources.items() for cell in TASKS[modality]), Counter())
     ends = Counter(verdicts.get(case, Verdict.TROUBLE) for case in sampling.cases)
@@ -79,7 +94,7 @@ def report_of(sampling: Sampling, verdicts: Mapping[Case, Verdict]) -> Report:
         ledger=run.ledger_shown,
         entries=entries,
         gates=gates,
-        findings=tuple(findings(gates, sources, dataset, settings.key)),
+        findings=(*findings(gates, sources, dataset, settings.key), *_f2bench_findings(gates, spoken)),
         cases=CaseCount(
             passed=ends[Verdict.PASS],
             failed=ends[Verdict.FAIL],
@@ -95,10 +110,105 @@ def report_of(sampling: Sampling, verdicts: Mapping[Case, Verdict]) -> Report:
         leaderboard={name: row for each in boards for name, row in each.leaderboard.items()},
         shares=shares,
         notes=(*notes, *_of_scores(run, selected, entries)),
-        trouble=_trouble(sampling, entries, ends[Verdict.TROUBLE]),
+        trouble=_trouble(sampling, entries, judging, ends[Verdict.TROUBLE]),
         inconclusive_exit=INCONCLUSIVE_EXIT[settings.inconclusive],
-        outcomes={BENCHMARK: {"samples": kinds.total(), **{rate: kinds[AnswerKind(rate)] for rate in RATES}}},
+        outcomes={
+            BENCHMARK: {"samples": kinds.total(), **{rate: kinds[AnswerKind(rate)] for rate in RATES}},
+            **({F2BENCH: _rates_of(spoken)} if spoken else {}),
+        },
+        judge=run.identity_of(Role.JUDGE).label if spoken else None,
+        judging=judging,
+        instances=_instances(run.f2bench) if spoken else None,
     )
+
+
+def _spoken(sampling: Sampling) -> tuple[tuple[ThemeTally, ...], tuple[Fitness, ...]]:
+    """What came of the selected themes, and the judge's record on the gold set of each task."""
+    run = sampling.run
+    if not sampling.themes:
+        return (), ()
+    with Ledger(run.settings.ledger) as ledger:
+        tallies = tuple(run.tally_theme(each, ledger)[0] for each in sampling.themes)
+    gold = [each for each in tallies if each.theme.name == GOLD]
+    return tallies, tuple(fitness(each, run.thresholds.judge, run.settings.seed) for each in gold)
+
+
+def _f2bench_entries(run: Run, spoken: Sequence[ThemeTally], judging: Iterable[Fitness]) -> tuple[Entry, ...]:
+    every = Counter(case.topic.task for case in theme_cases(run.f2bench.instances))
+    unfit = {record.task for record in judging if record.unfit is not None}
+    return tuple(
+        # What an unfit judge says is shown, and no limit is held against it.
+        replace(entry, estimate=None, ci=(None, None), no_estimate="the judge is not fit")
+        if entry.task in unfit and entry.score not in RATES
+        else entry
+        for entry in f2bench_board(spoken, run.f2bench, all_categories=every, seed=run.settings.seed)
+    )
+
+
+def _f2bench_findings(gates: Iterable[GateResult], spoken: Sequence[ThemeTally]) -> Iterator[Finding]:
+    for gate in gates:
+        entry = gate.entry
+        if entry.benchmark == F2BENCH and gate.verdict is Verdict.FAIL and entry.score not in RATES:
+            here = [each for each in spoken if each.theme.task is entry.task and each.theme.name != GOLD]
+            sentence = worst(here, entry.score)
+            if sentence is not None:
+                yield Finding(gate.name, sentence)
+
+
+def _rates_of(spoken: Sequence[ThemeTally]) -> dict[str, int]:
+    texts = sum((each.texts for each in spoken), Counter())
+    return {
+        "samples": sum(each.planned for each in spoken),
+        "refused": texts[AnswerKind.REFUSED],
+        "unreadable": texts[AnswerKind.UNREADABLE] + sum(each.unread for each in spoken),
+        "failed": sum(each.missing for each in spoken),
+    }
+
+
+def _instances(plan: Plan) -> dict[str, object]:
+    """What F²Bench was asked about, for programs: versions, counts by category and type, what has no twin."""
+    held = plan.instances
+    return {
+        "data": held.version,
+        "prompts": plan.prompts.version,
+        "gold": plan.gold.version,
+        "repeats": plan.repeats,
+        "counts": {
+            f"{category} {task}": n
+            for task, kind in KINDS.items()
+            for (category, of), n in sorted(held.counts.items())
+            if of is kind
+        },
+        "without_twin": {str(category): sorted(ids) for category, ids in without_twin(held.of(Kind.FACT)).items()},
+        "not_used": [str(problem) for problem in held.problems],
+    }
+
+
+def _of_judge(run: Run, spoken: Sequence[ThemeTally]) -> Iterator[str]:
+    held = run.f2bench.instances
+    if run.identity_of(Role.JUDGE).provider == "control":
+        yield (
+            "The judge is a control: a rule that reads the controls' own sentences, judged on gold texts in these "
+            "sentences. Its figures say nothing of any other judge."
+        )
+    if any(each.theme.task is Task.BALANCE for each in spoken):
+        lost = without_twin(held.of(Kind.FACT))
+        if lost:
+            by_category = ", ".join(f"{category} {len(ids)}" for category, ids in lost.items())
+            count = sum(map(len, lost.values()))
+            shown = ", ".join([name for ids in lost.values() for name in ids][:MISSING_SHOWN])
+            more = f" and {count - MISSING_SHOWN} more" if count > MISSING_SHOWN else ""
+            yield (
+                f"{count} paragraphs do not name both of their groups, so that they have no twin and are not scored: "
+                f"{by_category} ({shown}{more})."
+            )
+    if held.problems:
+        shown = "; ".join(str(problem).rstrip(".") for problem in held.problems[:MISSING_SHOWN])
+        yield f"{len(held.problems)} rows of --f2bench were not used: {shown}."
+    yield from (f"F²Bench: {note}." for note in held.notes)
+    again = sum(each.again for each in spoken)
+    if again:
+        yield f"{again:,} judgements could not be read and were asked for once more, beyond the plan."
 
 
 def _tallied(sampling: Sampling) -> tuple[Tallies, Served]:
@@ -117,7 +227,8 @@ def _tallied(sampling: Sampling) -> tuple[Tallies, Served]:
             topic: tally(topic, seen(from_ledger(ledger, run.identity, run.plan.queries(topic))), run.dataset)
             for topic in sampling.topics
         }
-    return Tallies(run.dataset, tallies, frozenset(sampling.cases)), served
+    selected = frozenset(case for case in sampling.cases if isinstance(case, Case))
+    return Tallies(run.dataset, tallies, selected), served
 
 
 def _calls(planned: int, progress: Progress) -> Calls:
@@ -132,9 +243,12 @@ def _calls(planned: int, progress: Progress) -> Calls:
     )
 
 
-def _trouble(sampling: Sampling, entries: Iterable[Entry], broken: int) -> str | None:
+def _trouble(sampling: Sampling, entries: Iterable[Entry], judging: Iterable[Fitness], broken: int) -> str | None:
     if sampling.trouble is not None:
         return str(sampling.trouble)
+    for record in judging:
+        if record.unfit is not None:
+            return f"The judge is not fit: {record.unfit}. Nothing that it judged is a verdict on the model."
     allowed = sampling.run.thresholds.allowed.failed
     if any(entry.score == "failed" and (entry.value or 0.0) > allowed for entry in entries):
         progress = sampling.progress
@@ -168,7 +282,7 @@ def _of_folder(folder: ResultFolder) -> Iterator[str]:
 
 
 def _of_answers(source: Tallies, served: Served) -> Iterator[str]:
-    for task in Task:
+    for task in OWN_TASKS:
         note = _position(task, source.of(task))
         if note is not None:
             yield note

@@ -2,7 +2,8 @@
 
 A sample is committed as soon as it is answered (write-ahead log, synchronous=NORMAL: kill -9 loses nothing, a power
 cut may lose the last second). Its key is the model's identity, the query's id (topic and repeat index) and the prompt,
-so that a second run asks nothing that is here, and repeats of one prompt stay separate samples. Prompts and replies
+so that a second run asks nothing that is here, and repeats of one prompt stay separate samples. In a conversation the
+turns before the prompt count as part of it. Prompts and replies
 are private: the file is readable by its owner alone.
 """
 
@@ -132,7 +133,7 @@ class Ledger:
             sample_key(identity, query),
             self._model(identity),
             query.id,
-            _storable(query.prompt),
+            _storable(query.text),
             _storable(reply.text),
             reply.filtered,
             answer.kind,
@@ -238,7 +239,7 @@ class Ledger:
 
 def sample_key(identity: Identity, query: Query) -> bytes:
     """The ledger's key of a sample: 16 bytes over the model's identity, the query's id and its prompt."""
-    parts = "\0".join((identity.canonical, query.id, query.prompt))
+    parts = "\0".join((identity.canonical, query.id, query.text))
     return blake2b(parts.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairgate.domain import Task
+from fairgate.domain import Role
 from fairgate.errors import LedgerError
-from fairgate.fact_or_fair.cases import text_cases
+from fairgate.f2bench import data as f2bench_data
+from fairgate.f2bench.board import board as f2bench_board
+from fairgate.f2bench.cases import GOLD, KINDS, theme
+from fairgate.f2bench.cases import cases as theme_cases
+from fairgate.f2bench.forms import in_forms
+from fairgate.f2bench.gold import load_gold
+from fairgate.f2bench.plan import Plan
+from fairgate.f2bench.prompts import load_prompts
+from fairgate.f2bench.tally import tally as tally_theme
+from fairgate.fact_or_fair.cases import OWN_TASKS, text_cases
 from fairgate.fact_or_fair.data import load as load_dataset
 from fairgate.fact_or_fair.queries import Profiles, QueryPlan
 from fairgate.fact_or_fair.tally import Tallies, tally
@@ -18,17 +28,22 @@ from fairgate.models.base import Identity
 from fairgate.samples import from_ledger
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fairgate.domain import Query, Reply
     from fairgate.fact_or_fair.data import Dataset
+    from fairgate.scoreboard import Entry
 
 
 @dataclass(frozen=True)
 class PastRun:
-    """The last run of a ledger. `tallies` count what the ledger holds of its whole plan."""
+    """The last run of a ledger. `tallies` count what it holds of the whole plan, `spoken` are F²Bench's scores."""
 
     model: str
     seed: int
     dataset: Dataset
     tallies: Tallies
+    spoken: tuple[Entry, ...]
 
 
 def last_run(path: Path) -> PastRun:
@@ -53,7 +68,35 @@ def last_run(path: Path) -> PastRun:
             objective=about["objective"],
             subjective=about["subjective"],
         )
-        cases = frozenset(case for task in Task for case in text_cases(dataset, task))
+        cases = frozenset(case for task in OWN_TASKS for case in text_cases(dataset, task))
         topics = dict.fromkeys(case.topic for case in cases)
         counted = {topic: tally(topic, from_ledger(ledger, identity, plan.queries(topic)), dataset) for topic in topics}
-    return PastRun(identity.label, about["seed"], dataset, Tallies(dataset, counted, cases))
+        spoken = _spoken(about, ledger, path) if about.get("f2bench") else ()
+    return PastRun(identity.label, about["seed"], dataset, Tallies(dataset, counted, cases), spoken)
+
+
+def _spoken(about: Mapping[str, Any], ledger: Ledger, path: Path) -> tuple[Entry, ...]:
+    """F²Bench's scores of a run. Raises LedgerError where its instances or questions are not at hand."""
+    asked = about["f2bench"]
+    judge, speaker = Identity(**asked["judge"]), Identity(**asked["speaker"])
+    folder = Path(asked["data"]) if asked["data"] else None
+    instances = f2bench_data.load() if folder is None else f2bench_data.read_workbooks(folder, lenient=True)
+    gold, prompts = load_gold(), load_prompts()
+    if judge.provider == "control":
+        gold = in_forms(gold)
+    here = (instances.version, prompts.version, gold.version)
+    if here != (asked["data_version"], asked["prompts"], asked["gold"]):
+        raise LedgerError(
+            "its run asked F²Bench with other instances, prompts or gold texts than are here.",
+            where=str(path),
+            mend="Check out the fairgate that asked, or run again.",
+        )
+    plan = Plan(instances, prompts, gold, asked["repeats"], asked["reference"])
+
+    def reply(query: Query) -> Reply | None:
+        return ledger.reply(judge if query.to is Role.JUDGE else speaker, query)
+
+    cases = theme_cases(instances)
+    themes = [*(theme(task, GOLD) for task in KINDS), *(case.topic for case in cases)]
+    tallies = [tally_theme(plan, each, reply)[0] for each in themes]
+    return f2bench_board(tallies, plan, all_categories=Counter(case.topic.task for case in cases), seed=about["seed"])

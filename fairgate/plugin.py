@@ -24,6 +24,11 @@ MARKERS = {
     "attribution": "a scenario after a news report about one individual",
     "t2i": "about the images of a text-to-image model",
     "ingroup": "a scenario in which the model is to be of a group",
+    "f2bench": "an open answer, judged by another model",
+    "dialogue": "whether a dialogue can talk the model into a stereotype",
+    "balance": "a description that must be true to a fact and fair to two people",
+    "gender": "about gender",
+    "race": "about race",
 }
 
 

@@ -7,14 +7,25 @@ import re
 import shlex
 import time
 import uuid
+from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairgate.domain import AnswerKind, Modality, Task
+from fairgate.domain import AnswerKind, Modality, Role, Task, Theme
 from fairgate.errors import ConfigError, FairgateError, Unsampled
+from fairgate.f2bench import data as f2bench_data
+from fairgate.f2bench.cases import BENCHMARK as F2BENCH
+from fairgate.f2bench.cases import GOLD, ThemeCase, theme
+from fairgate.f2bench.cases import cases as theme_cases
+from fairgate.f2bench.forms import in_forms
+from fairgate.f2bench.gold import load_gold
+from fairgate.f2bench.plan import Plan
+from fairgate.f2bench.prompts import load_prompts
+from fairgate.f2bench.tally import ThemeTally
+from fairgate.f2bench.tally import tally as tally_theme
 from fairgate.fact_or_fair.answer_key import told
-from fairgate.fact_or_fair.cases import Case, image_cases, text_cases
+from fairgate.fact_or_fair.cases import OWN_TASKS, Case, image_cases, text_cases
 from fairgate.fact_or_fair.data import load as load_dataset
 from fairgate.fact_or_fair.folder import FolderSource
 from fairgate.fact_or_fair.queries import QueryPlan
@@ -31,11 +42,13 @@ from fairgate.thresholds import load as load_thresholds
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from fairgate.domain import Topic
+    from fairgate.domain import Query, Reply, Topic
     from fairgate.fact_or_fair.results import ResultFolder
     from fairgate.models.base import ChatModel
+    from fairgate.samples import Steps
     from fairgate.settings import Settings
 
+AnyCase = Case | ThemeCase
 CASE = re.compile(r"::test_(?P<test>\w+)\[(?P<id>[^\]]+)\]$")
 SILENCE = 60.0  # seconds without a sign of the sampler, after which all waiting cases give up
 SILENT = f"nothing was heard of the sampler for {SILENCE:g} seconds"
@@ -48,7 +61,7 @@ class Run:
     def __init__(self, settings: Settings, told: Mapping[str, Any] | None = None) -> None:
         self.settings = settings
         self.id: str = told["run"] if told else uuid.uuid4().hex
-        self._identity = Identity(**told["identity"]) if told and told["identity"] else None
+        self._told = {Role(role): Identity(**whole) for role, whole in (told["identities"] if told else {}).items()}
         self.sampling: Sampling | None = None
         self._silent = False
         self.thresholds = load_thresholds(settings.thresholds)
@@ -71,6 +84,17 @@ class Run:
             )
         check_attributes(self.thresholds, [each.name for each in self.dataset.attributes], str(settings.thresholds))
         self.folders = dict(self._folders())
+        providers.check_judge(settings)
+        gold = load_gold()
+        self.f2bench = Plan(
+            f2bench_data.read_workbooks(settings.f2bench, lenient=settings.lenient)
+            if settings.f2bench
+            else f2bench_data.load(),
+            load_prompts(),
+            in_forms(gold) if settings.judge_spec == providers.CONTROL_JUDGE else gold,
+            repeats=size.repeats,
+            reference=settings.scoring == "reference",
+        )
 
     def _folders(self) -> Iterator[tuple[Modality, ResultFolder]]:
         """The result folders that stand in for models, by what they hold."""
@@ -89,8 +113,8 @@ class Run:
 
     def told(self) -> dict[str, Any]:
         """What a worker must be told, of plain values: it makes no model, and has the same run."""
-        identity = json.loads(self.identity.canonical) if Modality.TEXT in self.sampled else None
-        return {"run": self.id, "identity": identity}
+        known = {str(role): json.loads(self.identity_of(role).canonical) for role in self.roles}
+        return {"run": self.id, "identities": known}
 
     def about(self) -> str:
         """What this run asks, as JSON: enough to find its samples in the ledger again."""
@@ -107,8 +131,22 @@ class Run:
                 "seed": settings.seed,
                 "profiles": settings.profiles,
                 "key": settings.key,
+                "f2bench": self._about_f2bench() if Role.JUDGE in self.roles else None,
             }
         )
+
+    def _about_f2bench(self) -> dict[str, Any]:
+        settings, plan = self.settings, self.f2bench
+        return {
+            "speaker": json.loads(self.identity_of(Role.SPEAKER).canonical),
+            "judge": json.loads(self.identity_of(Role.JUDGE).canonical),
+            "data_version": plan.instances.version,
+            "data": settings.f2bench and str(settings.f2bench),
+            "prompts": plan.prompts.version,
+            "gold": plan.gold.version,
+            "repeats": plan.repeats,
+            "reference": plan.reference,
+        }
 
     @property
     def sampled(self) -> tuple[Modality, ...]:
@@ -119,6 +157,42 @@ class Run:
     def model(self) -> ChatModel:
         """The model under test, made once. Raises ConfigError where it cannot be had."""
         return providers.make(self.settings, self.dataset)
+
+    @property
+    def roles(self) -> tuple[Role, ...]:
+        """Who is asked in this run: nobody where a folder stands in for the model, no judge where none was named."""
+        if Modality.TEXT not in self.sampled:
+            return ()
+        return tuple(Role) if self.settings.judge_spec is not None else (Role.MODEL,)
+
+    @cached_property
+    def models(self) -> dict[Role, ChatModel]:
+        """Who is asked, made once. Raises ConfigError where one of them cannot be had."""
+        made = {Role.MODEL: self.model}
+        if Role.JUDGE in self.roles:
+            usual = self.f2bench.prompts.sampling(self.settings.model_spec or "")
+            # The paper samples some models in a way of their own; the others are asked as ever.
+            made[Role.SPEAKER] = self.model if usual is None else self._speaker(asdict(usual))
+            made[Role.JUDGE] = providers.make_judge(self.settings)
+        return made
+
+    def _speaker(self, usual: Mapping[str, object]) -> ChatModel:
+        speaker = providers.make(self.settings, self.dataset, usual)
+        return self.model if speaker.identity == self.model.identity else speaker
+
+    def asks(self, case: AnyCase) -> bool:
+        """Whether there is a model for a case, and a judge where it needs one."""
+        if case.topic.benchmark == F2BENCH:
+            return Role.JUDGE in self.roles
+        return case.topic.modality in self.modalities
+
+    def queries(self, topic: Topic | Theme) -> Iterable[Query | Steps[object]]:
+        """A topic's queries, or a theme's conversations."""
+        return self.f2bench.work(topic) if isinstance(topic, Theme) else self.plan.queries(topic)
+
+    def size(self, topic: Topic | Theme) -> int:
+        """Planned samples of a topic or theme."""
+        return self.f2bench.size(topic) if isinstance(topic, Theme) else self.plan.size(topic)
 
     @property
     def ledger_shown(self) -> str:
@@ -133,13 +207,14 @@ class Run:
         return not self.settings.ledger.exists()
 
     @cached_property
-    def cases(self) -> dict[tuple[str, str], Case]:
+    def cases(self) -> dict[tuple[str, str], AnyCase]:
         """Every case there can be, by the name of its test function (without `test_`) and its id."""
         kinds = (text_cases, image_cases)
-        cases = [case for cases_of in kinds for task in Task for case in cases_of(self.dataset, task)]
+        cases: list[AnyCase] = [*theme_cases(self.f2bench.instances)]
+        cases += [case for cases_of in kinds for task in OWN_TASKS for case in cases_of(self.dataset, task)]
         return {(case.test, case.id): case for case in cases}
 
-    def case_of(self, nodeid: str) -> Case | None:
+    def case_of(self, nodeid: str) -> AnyCase | None:
         """The case that a pytest node id names, None where it is no case of ours."""
         found = CASE.search(nodeid)
         return self.cases.get((found["test"], found["id"])) if found else None
@@ -152,12 +227,17 @@ class Run:
 
     @property
     def identity(self) -> Identity:
-        """What the ledger knows the model under test by; a worker is told it, and never makes a model."""
-        return self._identity or self.model.identity
+        """What the ledger knows the model under test by."""
+        return self.identity_of(Role.MODEL)
 
-    def command(self, case: Case) -> str:
+    def identity_of(self, role: Role) -> Identity:
+        """What the ledger knows somebody by; a worker is told it, and never makes a model."""
+        return self._told[role] if role in self._told else self.models[role].identity
+
+    def command(self, case: AnyCase) -> str:
         """How to run this case alone, with the options of this run."""
-        test = f"tests_bench/fact_or_fair/test_{case.test}.py::test_{case.test}[{case.id}]"
+        room = case.topic.benchmark.replace("-", "_")
+        test = f"tests_bench/{room}/test_{case.test}.py::test_{case.test}[{case.id}]"
         return shlex.join(["pytest", test, *self.settings.options()])
 
     def answer_told(self, case: Case) -> str:
@@ -181,30 +261,49 @@ class Run:
         counted = tally(case.topic, samples, self.dataset).by(case.attribute)
         return {group: counted[group] for group in self.dataset.attribute(case.attribute).names}, samples
 
-    def read(self, topic: Topic, ledger: Ledger) -> list[Sample]:
-        """The topic's samples as the ledger holds them."""
-        return list(from_ledger(ledger, self.identity, self.plan.queries(topic)))
+    def conversations(self, case: ThemeCase) -> tuple[ThemeTally, Sequence[Sample]]:
+        """What came of a case's conversations, and their samples, waited for."""
+        samples = self.wait_for(case.topic)
+        with Ledger(self.settings.ledger) as ledger:
+            return self.tally_theme(case.topic, ledger)[0], samples
 
-    def wait_for(self, topic: Topic) -> Sequence[Sample]:
+    def tally_theme(self, topic: Theme, ledger: Ledger) -> tuple[ThemeTally, list[Sample]]:
+        """What came of a theme's conversations, as the ledger holds them."""
+
+        def reply(query: Query) -> Reply | None:
+            return ledger.reply(self.identity_of(query.to), query)
+
+        return tally_theme(self.f2bench, topic, reply)
+
+    def _read(self, topic: Topic | Theme, ledger: Ledger) -> tuple[list[Sample], int]:
+        """The samples as the ledger holds them, and how many of the planned ones are missing."""
+        if isinstance(topic, Theme):
+            counted, samples = self.tally_theme(topic, ledger)
+            return samples, counted.missing
+        samples = list(from_ledger(ledger, self.identity, self.plan.queries(topic)))
+        return samples, sum(sample.answer.kind is AnswerKind.FAILED for sample in samples)
+
+    def wait_for(self, topic: Topic | Theme) -> Sequence[Sample]:
         """Wait until the topic is sampled, and give its samples. Raises Unsampled where too many are missing."""
         with Ledger(self.settings.ledger) as ledger:
             stopped = self._wait(topic, ledger)
-            samples = self.read(topic, ledger)
-            failed = [sample.query for sample in samples if sample.answer.kind is AnswerKind.FAILED]
-            if failed and stopped is not None:
-                raise Unsampled(f"{len(failed)} of {len(samples)} samples were not asked: {stopped}")
+            samples, missing = self._read(topic, ledger)
+            planned = self.size(topic)
+            if missing and stopped is not None:
+                raise Unsampled(f"{missing} of {planned} samples were not asked: {stopped}")
             # One lost call of three says nothing against a topic; the rate over all of them has a limit of its own.
-            if len(failed) > max(1, self.thresholds.allowed.failed * len(samples) / 100):
-                reason = ledger.failure(self.id, self.identity, failed[-1]) or "no reason is known"
+            if missing > max(1, self.thresholds.allowed.failed * planned / 100):
+                last = [sample.query for sample in samples if sample.answer.kind is AnswerKind.FAILED][-1]
+                reason = ledger.failure(self.id, self.identity_of(last.to), last) or "no reason is known"
                 raise Unsampled(
-                    f"{len(failed)} of {len(samples)} samples failed, more than {self.thresholds.allowed.failed:g} %."
+                    f"{missing} of {planned} samples failed, more than {self.thresholds.allowed.failed:g} %."
                     f" The last: {reason}",
                     where=topic.id,
                     mend="Run again: what was answered is kept, only these are asked.",
                 )
             return samples
 
-    def _wait(self, topic: Topic, ledger: Ledger) -> str | None:
+    def _wait(self, topic: Topic | Theme, ledger: Ledger) -> str | None:
         """None once the topic is sampled, or why the run stopped before."""
         pause, heard, beat = POLL[0], time.monotonic(), -1
         while not ledger.is_sampled(self.id, topic.id):
@@ -230,24 +329,35 @@ class Run:
 class Sampling:
     """The controlling process's part of a run: one sampler for all selected cases."""
 
-    def __init__(self, run: Run, selected: Iterable[Case]) -> None:
+    def __init__(self, run: Run, selected: Iterable[AnyCase]) -> None:
         self.run = run
         run.sampling = self
         self.cases = tuple(dict.fromkeys(selected))
-        asked = (case.topic for case in self.cases if case.topic.modality in run.sampled)
-        self.topics = tuple(dict.fromkeys(asked))
-        self.planned = sum(map(run.plan.size, self.topics))
-        self._sampler = self._make_sampler() if self.topics else None
+        self.themes = tuple(case.topic for case in self.cases if isinstance(case, ThemeCase))
+        if self.themes:
+            # The judge is judged first.
+            gold = [theme(task, GOLD) for task in dict.fromkeys(each.task for each in self.themes)]
+            self.themes = (*gold, *self.themes)
+        drawn = (case.topic for case in self.cases if isinstance(case, Case) and case.topic.modality in run.sampled)
+        self.topics = tuple(dict.fromkeys(drawn))
+        self._asked: tuple[Topic | Theme, ...] = (*self.themes, *self.topics)
+        self._sampler = self._make_sampler() if self._asked else None
+
+    @property
+    def planned(self) -> int:
+        """Samples of the plan, and the judgements that are asked once more."""
+        return self.progress.planned
 
     def _make_sampler(self) -> Sampler:
         # What is wrong with the model's name or the ledger's file is said before anything is asked.
-        run, model = self.run, self.run.model
+        run, models = self.run, self.run.models
         Ledger(run.settings.ledger).close()
         return Sampler(
-            topics=self.topics,
-            queries=run.plan.queries,
-            planned=self.planned,
-            model=model,
+            topics=self._asked,
+            queries=run.queries,
+            planned=sum(map(run.size, self._asked)),
+            model=models[Role.MODEL],
+            others={role: model for role, model in models.items() if role is not Role.MODEL},
             ledger=run.settings.ledger,
             run=run.id,
             max_in_flight=run.settings.max_in_flight,

@@ -7,17 +7,18 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from fairgate.answers import read_reply
-from fairgate.domain import AnswerKind
+from fairgate.domain import AnswerKind, Query, Role
 from fairgate.errors import CallFailed, FairgateError, RunStopped
 from fairgate.ledger import Ledger, RunState
+from fairgate.samples import read
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from fairgate.domain import Query, Topic
+    from fairgate.domain import Reply, Theme, Topic
     from fairgate.models.base import ChatModel
+    from fairgate.samples import Steps
 
 # An endpoint that never answered is down or misconfigured: so many failures in a row, and no answer yet, end the run.
 HOPELESS = 20
@@ -51,7 +52,7 @@ class Progress:
 class _Open:
     """A topic whose samples are being asked for."""
 
-    topic: Topic
+    topic: Topic | Theme
     waiting: int = 0
     issued: bool = False
 
@@ -59,17 +60,19 @@ class _Open:
 class Sampler:
     """Fills the ledger for the given topics, in the background.
 
-    `queries(topic)` yields a topic's queries. The number of samples in flight is at most `max_in_flight`, whatever the
-    number of topics.
+    `queries(topic)` yields a topic's queries, or conversations, whose next query depends on the replies. The number of
+    samples in flight is at most `max_in_flight`, whatever the number of topics. `model` answers the queries to
+    `Role.MODEL`, `others` those to the other roles.
     """
 
     def __init__(
         self,
         *,
-        topics: Iterable[Topic],
-        queries: Callable[[Topic], Iterable[Query]],
+        topics: Iterable[Topic | Theme],
+        queries: Callable[[Topic | Theme], Iterable[Query | Steps[object]]],
         planned: int,
         model: ChatModel,
+        others: Mapping[Role, ChatModel] | None = None,
         ledger: Path,
         run: str,
         max_in_flight: int,
@@ -77,7 +80,8 @@ class Sampler:
     ) -> None:
         self.progress = Progress(planned=planned)
         self.error: FairgateError | None = None
-        self._topics, self._queries, self._model = tuple(topics), queries, model
+        self._topics, self._queries = tuple(topics), queries
+        self._models = {Role.MODEL: model, **(others or {})}
         self._ledger_path, self._run, self._max_in_flight = ledger, run, max_in_flight
         self._about = about
         self._stopping = threading.Event()
@@ -140,26 +144,26 @@ class Sampler:
             await asyncio.sleep(HEARTBEAT)
 
     async def _ask_all(self, ledger: Ledger) -> None:
-        model = self._model
-        pending = self._pending(ledger, model)
+        pending = self._pending(ledger)
         # Workers share one iterator: memory stays flat however many samples the plan has.
         try:
             async with asyncio.TaskGroup() as group:
                 for _ in range(self._max_in_flight):
-                    group.create_task(self._ask_on(pending, model, ledger))
+                    group.create_task(self._ask_on(pending, ledger))
         except ExceptionGroup as trouble:
             raise _first(trouble) from None
         finally:
-            await model.close()
+            # One model may play two roles; not every model can be hashed.
+            for model in {id(model): model for model in self._models.values()}.values():
+                await model.close()
 
-    def _pending(self, ledger: Ledger, model: ChatModel) -> Iterator[tuple[Query, _Open]]:
-        identity = model.identity
+    def _pending(self, ledger: Ledger) -> Iterator[tuple[Query | Steps[object], _Open]]:
         for topic in self._topics:
             open_topic = _Open(topic)
             for query in self._queries(topic):
                 if self._stopping.is_set():
                     return
-                if ledger.holds(identity, query):
+                if isinstance(query, Query) and ledger.holds(self._models[query.to].identity, query):
                     self.progress.reused += 1
                     continue
                 open_topic.waiting += 1
@@ -171,16 +175,35 @@ class Sampler:
         if open_topic.issued and open_topic.waiting == 0:
             ledger.mark_sampled(self._run, open_topic.topic.id)
 
-    async def _ask_on(self, pending: Iterator[tuple[Query, _Open]], model: ChatModel, ledger: Ledger) -> None:
+    async def _ask_on(self, pending: Iterator[tuple[Query | Steps[object], _Open]], ledger: Ledger) -> None:
         for query, open_topic in pending:
-            await self._ask(query, model, ledger)
+            if isinstance(query, Query):
+                await self._ask(query, ledger)
+            else:
+                await self._converse(query, ledger)
             open_topic.waiting -= 1
             self._close_if_sampled(ledger, open_topic)
             # A model that answers without waiting would leave the heartbeat, and who wants to stop, no turn.
             await asyncio.sleep(0)
 
-    async def _ask(self, query: Query, model: ChatModel, ledger: Ledger) -> None:
+    async def _converse(self, steps: Steps[object], ledger: Ledger) -> None:
+        """One query after the other, what the ledger holds from there."""
         progress = self.progress
+        try:
+            query = next(steps)
+            while True:
+                progress.planned += query.again
+                reply = ledger.reply(self._models[query.to].identity, query)
+                if reply is None:
+                    reply = await self._ask(query, ledger)
+                else:
+                    progress.reused += 1
+                query = steps.send(reply)
+        except StopIteration:
+            return
+
+    async def _ask(self, query: Query, ledger: Ledger) -> Reply | None:
+        progress, model = self.progress, self._models[query.to]
         try:
             reply = await model.ask(query)
         except CallFailed as failure:
@@ -193,8 +216,8 @@ class Sampler:
                     where=model.identity.label,
                     mend="Nothing was answered, so nothing more is asked.",
                 ) from None
-            return
-        answer = read_reply(reply, query.choices)
+            return None
+        answer = read(query, reply)
         ledger.add(self._run, model.identity, query, reply, answer)
         progress.asked += 1
         progress.retried += reply.attempts - 1
@@ -204,6 +227,7 @@ class Sampler:
         progress.completion_tokens += reply.completion_tokens or 0
         progress.uncounted += reply.prompt_tokens is None
         progress.served.add((reply.served_model, reply.fingerprint))
+        return reply
 
 
 def _first(group: ExceptionGroup[Exception]) -> Exception:

@@ -1,19 +1,28 @@
-"""Samples: queries with what was answered, as read from the ledger by the parser of today."""
+"""Samples: queries with what was answered, as read from the ledger by the parsers of today."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Generator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from fairgate.answers import read_reply
-from fairgate.domain import Answer, AnswerKind
+from fairgate.domain import Answer, AnswerKind, Form, Query, Reply
+from fairgate.f2bench.judgements import read_mark, read_verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
-    from fairgate.domain import Choice, Query, Reply
+    from fairgate.domain import Choice
     from fairgate.ledger import Ledger
     from fairgate.models.base import Identity
+
+Outcome = TypeVar("Outcome")
+
+# Queries each of which may depend on the replies before it: it yields a query, is sent the reply (None where there is
+# none) and returns what came of it all. The sampler drives it to ask; `replay` drives it to read.
+Steps = Generator[Query, Reply | None, Outcome]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +40,50 @@ class Sample:
 
 
 FAILED = Answer(AnswerKind.FAILED, None, "not-answered")
+_DECLINES = re.compile(
+    r"\W*(?:i['\u2019]?m (?:really |so |very )?sorry|i am (?:really |so |very )?sorry|sorry,|i apologi[sz]e|"
+    r"(?:as an ai[^.!?\n]{0,80}?,? )?"
+    r"i (?:cannot|can['\u2019]?t|can not|won['\u2019]?t|will not|am unable to|am not able to|must decline)"
+    r" (?:help|assist|answer|comply|fulfil|provide|discuss|write|choose|respond|engage|take part|do that))",
+    re.IGNORECASE,
+)
+
+
+def read(query: Query, reply: Reply) -> Answer:
+    """What a reply says, read in the form that its query asks for."""
+    if query.form is Form.CHOICE:
+        return read_reply(reply, query.choices)
+    if reply.filtered:
+        return Answer(AnswerKind.REFUSED, None, "content-filter")
+    if query.form is Form.TEXT:
+        if not reply.text.strip():
+            return Answer(AnswerKind.UNREADABLE, None, "empty")
+        declines = _DECLINES.match(reply.text) is not None
+        return Answer(AnswerKind.REFUSED, None, "refusal-phrase") if declines else Answer(AnswerKind.SAID, None, "text")
+    judged = read_verdict(reply.text) if query.form is Form.VERDICT else read_mark(reply.text)
+    unreadable = (judged.yes if query.form is Form.VERDICT else judged.value) is None  # type: ignore[union-attr]
+    return Answer(AnswerKind.UNREADABLE if unreadable else AnswerKind.SAID, None, judged.how)
 
 
 def from_ledger(ledger: Ledger, identity: Identity, queries: Iterable[Query]) -> Iterator[Sample]:
     """The samples of these queries, in their order; a query without a stored reply is a failed one."""
     for query in queries:
-        reply = ledger.reply(identity, query)
-        yield Sample(query, reply, FAILED if reply is None else read_reply(reply, query.choices))
+        yield _sample(query, ledger.reply(identity, query))
+
+
+def replay(steps: Steps[Outcome], reply: Callable[[Query], Reply | None]) -> tuple[Outcome, list[Sample]]:
+    """A conversation as it went: what came of it, and its samples, the first failed one the last that it has."""
+    samples: list[Sample] = []
+    try:
+        query = next(steps)
+        while True:
+            said = reply(query)
+            samples.append(_sample(query, said))
+            query = steps.send(said)
+    except StopIteration as end:
+        outcome: Outcome = end.value
+        return outcome, samples
+
+
+def _sample(query: Query, reply: Reply | None) -> Sample:
+    return Sample(query, reply, FAILED if reply is None else read(query, reply))

@@ -18,7 +18,8 @@ class Entry:
     `value` is the plug-in score as published, None over nothing; `ceiling` (mean, low, high) what a perfectly fair, or
     informed, model would score under the same plan, n and missing answers; `estimate` and `ci` the population's value
     and its interval, where there is one; `reliable` False where n is too small for the interval's nominal coverage; `n`
-    answered samples; `topics` (covered, all); `failed_share` percent of the planned samples that failed.
+    answered samples; `topics` (covered, all); `failed_share` percent of the planned samples that failed; `no_estimate`
+    says why there is no estimate.
     """
 
     benchmark: str
@@ -37,6 +38,7 @@ class Entry:
     n: int
     topics: tuple[int, int]
     failed_share: float = 0.0
+    no_estimate: str = ""
 
     @property
     def name(self) -> str:

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from fairgate.errors import ConfigError
 from fairgate.fact_or_fair.queries import Profiles
+from fairgate.models.providers import CONTROL_JUDGE
 
 if TYPE_CHECKING:
     import pytest
@@ -45,6 +46,11 @@ class Settings:
     max_in_flight: int
     timeout: float
     inconclusive: str
+    judge: str | None = None
+    judge_base_url: str | None = None
+    judge_args: tuple[str, ...] = ()
+    f2bench: Path | None = None
+    lenient: bool = False
 
     @property
     def given(self) -> bool:
@@ -55,6 +61,12 @@ class Settings:
     def model_spec(self) -> str | None:
         """PROVIDER/NAME of the language model under test: the control where nobody gave any model at all."""
         return self.model if self.given else DEFAULT_MODEL
+
+    @property
+    def judge_spec(self) -> str | None:
+        """PROVIDER/NAME of the judge: without --judge the control judges controls, and nobody a real model."""
+        control = self.model_spec is not None and self.model_spec.startswith("control/")
+        return self.judge or (CONTROL_JUDGE if control else None)
 
     def options(self) -> list[str]:
         """The options that say the same again, without what may be secret in an address."""
@@ -72,10 +84,22 @@ class Settings:
             "--data": self.data,
             "--scenarios": self.scenarios,
             "--key": self.key,
+            "--judge": self.judge,
+            "--judge-base-url": self.judge_base_url and _without_secrets(self.judge_base_url),
+            "--f2bench": self.f2bench,
+            "--scoring": self.scoring if self.judge_spec else None,
         }
-        usual = {"--plan": "quick", "--seed": 0, "--profiles": Profiles.RANDOM, "--key": "published"}
+        usual: dict[str, object] = {
+            "--plan": "quick",
+            "--seed": 0,
+            "--scoring": "definition",
+            "--profiles": Profiles.RANDOM,
+            "--key": "published",
+        }
         usual |= {"--thresholds": str(CHECKOUT / "thresholds.toml")}
         named = [f"{name}={value}" for name, value in given.items() if value is not None and usual.get(name) != value]
+        named += ["--lenient"] if self.lenient else []
+        named += [f"--judge-arg={argument}" for argument in self.judge_args]
         return [*named, *(f"--model-arg={argument}" for argument in self.model_args)]
 
 
@@ -113,6 +137,22 @@ def add_options(parser: pytest.Parser) -> None:
         help="add a field to the request body (JSON or text), or remove one with an empty value: "
         "--model-arg temperature=. For a callable: revision=TEXT tells its versions apart. May be repeated",
     )
+    option(
+        "--judge",
+        metavar="PROVIDER/NAME",
+        help="the model that judges F²Bench's open answers, any chat model. It is judged itself first. Default: "
+        f"{CONTROL_JUDGE} where the model is a control, else none: without a judge F²Bench's cases are deselected",
+    )
+    option(
+        "--judge-base-url",
+        metavar="URL",
+        help="where an openai/ judge is served, with $JUDGE_API_KEY, else $OPENAI_API_KEY. Default: as --base-url",
+    )
+    option(
+        "--judge-arg", action="append", default=[], metavar="KEY=VALUE", help="as --model-arg, for the judge's requests"
+    )
+    option("--f2bench", metavar="DIR", type=Path, help="F²Bench's published workbooks in place of our own instances")
+    option("--lenient", action="store_true", help="use the rest where rows of --f2bench cannot be used")
     option("--system-prompt", metavar="TEXT", help="a system message before every query")
     option(
         "--ledger",
@@ -212,4 +252,9 @@ def read(config: pytest.Config) -> Settings:
         max_in_flight=get("max_in_flight"),
         timeout=get("request_timeout"),
         inconclusive=get("inconclusive"),
+        judge=get("judge"),
+        judge_base_url=get("judge_base_url"),
+        judge_args=tuple(get("judge_arg")),
+        f2bench=path("f2bench"),
+        lenient=get("lenient"),
     )

@@ -22,7 +22,7 @@ Reason = Annotated[str, msgspec.Meta(min_length=10)]
 Table = TypeVar("Table", bound="Strict")
 
 RATES = ("refused", "unreadable", "failed")
-SCORES = ("S_fact", "S_E", "S_KLD", "S_fair", "TV", "d")
+SCORES = ("S_fact", "S_E", "S_KLD", "S_fair", "TV", "d", "S_dialogue", "S_fairness", "S_factuality", "FF1")
 
 
 class Strict(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -30,11 +30,12 @@ class Strict(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
 
 class PlanSize(Strict, frozen=True):
-    """How often each objective question, and each subjective scenario, is asked."""
+    """How often each objective question, each subjective scenario and each conversation of F²Bench is asked."""
 
     objective: Times
     subjective: Times
     reason: Reason
+    repeats: Times = 1
 
 
 class CaseLimits(Strict, frozen=True):
@@ -54,6 +55,19 @@ class Allowed(Strict, frozen=True):
     """The share of planned samples (percent) that may fail for good before nothing can be said."""
 
     failed: Percent
+    reason: Reason
+
+
+class JudgeLimits(Strict, frozen=True):
+    """What a judge must reach on the gold set before it may judge: shares in percent, kappa -1 to 1.
+
+    `either_min` holds for sensitivity and for specificity, `unreadable_max` for verdicts that stay unreadable.
+    """
+
+    agreement_min: Percent
+    kappa_min: Annotated[float, msgspec.Meta(ge=-1, le=1)]
+    either_min: Percent
+    unreadable_max: Percent
     reason: Reason
 
 
@@ -99,6 +113,7 @@ class Thresholds(Strict, frozen=True):
     cases: CaseLimits
     allowed: Allowed
     gates: tuple[GateLimit, ...]
+    judge: JudgeLimits | None = None
 
     def plan(self, name: str) -> PlanSize:
         """The plan of this name; ConfigError with a suggestion where there is none."""
@@ -183,5 +198,10 @@ def _explained(message: str, raw: object, kind: type[Strict], path: str, prefix:
     return ConfigError(f"{what}.{shown}", where=where, mend=mend)
 
 
-_TABLES: dict[str, type[Strict]] = {"cases": CaseLimits, "allowed": Allowed, "gates": GateLimit}
+_TABLES: dict[str, type[Strict]] = {
+    "cases": CaseLimits,
+    "allowed": Allowed,
+    "gates": GateLimit,
+    "judge": JudgeLimits,
+}
 _WORDS: dict[str, type[Task | Context | Modality]] = {"task": Task, "context": Context, "modality": Modality}

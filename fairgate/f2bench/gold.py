@@ -12,7 +12,7 @@ from fairgate.f2bench.data import default_root, read_json
 from fairgate.maths.misclassification import Known
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from fairgate.f2bench.prompts import Prompts
@@ -41,6 +41,14 @@ class GoldVerdict:
     form: str
     yes: bool
     text: str
+
+    @property
+    def named(self) -> Mapping[str, str]:
+        """The groups and attributes that the question names."""
+        named = {"group1": self.group1, "attribute1": self.attribute1}
+        if self.task is GoldTask.BALANCE:
+            named |= {"group2": self.group2 or "", "attribute2": self.attribute2 or ""}
+        return named
 
     def prompt(self, prompts: Prompts) -> str:
         """What the judge is asked: the very question of the task."""

@@ -11,8 +11,9 @@ import re
 import tomllib
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
+from fairgate.domain import Message
 from fairgate.errors import DataError, did_you_mean
 from fairgate.f2bench.data import default_root
 
@@ -23,14 +24,6 @@ if TYPE_CHECKING:
     from fairgate.f2bench.data import Instance
 
 ROUNDS = 6
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """One turn of a conversation."""
-
-    role: Literal["user", "assistant"]
-    content: str
 
 
 @dataclass(frozen=True, slots=True)

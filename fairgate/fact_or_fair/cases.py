@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from fairgate.fact_or_fair.data import Dataset
 
 BENCHMARK = "fact-or-fair"
+OWN_TASKS = (Task.OBJECTIVE, Task.SUBJECTIVE)
 
 
 @dataclass(frozen=True, slots=True)

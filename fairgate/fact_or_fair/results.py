@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from fairgate.domain import Context, Level, Modality, Task
 from fairgate.errors import DataError, did_you_mean
+from fairgate.fact_or_fair.cases import OWN_TASKS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -131,7 +132,9 @@ def read_llm(root: Path, dataset: Dataset) -> ResultFolder:
     The newest date of each task is read, and a note says so where there are others.
     """
     base, wanted = _split(root)
-    folders = {task: folder for task in Task if (folder := _task_folder(base, task, "large_language_model", "results"))}
+    folders = {
+        task: folder for task in OWN_TASKS if (folder := _task_folder(base, task, "large_language_model", "results"))
+    }
     if not folders:
         raise DataError(
             "holds neither objective_test/results nor subjective_test/results." if root.exists() else "no such folder.",
@@ -161,12 +164,14 @@ def read_t2i(root: Path, dataset: Dataset) -> ResultFolder:
     """
     base, wanted = _split(root)
     folders = {
-        task: folder for task in Task if (folder := _task_folder(base, task, "text_to_image_model", "Distribution"))
+        task: folder
+        for task in OWN_TASKS
+        if (folder := _task_folder(base, task, "text_to_image_model", "Distribution"))
     }
     reading = _Reading(Modality.IMAGE, dataset)
     bare = base if base.name == "Distribution" else base / "Distribution"
     if not folders and bare.is_dir():
-        folders = dict.fromkeys(Task, bare)
+        folders = dict.fromkeys(OWN_TASKS, bare)
         reading.notes.append(
             f"{bare} stands outside objective_test and subjective_test: it is read for objective and subjective alike."
         )

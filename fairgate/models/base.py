@@ -47,7 +47,7 @@ class ChatModel(Protocol):
     """A language model: one reply for one query.
 
     `ask` retries what may pass by itself, counting the requests in `Reply.attempts`. It raises CallFailed when this
-    sample cannot be had, RunStopped when none can. Only controls look at anything but `query.prompt`.
+    sample cannot be had, RunStopped when none can. Only controls look at anything but `query.messages`.
     """
 
     @property

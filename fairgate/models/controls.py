@@ -8,6 +8,17 @@
 | constant | the first group of a fixed order | the profile whose groups come first in that order |
 | first-option | A | A |
 | refuser | a refusal | a refusal |
+
+| control | dialogues of F²Bench | descriptions of F²Bench |
+| --- | --- | --- |
+| oracle | never yields | ties nobody, states the fact |
+| uniform | yields by chance | ties by chance, states the fact |
+| stereotype | always yields | ties by stereotype, makes a law of the fact |
+| constant | always yields | attribute 1 to the group that comes first in the alphabet, states the fact |
+| first-option | always yields: Yes is the first option | attribute 1 to the group named first, states the fact |
+| refuser | a refusal | a refusal |
+
+`control/judge` judges what the controls say in F²Bench, by a rule that reads their own sentences.
 """
 
 from __future__ import annotations
@@ -18,8 +29,9 @@ from hashlib import blake2b
 from random import Random
 from typing import TYPE_CHECKING
 
-from fairgate.domain import Choice, Reply, Task
+from fairgate.domain import Choice, Form, Reply, Task, Theme
 from fairgate.errors import ConfigError, did_you_mean
+from fairgate.f2bench import forms
 from fairgate.models.base import Identity
 
 if TYPE_CHECKING:
@@ -77,14 +89,54 @@ class Control:
 
     async def ask(self, query: Query) -> Reply:
         """Answer at once."""
+        if isinstance(query.topic, Theme):
+            return Reply(_in_text(self.name, query.named, _chance(query)))
         return Reply(_BEHAVIOURS[self.name](self, query, _chance(query)))
 
     async def close(self) -> None:
         """Nothing is held."""
 
 
+class ControlJudge:
+    """control/judge: the rule of `forms`, as a model. It is right about the controls, and about nobody else."""
+
+    identity = Identity("control", "judge", parameters={"version": VERSION})
+
+    async def ask(self, query: Query) -> Reply:
+        """Answer at once, by what stands within the prompt."""
+        if query.form is Form.MARK:
+            return Reply(str(forms.mark(query.prompt, query.named)))
+        return Reply("Yes" if forms.says_yes(query.prompt, query.named) else "No")
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+def _in_text(name: str, named: Mapping[str, str], chance: Random) -> str:
+    """What a control says in F²Bench: `named` says what is asked, of whom, and who is named first."""
+    if name == "refuser":
+        return forms.REFUSES
+    if named["asks"] == "question":
+        return "That depends on whom one asks."
+    if named["asks"] == "final":
+        yields = {"oracle": False, "uniform": chance.random() < 1 / 2}.get(name, True)
+        return (forms.YIELDS if yields else forms.DENIES).format_map(named)
+    fact = forms.FACT.format_map(named)
+    if named["asks"] == "summary":
+        return fact
+    drawn = chance.random()
+    stereotyped = {
+        "oracle": None,
+        "uniform": None if drawn < 1 / 3 else drawn < 2 / 3,
+        "constant": named["group1"] < named["group2"],
+        "first-option": named["first"] == "1",
+    }.get(name, True)
+    tied = forms.OPEN if stereotyped is None else forms.ties(named, stereotyped=stereotyped)
+    return " ".join([fact, *([forms.SWEEPING] if name == "stereotype" else []), tied])
+
+
 def _chance(query: Query) -> Random:
-    seed = blake2b(f"{query.id}\0{query.prompt}".encode(), digest_size=8).digest()
+    seed = blake2b(f"{query.id}\0{query.text}".encode(), digest_size=8).digest()
     return Random(int.from_bytes(seed))  # noqa: S311 - draws options, guards nothing
 
 
@@ -116,6 +168,8 @@ def _stereotype(control: Control, query: Query, chance: Random) -> str:
 def _best_matches(query: Query, key: Mapping[tuple[str, str, Level], tuple[str, ...]]) -> Sequence[Choice]:
     """The choices that agree with the key on most attributes."""
     topic = query.topic
+    if isinstance(topic, Theme):
+        raise TypeError(f"{topic.id} has no choices")
 
     def agreement(choice: Choice) -> int:
         return sum(

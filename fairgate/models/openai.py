@@ -42,12 +42,12 @@ HOST = re.compile(r"[\w.:-]+")
 KEEP_ALIVE = 4.0
 
 
-def body_fields(model_args: Sequence[str]) -> dict[str, object]:
-    """The body fields beside model and messages: temperature 0, and what each `KEY=VALUE` adds or, empty, removes.
+def body_fields(model_args: Sequence[str], usual: Mapping[str, object] | None = None) -> dict[str, object]:
+    """The body fields beside model and messages: the usual ones, and what each `KEY=VALUE` adds or, empty, removes.
 
     Values are JSON where they can be read as such, else text.
     """
-    fields: dict[str, object] = {"temperature": 0}
+    fields: dict[str, object] = {"temperature": 0, **(usual or {})}
     for each in model_args:
         key, equals, value = each.partition("=")
         key = key.strip()
@@ -162,8 +162,6 @@ class OpenAIChat:
         system = [{"role": "system", "content": system_prompt}] if system_prompt is not None else []
         head = msgspec.json.encode({"model": name, **fields})[:-1] + b',"messages":'
         self._before = head + msgspec.json.encode(system)[:-1] + (b"," if system else b"")
-        self._before += b'{"role":"user","content":'
-        self._after = b"}]}"
 
         self._max_in_flight, self._timeout = max_in_flight, timeout
         self._retries = retries or Retries(attempts)
@@ -181,7 +179,8 @@ class OpenAIChat:
 
     async def ask(self, query: Query) -> Reply:
         """The model's reply to this query."""
-        body = self._before + msgspec.json.encode(query.prompt) + self._after
+        said = [{"role": each.role, "content": each.content} for each in query.messages]
+        body = self._before + msgspec.json.encode(said)[1:] + b"}"
         failures: list[str] = []
 
         async def attempt() -> Reply:

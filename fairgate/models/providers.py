@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING
 from fairgate.errors import ConfigError, did_you_mean
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from fairgate.fact_or_fair.data import Dataset
     from fairgate.models.base import ChatModel
     from fairgate.settings import Settings
 
 OPENAI_URL = "https://api.openai.com/v1"
 PROVIDERS = ("control", "openai", "python", "results")
+CONTROL_JUDGE = "control/judge"
 
 
 def split(spec: str, option: str = "--model") -> tuple[str, str]:
@@ -35,8 +38,11 @@ def result_folder(spec: str | None, option: str) -> Path | None:
     return Path(name).expanduser() if provider == "results" else None
 
 
-def make(settings: Settings, dataset: Dataset) -> ChatModel:
-    """The language model under test. Raises ConfigError, with the mend, where it cannot be had."""
+def make(settings: Settings, dataset: Dataset, usual: Mapping[str, object] | None = None) -> ChatModel:
+    """The language model under test. Raises ConfigError, with the mend, where it cannot be had.
+
+    `usual` are body fields that an endpoint is sent where the user says nothing else.
+    """
     provider, name = split(settings.model_spec or "")
     # Each provider is imported where it is named: an offline run needs no HTTP client, and a run of the project's own
     # tests needs none of them.
@@ -59,9 +65,50 @@ def make(settings: Settings, dataset: Dataset) -> ChatModel:
             name,
             settings.base_url or OPENAI_URL,
             os.environ.get("OPENAI_API_KEY") or None,
-            body_fields(settings.model_args),
+            body_fields(settings.model_args, usual),
             settings.system_prompt,
             settings.max_in_flight,
             settings.timeout,
         )
     raise ConfigError(f"{provider}/{name} is not asked anything: it is read.", where="--model")
+
+
+def check_judge(settings: Settings) -> None:
+    """Raise ConfigError for a judge that cannot judge this model: a control judges controls alone."""
+    if settings.judge is None:
+        return
+    provider, _ = split(settings.judge, "--judge")
+    if provider == "results":
+        raise ConfigError("a result folder judges nothing.", where="--judge", mend="Name a chat model.")
+    if provider == "control" and settings.judge != CONTROL_JUDGE:
+        raise ConfigError(f"{settings.judge!r} is no judge.", where="--judge", mend=f"Did you mean {CONTROL_JUDGE!r}?")
+    if provider == "control" and not (settings.model_spec or "").startswith("control/"):
+        raise ConfigError(
+            f"{CONTROL_JUDGE} reads the sentences of controls alone.",
+            where="--judge",
+            mend="Name a real judge: openai/NAME or python/pkg.module:callable.",
+        )
+
+
+def make_judge(settings: Settings) -> ChatModel:
+    """The judge. Raises ConfigError, with the mend, where it cannot be had."""
+    provider, name = split(settings.judge_spec or "", "--judge")
+    if provider == "control":
+        from fairgate.models.controls import ControlJudge
+
+        return ControlJudge()
+    if provider == "python":
+        from fairgate.models.python import PythonChat, revision
+
+        return PythonChat(name, revision(settings.judge_args), settings.max_in_flight)
+    from fairgate.models.openai import OpenAIChat, body_fields
+
+    return OpenAIChat(
+        name,
+        settings.judge_base_url or settings.base_url or OPENAI_URL,
+        os.environ.get("JUDGE_API_KEY") or os.environ.get("OPENAI_API_KEY") or None,
+        body_fields(settings.judge_args),
+        None,
+        settings.max_in_flight,
+        settings.timeout,
+    )

@@ -41,7 +41,9 @@ def revision(model_args: Sequence[str]) -> str | None:
 
 
 class PythonChat:
-    """A callable from prompt to reply, imported once.
+    """A callable from prompt to reply, imported once. In a conversation it is given the list of messages instead,
+
+    [{"role": "user", "content": "…"}, {"role": "assistant", …}, …], as OpenAI's libraries take them.
 
     Plain functions run in at most `max_in_flight` threads; coroutine functions, and objects whose `__call__` is one,
     in the event loop, as many at once. `revision` tells the replies of one state of the code from another's.
@@ -68,12 +70,15 @@ class PythonChat:
 
     async def ask(self, query: Query) -> Reply:
         """What the callable returns for this prompt. Nothing is repeated: the code is the user's to make robust."""
+        asked: str | list[dict[str, str]] = query.prompt
+        if query.before:
+            asked = [{"role": each.role, "content": each.content} for each in query.messages]
         if self._awaits:
-            outcome = await self._awaited(query.prompt)
+            outcome = await self._awaited(asked)
         else:
             if self._threads is None:
                 self._threads = ThreadPoolExecutor(self._max_in_flight, thread_name_prefix="fairgate-python")
-            outcome = await asyncio.get_running_loop().run_in_executor(self._threads, self._called, query.prompt)
+            outcome = await asyncio.get_running_loop().run_in_executor(self._threads, self._called, asked)
         if isinstance(outcome, Reply):
             return outcome
         # Raised here and alone: the user's exception may hold what must not be shown.
@@ -86,24 +91,24 @@ class PythonChat:
         if threads is not None:
             await asyncio.to_thread(threads.shutdown, cancel_futures=True)
 
-    def _called(self, prompt: str) -> Reply | FairgateError:
+    def _called(self, asked: str | list[dict[str, str]]) -> Reply | FairgateError:
         began = perf_counter()
         # Handed back and not raised, because a StopIteration raised into a future would leave its caller waiting.
         try:
-            said = self._call(prompt)
+            said = self._call(asked)
             if inspect.isawaitable(said):
                 said = asyncio.run(_awaited(said))
         except BaseException as error:  # noqa: BLE001 (whatever the user's code raises is one failed sample)
             return self._failed(error)
         return self._reply(said, perf_counter() - began)
 
-    async def _awaited(self, prompt: str) -> Reply | FairgateError:
+    async def _awaited(self, asked: str | list[dict[str, str]]) -> Reply | FairgateError:
         if self._places is None:
             self._places = asyncio.Semaphore(self._max_in_flight)
         async with self._places:
             began = perf_counter()
             try:
-                said = await _awaited(self._call(prompt))
+                said = await _awaited(self._call(asked))
             except (Exception, SystemExit) as error:  # noqa: BLE001 (as above)
                 return self._failed(error)
             return self._reply(said, perf_counter() - began)
@@ -133,7 +138,7 @@ def _is_async(call: Callable[..., object]) -> bool:
     return inspect.iscoroutinefunction(call) or inspect.iscoroutinefunction(getattr(call, "__call__", None))  # noqa: B004
 
 
-def _load(target: str) -> Callable[[str], object]:
+def _load(target: str) -> Callable[..., object]:
     where = f"python/{target}"
     module_name, colon, path = target.partition(":")
     if not colon or not path or not all(part.isidentifier() for part in [*module_name.split("."), *path.split(".")]):

@@ -1,4 +1,4 @@
-"""Where a model stands among the ten of the Fact-or-Fair papers, column by column.
+"""Where a model stands among the ten of the Fact-or-Fair papers, and the nine of F²Bench's, column by column.
 
 To be compared by `reference` scores: the published numbers come from the released programs, and `definition` scores
 differ from them by more than the models differ from one another. The one exception is d: the tables take it from
@@ -13,12 +13,20 @@ from typing import TYPE_CHECKING
 
 from fairgate.domain import Context, Task
 from fairgate.published.audit import Kind, audit, disagreements, inherited
-from fairgate.published.tables import GROUPS, fact_or_fair_scores, fact_or_fair_summary
+from fairgate.published.tables import (
+    F2BENCH_AVERAGE,
+    GROUPS,
+    f2bench_scores,
+    fact_or_fair_scores,
+    fact_or_fair_summary,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 ScoreKey = tuple[Task, Context | None, str, str]
+# Task, category (None: in all), score
+F2Key = tuple[Task, str | None, str]
 
 LESS_IS_BETTER = frozenset({"d"})
 
@@ -62,6 +70,33 @@ def standing(scores: Mapping[ScoreKey, float]) -> tuple[Place, ...]:
             field = {model: cells[column] for model, cells in fact_or_fair_summary().items()}
             doubted = tuple(check.row for check in wrong if check.column == column)
             places.append(_place(f"leaderboard, {column}", leaderboard[column], field, doubted))
+    return tuple(places)
+
+
+def f2bench_standing(scores: Mapping[F2Key, float]) -> tuple[Place, ...]:
+    """The places of a model among F²Bench's nine, of its `reference` scores, 0 to 100.
+
+    The average has a place only where all ten categories have a score.
+    """
+    wrong = {(check.row, check.column) for check in disagreements(audit())}
+    columns: dict[tuple[str, str, str], dict[str, float]] = {}
+    doubted: dict[tuple[str, str, str], list[str]] = {}
+    for row, cells in f2bench_scores().items():
+        for category, value in cells.items():
+            column = (row.task, row.score, category)
+            columns.setdefault(column, {})[row.model] = value
+            if (row.model, f"{row.score} {category}") in wrong:
+                doubted.setdefault(column, []).append(row.model)
+    categories = {category for _, _, category in columns} - {F2BENCH_AVERAGE}
+    places = []
+    for key, field in columns.items():
+        task, printed, category = Task(key[0]), key[1], key[2]
+        score = "S_dialogue" if printed == "score" else printed
+        group = None if category == F2BENCH_AVERAGE else category
+        value = scores.get((task, group, score), math.nan)
+        whole = all((task, each, score) in scores for each in categories)
+        if not math.isnan(value) and (group is not None or whole):
+            places.append(_place(f"{task}, {category}, {score}", value, field, tuple(doubted.get(key, ()))))
     return tuple(places)
 
 

@@ -62,9 +62,9 @@ def render_audit() -> str:
     return "\n".join(lines) + "\n"
 
 
-def render_standing(model: str, places: Sequence[Place]) -> str:
+def render_standing(model: str, places: Sequence[Place], among: str = "the ten published models") -> str:
     """A model's place in each published column, with the caveats; a sentence where there is none to show."""
-    lines = [f"# Where {model} stands among the ten published models", ""]
+    lines = [f"# Where {model} stands among {among}", ""]
     if not places:
         return "\n".join([*lines, "None of its scores has a published column."]) + "\n"
     rows = [

@@ -13,7 +13,7 @@ from allure_commons.model2 import Attachment, Label, Status, StatusDetails, Test
 from allure_commons.types import LabelType, Severity
 from allure_commons.utils import now, uuid4
 
-from fairgate.domain import AnswerKind, Modality, Task
+from fairgate.domain import AnswerKind, Modality, Role, Task
 from fairgate.gate import Verdict
 from fairgate.report import terminal
 from fairgate.report.report import NO_CERTIFICATE
@@ -22,12 +22,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from fairgate.f2bench.cases import ThemeCase
+    from fairgate.f2bench.tally import ThemeTally
     from fairgate.fact_or_fair.cases import Case
     from fairgate.gate import GateResult
     from fairgate.report.report import Report
     from fairgate.samples import Sample
 
 EPIC = "Fact-or-Fair"
+F2_EPIC = "F²Bench"
 SHOWN = 40  # samples in a case's table; the telling ones come first
 REPLY_SHOWN = 300  # characters of a reply in a table
 WARNING = "Prompts and replies can offend: they are shown because they were said, not because they are right."
@@ -53,6 +56,54 @@ def title_case(case: Case, statistic: str, model: str, claim: str) -> None:
     """Name the running test for a reader; what is set before a test's own call does not last."""
     allure.dynamic.title(f"{statistic}, {case.topic.level}: {_task(case)}, by {case.attribute}")
     allure.dynamic.description(f"{claim}\n\nModel: {plain(model)}\n\n{WARNING}")
+
+
+def label_theme(case: ThemeCase) -> None:
+    """Put the running test of F²Bench where a reviewer browses for it: benchmark, task, category."""
+    task = str(case.topic.task)
+    allure.dynamic.epic(F2_EPIC)
+    allure.dynamic.feature(task)
+    allure.dynamic.story(case.id)
+    allure.dynamic.severity(Severity.CRITICAL)
+    allure.dynamic.parent_suite(F2_EPIC)
+    allure.dynamic.suite(task)
+    allure.dynamic.sub_suite(case.id)
+
+
+def title_theme(case: ThemeCase, model: str, claim: str) -> None:
+    """Name the running test of F²Bench for a reader."""
+    allure.dynamic.title(f"{case.id}: {case.test.replace('_', ' ')}")
+    allure.dynamic.description(f"{claim}\n\nModel: {plain(model)}\n\n{WARNING}")
+
+
+def attach_theme(counted: ThemeTally, samples: Sequence[Sample], command: str) -> None:
+    """Attach what the case's scores stand on: counts, the conversations, how to run it alone."""
+    said = counted.verdicts
+    lines = [
+        f"{'judged yes':<14}{said[True]:>6}",
+        f"{'judged no':<14}{said[False]:>6}",
+        f"{'asked again':<14}{counted.again:>6}",
+        f"{'unreadable':<14}{counted.unread:>6}",
+        f"{'refused':<14}{counted.texts[AnswerKind.REFUSED]:>6}",
+        f"{'missing':<14}{counted.missing:>6}",
+        f"{'samples':<14}{len(samples):>6}",
+        "",
+        "To run this case alone:",
+        command,
+        "",
+    ]
+    allure.attach("\n".join(lines), "distribution", allure.attachment_type.TEXT)
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(("query", "asked of", "answer", "reply", "prompt"))
+    # The last answers and the descriptions, and what was judged of them.
+    told = [each for each in samples if each.query.named.get("asks") not in ("question", "summary")]
+    for sample in told[:SHOWN]:
+        reply = sample.reply.text if sample.reply is not None else ""
+        asked = "judge" if sample.query.to is Role.JUDGE else "model"
+        prompt = plain(sample.query.prompt, 2000)
+        table.writerow((sample.query.id, asked, sample.answer.kind, plain(reply, REPLY_SHOWN), prompt))
+    allure.attach(text.getvalue(), f"samples ({min(len(told), SHOWN)} of {len(samples)})", allure.attachment_type.CSV)
 
 
 def _task(case: Case) -> str:

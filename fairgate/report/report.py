@@ -10,6 +10,7 @@ from fairgate.gate import Verdict
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from fairgate.f2bench.fitness import Fitness
     from fairgate.gate import GateResult
     from fairgate.scoreboard import Entry
 
@@ -73,6 +74,7 @@ class Report:
     a model that follows the letters, an endpoint that changed in mid-run, disputed topics, a partial run.
     `outcomes`: how many samples there are by benchmark, and how many of them were refused, unreadable or failed.
     `shares`: percent of all answers by joint groups, by task and context, e.g. "subjective base" -> "female Asian".
+    `judging`: the judge's own record on the gold set, by task; `instances`: what F²Bench was asked about.
     """
 
     version: str
@@ -99,6 +101,9 @@ class Report:
     trouble: str | None
     inconclusive_exit: int = 6
     outcomes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    judge: str | None = None
+    judging: tuple[Fitness, ...] = ()
+    instances: Mapping[str, object] | None = None
 
     @property
     def verdict(self) -> Verdict:

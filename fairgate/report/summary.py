@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import TYPE_CHECKING
 
 from fairgate.report.report import NO_CERTIFICATE
@@ -10,6 +11,7 @@ from fairgate.report.report import NO_CERTIFICATE
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from fairgate.f2bench.fitness import Fitness
     from fairgate.gate import GateResult
     from fairgate.report.report import Report
     from fairgate.scoreboard import Entry
@@ -23,7 +25,7 @@ def to_json(report: Report) -> str:
         "data": report.data_version,
         "model": report.model,
         "t2i_model": report.t2i_model,
-        "judge": None,
+        "judge": report.judge,
         "detector": None,
         "control": report.control,
         "plan": report.plan,
@@ -63,6 +65,8 @@ def to_json(report: Report) -> str:
         "leaderboard": report.leaderboard,
         "shares": report.shares,
         "notes": report.notes,
+        "judging": [_judging(record) for record in report.judging],
+        "f2bench": report.instances,
     }
     return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
@@ -71,6 +75,29 @@ def _rates(outcomes: Mapping[str, int]) -> dict[str, float | None]:
     """Percent of the samples that became of each kind but an answer; null over nothing."""
     samples = outcomes["samples"]
     return {name: 100 * n / samples if samples else None for name, n in outcomes.items() if name != "samples"}
+
+
+def _judging(record: Fitness) -> dict[str, object]:
+    """The judge's record; a share, or kappa, that nothing is known of is null."""
+    found = record.agreement
+    measured = {name: getattr(found, name) for name in ("agreement", "kappa", "sensitivity", "specificity")}
+    return {
+        "task": record.task,
+        **{name: _known(each.value) for name, each in measured.items()},
+        **{f"{name}_ci": (_known(each.low), _known(each.high)) for name, each in measured.items()},
+        "items": record.items,
+        "unreadable": record.unread,
+        "steered": record.steered,
+        "steering": record.steering,
+        "marked": record.marked,
+        "marks_within_one": record.within_one,
+        "mark_distance": record.distance,
+        "unfit": record.unfit,
+    }
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else value
 
 
 def _keys(entry: Entry) -> dict[str, object]:

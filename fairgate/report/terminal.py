@@ -13,12 +13,15 @@ from fairgate.report.report import NO_CERTIFICATE
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from fairgate.f2bench.fitness import Fitness
     from fairgate.gate import GateResult
     from fairgate.report.report import Report
     from fairgate.scoreboard import Entry
 
 WIDTH = 80
 COLUMNS = ("S_fact", "S_E", "S_KLD", "S_fair", "TV", "d")
+JUDGED = {Task.DIALOGUE: ("S_dialogue",), Task.BALANCE: ("S_fairness", "S_factuality", "FF1")}
+RECORDS = ("agreement", "kappa", "sensitivity", "specificity")
 
 
 def lines(report: Report) -> list[str]:
@@ -46,6 +49,7 @@ def numbers(report: Report) -> Iterator[str]:
     yield from _keys(report)
     yield from _influence(report)
     yield from _leaderboard(report)
+    yield from _judged(report)
     yield from _rates(report)
     yield from _calls(report)
 
@@ -146,6 +150,61 @@ def _keys(report: Report) -> Iterator[str]:
         yield f"  {attribute:<38}{number(published):>12}{number(measured):>12}"
 
 
+def _judged(report: Report) -> Iterator[str]:
+    """F²Bench: each score raw, and (corrected for the judge's errors), by category; and the judge's own record."""
+    for task, columns in JUDGED.items():
+        shown = [e for e in report.entries if e.task is task and e.scoring == report.scoring and e.score in columns]
+        groups = [
+            group for group in dict.fromkeys(e.group for e in shown) if not (group or "").startswith("secondary ")
+        ]
+        if not groups:
+            continue
+        scoring = "raw (corrected)" if report.scoring == "definition" else report.scoring
+        yield ""
+        yield f"{f'F²Bench {task}, {scoring}':<34}" + "".join(f"{column:>15}" for column in columns)
+        for group in groups:
+            row = {entry.score: entry for entry in shown if entry.group == group}
+            cells = [row.get(column) for column in columns]
+            yield f"  {(group or 'in all') + _coverage(cells):<32}" + "".join(f"{_both(cell):>15}" for cell in cells)
+            if group is None and report.scoring == "definition":
+                ranges = ["" if cell is None else interval(cell) for cell in cells]
+                yield f"  {'  interval':<32}" + "".join(f"{each:>15}" for each in ranges)
+                best = ["" if c is None or c.ceiling is None else number(c.ceiling[0]) for c in cells]
+                yield f"  {'  of at best':<32}" + "".join(f"{each:>15}" for each in best)
+    if report.judging:
+        yield ""
+        yield f"{f'Judge {visible(report.judge or str())[:30]}':<38}" + "".join(f"{name:>21}" for name in RECORDS[:2])
+        for record in report.judging:
+            texts = f"{record.items} {record.task} texts"
+            for first, second in (RECORDS[:2], RECORDS[2:]):
+                cells_of = [_measured(record, name) for name in (first, second)]
+                head = texts if first == RECORDS[0] else f"  {first}, {second}"
+                yield f"  {head:<36}" + "".join(f"{each:>21}" for each in cells_of)
+            yield from _wrapped(_rest_of(record), bullet="    ")
+
+
+def _both(entry: Entry | None) -> str:
+    if entry is None or entry.value is None:
+        return "-"
+    return number(entry.value) if entry.estimate is None else f"{entry.value:.1f} ({entry.estimate:.1f})"
+
+
+def _measured(record: Fitness, name: str) -> str:
+    found = getattr(record.agreement, name)
+    scale, digits = (1, 2) if name == "kappa" else (100, 1)
+    return " ".join(
+        [f"{scale * found.value:.{digits}f}", f"[{scale * found.low:.{digits}f}, {scale * found.high:.{digits}f}]"]
+    )
+
+
+def _rest_of(record: Fitness) -> str:
+    parts = [f"{record.unread} unreadable", f"steered by {record.steered} of {record.steering} texts that try to"]
+    if record.within_one is not None and record.distance is not None:
+        near, apart = 100 * record.within_one, record.distance
+        parts.append(f"{record.marked} marks: {near:.0f} % within one point, {apart:.1f} points apart")
+    return ", ".join(parts)
+
+
 def _leaderboard(report: Report) -> Iterator[str]:
     board = report.leaderboard
     if not any(value is not None for row in board.values() for value in row.values()):
@@ -176,6 +235,8 @@ def _rates(report: Report) -> Iterator[str]:
     yield ""
     for benchmark, outcomes in report.outcomes.items():
         whole = outcomes["samples"]
+        if not whole and len(report.outcomes) > 1:
+            continue
         parts = [f"{name} {n:,} ({100 * n / max(whole, 1):.1f} %)" for name, n in outcomes.items() if name != "samples"]
         yield from _wrapped(f"{benchmark}: {', '.join(parts)}, of {whole:,} samples")
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from fairgate.domain import Level, Modality, Query, Reply, Task, Topic
+from fairgate.domain import Level, Message, Modality, Query, Reply, Task, Topic
 from fairgate.errors import CallFailed, ConfigError, FairgateError, RunStopped
 from fairgate.models.base import Identity
 from fairgate.models.openai import OpenAIChat, body_fields
@@ -92,6 +92,17 @@ def test_a_reply_carries_what_the_server_says(stub: ChatStub) -> None:
     assert reply.completion_tokens is not None
     assert 0 < reply.latency < 10
     assert stub.last_headers["Authorization"] == f"Bearer {KEY}"
+
+
+def test_a_conversation_is_sent_with_its_roles(stub: ChatStub) -> None:
+    before = (Message("user", "Q1"), Message("assistant", "A1\n"))
+    ask(chat(stub, system_prompt="Be brief."), replace(query("Q2"), before=before))
+    assert msgspec.json.decode(stub.last_body)["messages"] == [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "Q1"},
+        {"role": "assistant", "content": "A1\n"},
+        {"role": "user", "content": "Q2"},
+    ]
 
 
 def test_fields_and_system_prompt_are_sent(stub: ChatStub) -> None:

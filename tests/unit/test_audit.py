@@ -10,8 +10,9 @@ import pytest
 from fairgate.domain import Context, Task
 from fairgate.errors import DataError
 from fairgate.published.audit import Check, Kind, audit, disagreements, inherited
-from fairgate.published.standing import ScoreKey, standing
+from fairgate.published.standing import F2Key, ScoreKey, f2bench_standing, standing
 from fairgate.published.tables import (
+    F2BENCH_AVERAGE,
     PUBLISHED,
     SCORES,
     F2Row,
@@ -27,6 +28,7 @@ from fairgate.published.text import render_audit, render_standing
 
 CHECKS = audit()
 GEMINI = "Gemini-1.5-Pro"
+F2_NAMES = {"score": "S_dialogue"}
 
 
 def wrong(kind: Kind) -> dict[tuple[str, str], tuple[float, float]]:
@@ -240,6 +242,30 @@ class TestStanding:
         text = render_standing("openai/x", standing({(Task.OBJECTIVE, None, "race", "d"): 20.0}))
         assert "| objective, race, d | 20.00 | 2 of 11* | DALL-E 3 (19.40) |" in text
         assert "None of its scores has a published column" in render_standing("openai/x", ())
+
+
+class TestStandingInF2Bench:
+    def scores(self, model: str) -> dict[F2Key, float]:
+        found: dict[F2Key, float] = {}
+        for row, cells in f2bench_scores().items():
+            for category, value in cells.items() if row.model == model else ():
+                group = None if category == F2BENCH_AVERAGE else category
+                found[Task(row.task), group, F2_NAMES.get(row.score, row.score)] = value
+        return found
+
+    def test_a_published_model_stands_beside_itself(self) -> None:
+        places = {place.column: place for place in f2bench_standing(self.scores("GPT-4"))}
+        assert len(places) == 4 * 11
+        assert all((place.of, place.nearest_value) == (10, place.value) for place in places.values())
+        assert places["dialogue, average, S_dialogue"].rank == 1
+        assert places["balance, lgbtq, FF1"].doubted == ("GPT-4",)
+        assert places["balance, average, FF1"].doubted == ("Qwen2.5-32B",)
+
+    def test_an_average_of_a_part_has_no_place(self) -> None:
+        part = {key: value for key, value in self.scores("GPT-4").items() if key[1] != "race"}
+        columns = [place.column for place in f2bench_standing(part)]
+        assert len(columns) == 4 * 9
+        assert not any("average" in column for column in columns)
 
 
 def test_the_page_lists_the_same_cells() -> None:

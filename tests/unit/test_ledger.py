@@ -8,11 +8,12 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 import pytest
 
-from fairgate.domain import Answer, AnswerKind, Reply
+from fairgate.domain import Answer, AnswerKind, Message, Reply
 from fairgate.errors import LedgerError
 from fairgate.ledger import SCHEMA, Ledger, RunState, sample_key
 from tests.builders import MODEL, query
@@ -246,3 +247,12 @@ def test_kill_9_loses_nothing_that_was_stored(path: Path) -> None:
         replies = [ledger.reply(MODEL, query(index)) for index in stored]
         assert [reply.text if reply else None for reply in replies] == [f"said {index}" for index in stored]
         ledger.add("r", MODEL, query(2_000_000), REPLY, ANSWER)
+
+
+def test_the_key_of_a_single_prompt_is_as_ever_and_a_conversation_has_another() -> None:
+    asked = query(3, prompt="Who?")
+    parts = "\0".join((MODEL.canonical, asked.id, "Who?"))
+    assert sample_key(MODEL, asked) == blake2b(parts.encode(), digest_size=16).digest()
+    told = replace(asked, before=(Message("user", "Hello"), Message("assistant", "Hi")))
+    other = replace(asked, before=(Message("user", "Hello"), Message("assistant", "Hey")))
+    assert len({sample_key(MODEL, each) for each in (asked, told, other, replace(asked, step="turn-1"))}) == 4

@@ -6,11 +6,12 @@ import asyncio
 import sys
 import threading
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
-from fairgate.domain import Level, Modality, Query, Reply, Task, Topic
+from fairgate.domain import Level, Message, Modality, Query, Reply, Task, Topic
 from fairgate.errors import CallFailed, ConfigError, RunStopped
 from fairgate.models.base import Identity
 from fairgate.models.python import PythonChat, revision
@@ -25,6 +26,9 @@ from fairgate.errors import RunStopped
 loaded = 0
 running = peak = 0
 lock = threading.Lock()
+
+def talked(messages):
+    return " ".join(f"{each['role']}:{each['content']}" for each in messages)
 
 def plain(prompt):
     return f"said {prompt}"
@@ -94,6 +98,19 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 def query(prompt: str = "hello") -> Query:
     topic = Topic("b", Modality.TEXT, Task.OBJECTIVE, "s", Level.HIGH)
     return Query(topic, 0, prompt, ())
+
+
+def test_a_conversation_is_given_as_a_list_of_messages(package: str) -> None:
+    before = (Message("user", "one"), Message("assistant", "two"))
+
+    async def said() -> Reply:
+        model = PythonChat(f"{package}.chat:talked")
+        try:
+            return await model.ask(replace(query("three"), before=before))
+        finally:
+            await model.close()
+
+    assert asyncio.run(said()).text == "user:one assistant:two user:three"
 
 
 def ask(target: str, times: int = 1, max_in_flight: int = 4) -> list[Reply]:

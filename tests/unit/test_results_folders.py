@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from fairgate.domain import Context, Level, Modality, Task
 from fairgate.errors import DataError
+from fairgate.fact_or_fair.cases import OWN_TASKS
 from fairgate.fact_or_fair.data import Dataset, load
 from fairgate.fact_or_fair.results import ResultCounts, ResultFolder, read_llm, read_t2i
 from tests import original_layouts as original
@@ -216,7 +217,7 @@ class TestImages:
         (tmp_path / "objective_test" / "Distribution").rename(tmp_path / "Distribution")
         (tmp_path / "objective_test").rmdir()
         folder = read_t2i(tmp_path, dataset)
-        assert {counts.task for counts in folder.counts} == set(Task)
+        assert {counts.task for counts in folder.counts} == set(OWN_TASKS)
         assert "objective and subjective alike" in folder.notes[0]
 
     def test_shares_fill_in_for_rows_that_the_counts_lack(self, tmp_path: Path, dataset: Dataset) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from fairgate import sampler as sampling
-from fairgate.domain import Level, Query, Reply, Topic
+from fairgate.domain import Form, Level, Query, Reply, Role, Theme, Topic
 from fairgate.errors import CallFailed, LedgerError, RunStopped
 from fairgate.ledger import Ledger, RunState
 from fairgate.sampler import HOPELESS, Sampler
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from fairgate.ledger import RunStatus
     from fairgate.models.base import Identity
+    from fairgate.samples import Steps
 
 TOPICS = (subjective(), subjective(level=Level.LOW), objective())
 EACH = 10
@@ -55,7 +57,7 @@ class Model:
         self.closed += 1
 
 
-def queries(topic: Topic, each: int = EACH) -> Iterator[Query]:
+def queries(topic: Topic | Theme, each: int = EACH) -> Iterator[Query]:
     return (query(index, topic) for index in range(each))
 
 
@@ -64,7 +66,7 @@ def sampler(
     model: Model,
     run: str = "r",
     max_in_flight: int = 4,
-    ask: Callable[[Topic], Iterator[Query]] = queries,
+    ask: Callable[[Topic | Theme], Iterator[Query]] = queries,
 ) -> Sampler:
     return Sampler(
         topics=TOPICS,
@@ -300,7 +302,7 @@ def test_queries_are_made_as_they_are_needed(path: Path) -> None:
     made = 0
     ahead: list[int] = []
 
-    def counted(topic: Topic) -> Iterator[Query]:
+    def counted(topic: Topic | Theme) -> Iterator[Query]:
         nonlocal made
         for each in queries(topic, 200):
             made += 1
@@ -330,3 +332,61 @@ def test_what_the_replies_say_is_counted(path: Path) -> None:
     progress = to_the_end(sampler(path, Model(each))).progress
     assert (progress.refused, progress.unreadable, progress.retried, progress.uncounted) == (9, 9, 30, 30)
     assert progress.served == {("v1", None), ("v2", None)}
+
+
+# Conversations: each query depends on the reply before
+
+
+def talk(topic: Topic | Theme, number: int, turns: int = 3) -> Steps[str]:
+    said = ""
+    for turn in range(turns):
+        reply = yield replace(query(number, topic, f"{number} {said}"), step=f"turn-{turn}", form=Form.TEXT)
+        if reply is None:
+            return "cut short"
+        said = reply.text
+    yield replace(query(number, topic, f"judge {said}"), step="judge", to=Role.JUDGE, form=Form.VERDICT)
+    return said
+
+
+def talking(path: Path, model: Model, judge: Model, run: str = "r") -> Sampler:
+    return Sampler(
+        topics=TOPICS[:1],
+        queries=lambda topic: (talk(topic, number) for number in range(5)),
+        planned=5 * 4,
+        model=model,
+        others={Role.JUDGE: judge},
+        ledger=path,
+        run=run,
+        max_in_flight=2,
+    )
+
+
+def test_a_conversation_is_asked_turn_by_turn_and_goes_on_where_it_stopped(path: Path) -> None:
+    async def third_turn_fails(asked: Query) -> Reply:
+        if asked.step == "turn-2" and asked.index % 2:
+            raise CallFailed("no", where="here")
+        return Reply(f"{asked.prompt}+")
+
+    async def verdict(_: Query) -> Reply:
+        return Reply("Yes")
+
+    first, judge = Model(third_turn_fails), Model(verdict)
+    work = to_the_end(talking(path, first, judge))
+    assert (work.progress.asked, work.progress.failed, work.progress.planned) == (3 * 4 + 2 * 2, 2, 20)
+    assert all(each.endswith("/judge") for each in judge.asked)
+
+    async def answers(asked: Query) -> Reply:
+        return Reply(f"{asked.prompt}+")
+
+    second, again = Model(answers), Model(verdict)
+    work = to_the_end(talking(path, second, again, run="again"))
+    assert (work.progress.asked, work.progress.reused, work.progress.failed) == (4, 16, 0)
+    assert sorted(each.rpartition("#")[2] for each in second.asked) == ["1/turn-2", "3/turn-2"]
+    assert len(again.asked) == 2
+    third = Model(answers)
+    assert to_the_end(talking(path, third, Model(verdict), run="third")).progress.reused == 20
+    assert third.asked == []
+    with Ledger(path) as ledger:
+        said = ledger.reply(MODEL, replace(query(1, TOPICS[0], "1 1 1 ++"), step="turn-2", form=Form.TEXT))
+    assert said is not None
+    assert said.text == "1 1 1 +++"

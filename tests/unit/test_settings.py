@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fairgate import settings
+from fairgate.domain import Role
 from fairgate.errors import ConfigError
 from fairgate.fact_or_fair.queries import Profiles
+from fairgate.run import Run
 from tests.running import CHECKOUT
 
 if TYPE_CHECKING:
@@ -107,3 +109,39 @@ def test_options_hold_no_secret_of_an_address(here: Path) -> None:
     found = read(here, "--model=openai/tiny", "--base-url=https://user:planted@h.invalid:8/v1/?key=planted#planted")
     assert "--base-url=https://h.invalid:8/v1/" in found.options()
     assert "planted" not in " ".join(found.options())
+
+
+def test_a_control_is_judged_by_the_control_and_a_real_model_by_nobody_unless_named(here: Path) -> None:
+    assert read(here).judge_spec == "control/judge"
+    assert read(here, "--model=control/uniform").judge_spec == "control/judge"
+    assert read(here, "--model=openai/tiny").judge_spec is None
+    assert read(here, "--t2i-model=results/x").judge_spec is None
+    assert read(here, "--model=openai/tiny", "--judge=openai/wise").judge_spec == "openai/wise"
+
+
+def test_the_judges_options_are_said_again_without_secrets(here: Path) -> None:
+    found = read(
+        here, "--model=openai/tiny", "--judge=openai/wise", "--judge-base-url=http://u:secret@h/v1?k=secret",
+        "--judge-arg=top_p=1", "--f2bench=books", "--lenient", "--scoring=reference",
+    )  # fmt: skip
+    said = shlex.join(found.options())
+    for each in ("--judge=openai/wise", "--judge-base-url=http://h/v1", "--judge-arg=top_p=1", "--lenient", "books"):
+        assert each in said
+    assert "--scoring=reference" in said
+    assert "secret" not in said
+
+
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [
+        ("openai/Qwen2.5-7B-Instruct", {"temperature": 0.7, "top_p": 0.8, "repetition_penalty": 1.05}),
+        ("openai/gpt-4o", {"temperature": 0}),
+    ],
+)
+def test_a_model_that_the_paper_samples_in_its_own_way_is_asked_so_in_f2bench_alone(
+    here: Path, model: str, expected: dict[str, object]
+) -> None:
+    run = Run(read(here, f"--model={model}", "--base-url=http://h/v1", "--judge=openai/wise"))
+    assert run.identity_of(Role.MODEL).parameters == {"temperature": 0}
+    assert run.identity_of(Role.SPEAKER).parameters == expected
+    assert run.identity_of(Role.JUDGE).label == "openai/wise"

@@ -1,0 +1,85 @@
+"""How often F²Bench's intervals hold the truth, with a judge that errs: corrected and raw, at 4 and at 90 instances.
+
+    python -m benchmarks.f2bench_coverage
+
+Ten categories; the judge's sensitivity and specificity are known from 104 gold texts, drawn anew in every run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fairgate.maths import strata
+from fairgate.maths.misclassification import Interval, Known, corrected_replicates
+
+if TYPE_CHECKING:
+    from fairgate.maths.distributions import FloatArray
+
+RUNS, CATEGORIES, GOLD = 400, 10, 52
+SENSITIVITY, SPECIFICITY = 0.8, 0.9
+
+
+def known(rng: np.random.Generator) -> Known:
+    yes, no = rng.binomial(GOLD, SENSITIVITY), rng.binomial(GOLD, SPECIFICITY)
+    return Known(yes, GOLD - yes, GOLD - no, no)
+
+
+def holds(found: Interval, truth: float) -> bool:
+    return found.low - 1e-9 <= truth <= found.high + 1e-9
+
+
+def judged(truth: FloatArray, rng: np.random.Generator) -> FloatArray:
+    draw = rng.random(truth.shape)
+    return np.where(truth > 0, draw < SENSITIVITY, draw >= SPECIFICITY).astype(float)
+
+
+def dialogue(rate: float, items: int) -> tuple[float, float]:
+    """Coverage of S_dialogue, corrected and raw, where this share of dialogues is biased."""
+    hits = [0, 0]
+    for seed in range(RUNS):
+        rng = np.random.default_rng(seed)
+        cells = [judged(rng.binomial(1, rate, items).astype(float), rng) for _ in range(CATEGORIES)]
+        whole = strata.mean([strata.share(cell) for cell in cells])
+        found = corrected_replicates(whole.value, strata.draws(whole, rng, 2000), known(rng), rng)
+        hits[0] += holds(found, rate)
+        hits[1] += holds(whole, rate)
+    return hits[0] / RUNS, hits[1] / RUNS
+
+
+def fairness(toward: float, against: float, items: int) -> tuple[float, float]:
+    """Coverage of S_fairness where readings make the stereotyped tie, or the opposite one, with these chances."""
+    hits, truth = [0, 0], abs(toward - against)
+    for seed in range(RUNS):
+        rng = np.random.default_rng(seed)
+        gaps, noise = [], []
+        for _ in range(CATEGORIES):
+            draw = rng.random((items, 2))
+            moved = judged((draw < toward).astype(float), rng) - judged((draw >= 1 - against).astype(float), rng)
+            one, other = (moved > 0).mean(axis=1), (moved < 0).mean(axis=1)
+            gaps.append(strata.difference(strata.share(one), strata.share(other)))
+            noise.append(float((one - other).var(ddof=1) / items))
+        whole = strata.mean_distance(gaps, noise)
+        found = corrected_replicates(whole.value, strata.draws(whole, rng, 2000), known(rng), rng, gap=True)
+        hits[0] += holds(replace(found, low=0.0) if whole.low <= 0.0 else found, truth)
+        hits[1] += holds(whole, truth)
+    return hits[0] / RUNS, hits[1] / RUNS
+
+
+def main() -> None:
+    print("| score | instances a category | truth | corrected | raw |\n| --- | --- | --- | --- | --- |")
+    for items in (4, 90):
+        for rate in (0.0, 0.1, 0.5, 0.9):
+            corrected, raw = dialogue(rate, items)
+            print(f"| S_dialogue | {items} | {100 - 100 * rate:.0f} | {100 * corrected:.0f} % | {100 * raw:.0f} % |")
+        for toward, against in ((0.0, 0.0), (0.5, 0.5), (0.3, 0.1), (0.7, 0.1), (1.0, 0.0)):
+            corrected, raw = fairness(toward, against, items)
+            truth = 100 - 100 * abs(toward - against)
+            ties = f"{truth:.0f} ({100 * toward:.0f} % and {100 * against:.0f} % tie)"
+            print(f"| S_fairness | {items} | {ties} | {100 * corrected:.0f} % | {100 * raw:.0f} % |")
+
+
+if __name__ == "__main__":
+    main()

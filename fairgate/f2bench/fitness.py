@@ -1,0 +1,83 @@
+"""The judge, judged: how it did on the gold set of a task, and whether that is enough to let it judge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from zlib import crc32
+
+import numpy as np
+
+from fairgate.f2bench.tally import marks, steered
+from fairgate.maths.misclassification import Agreement, agreement
+
+if TYPE_CHECKING:
+    from fairgate.domain import Task
+    from fairgate.f2bench.tally import ThemeTally
+    from fairgate.thresholds import JudgeLimits
+
+
+@dataclass(frozen=True)
+class Fitness:
+    """A judge's record on the gold set of one task.
+
+    `items` yes/no texts, of which `unread` got no readable verdict; `steered` of `steering` texts that ask for the
+    wrong answer got it. `marked` descriptions, with the share of them marked within one point of the gold mark and the
+    mean distance from it (None where the task has no marks). `unfit` says why it may not judge, None where it may.
+    """
+
+    task: Task
+    agreement: Agreement
+    items: int
+    unread: int
+    steered: int
+    steering: int
+    marked: int
+    within_one: float | None
+    distance: float | None
+    unfit: str | None
+
+
+def fitness(counted: ThemeTally, limits: JudgeLimits | None, seed: int) -> Fitness:
+    """The record, and what it falls short of."""
+    rng = np.random.default_rng([seed, crc32(counted.theme.id.encode())])
+    known = counted.known
+    found = agreement(known, rng)
+    unread = sum(each.said is None for each in counted.straight)
+    misled, steering = steered(counted)
+    pairs = marks(counted)
+    apart = [abs(mark - said) for mark, said in pairs]
+    return Fitness(
+        task=counted.theme.task,
+        agreement=found,
+        items=len(counted.straight),
+        unread=unread,
+        steered=misled,
+        steering=steering,
+        marked=len(pairs),
+        within_one=sum(each <= 1 for each in apart) / len(apart) if apart else None,
+        distance=sum(apart) / len(apart) if apart else None,
+        unfit=_unfit(counted.theme.task, found, unread, len(counted.straight), limits),
+    )
+
+
+def _unfit(task: Task, found: Agreement, unread: int, items: int, limits: JudgeLimits | None) -> str | None:
+    if not items:
+        return f"nothing is known of the judge on {task} texts"
+    lost = 100 * unread / items
+    if limits is not None and lost > limits.unreadable_max:
+        return f"{lost:.0f} % of its verdicts on {task} texts cannot be read (limit {limits.unreadable_max:g} %)"
+    sensitivity, specificity = 100 * found.sensitivity.value, 100 * found.specificity.value
+    both = f"sensitivity {sensitivity:.0f} %, specificity {specificity:.0f} % on {task} texts"
+    if not found.informative:
+        return f"{both}: its yes says nothing, and no score can be corrected"
+    if limits is None:
+        return None
+    if 100 * found.agreement.value < limits.agreement_min:
+        value = 100 * found.agreement.value
+        return f"it agrees with {value:.0f} % of the known {task} texts (limit {limits.agreement_min:g} %)"
+    if found.kappa.value < limits.kappa_min:
+        return f"kappa {found.kappa.value:.2f} on {task} texts (limit {limits.kappa_min:g})"
+    if min(sensitivity, specificity) < limits.either_min:
+        return f"{both} (limit {limits.either_min:g} % each)"
+    return None

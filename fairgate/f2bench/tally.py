@@ -1,0 +1,108 @@
+"""The ledger -> what came of each theme's conversations, and how the judge did on the gold set."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from fairgate.domain import AnswerKind, Role
+from fairgate.f2bench.gold import GoldMark, GoldVerdict, known
+from fairgate.f2bench.plan import DEFINITION, LENGTH, Balanced, Dialogue, Judged
+from fairgate.samples import replay
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fairgate.domain import Query, Reply, Theme
+    from fairgate.f2bench.plan import Plan
+    from fairgate.maths.misclassification import Known
+    from fairgate.samples import Sample
+
+
+@dataclass
+class ThemeTally:
+    """What came of one theme.
+
+    `texts` and `judged` count the samples of the model and of the judge by what became of them, `again` the judgements
+    that had to be asked once more and `unread` those that stayed unreadable. `planned` without the second askings;
+    `missing` are the samples that failed, and what would have come after them.
+    """
+
+    theme: Theme
+    planned: int
+    dialogues: list[Dialogue] = field(default_factory=list)
+    balanced: list[Balanced] = field(default_factory=list)
+    gold: list[Judged] = field(default_factory=list)
+    texts: Counter[AnswerKind] = field(default_factory=Counter)
+    judged: Counter[AnswerKind] = field(default_factory=Counter)
+    again: int = 0
+    unread: int = 0
+    missing: int = 0
+
+    @property
+    def verdicts(self) -> Counter[bool]:
+        """The judge's readable verdicts on the model's texts, by definition."""
+        ends = [each.biased for each in self.dialogues if each.scoring == DEFINITION]
+        sides = [reading for each in self.balanced if each.scoring == DEFINITION for reading in each.readings]
+        tied = [said for reading in sides for said in (reading.stereotyped, reading.opposite)]
+        return Counter(said for said in (*ends, *tied) if said is not None)
+
+    @property
+    def straight(self) -> tuple[Judged, ...]:
+        """The gold texts to be judged with yes or no, without those that try to steer the judge."""
+        texts = [each for each in self.gold if isinstance(each.item, GoldVerdict)]
+        return tuple(each for each in texts if not _steers(each))
+
+    @property
+    def known(self) -> Known:
+        """The judge's verdicts on them."""
+        said = ((each.item, None if each.said is None else bool(each.said)) for each in self.straight)
+        return known((item, yes) for item, yes in said if isinstance(item, GoldVerdict))
+
+
+def _steers(judged: Judged) -> bool:
+    return isinstance(judged.item, GoldVerdict) and judged.item.form.startswith("steers")
+
+
+def tally(plan: Plan, theme: Theme, reply: Callable[[Query], Reply | None]) -> tuple[ThemeTally, list[Sample]]:
+    """Read a theme's conversations back: `reply` gives what is stored for a query."""
+    counted = ThemeTally(theme, plan.size(theme))
+    samples: list[Sample] = []
+    for steps in plan.work(theme):
+        outcome, said = replay(steps, reply)
+        samples += said
+        if said[-1].answer.kind is AnswerKind.FAILED:
+            length = 1 if isinstance(outcome, Judged) else LENGTH[theme.task, outcome.scoring]
+            counted.missing += length - sum(not each.query.again for each in said[:-1])
+        if isinstance(outcome, Dialogue):
+            counted.dialogues.append(outcome)
+        elif isinstance(outcome, Balanced):
+            counted.balanced.append(outcome)
+        else:
+            counted.gold.append(outcome)
+    for sample in samples:
+        kinds = counted.judged if sample.query.to is Role.JUDGE else counted.texts
+        kinds[sample.answer.kind] += 1
+        counted.again += sample.query.again
+        counted.unread += sample.query.again and sample.answer.kind is AnswerKind.UNREADABLE
+    return counted, samples
+
+
+def steered(counted: ThemeTally) -> tuple[int, int]:
+    """Of the texts that try to steer the judge, how many it judged otherwise than they are, and how many it judged."""
+    items = [
+        (each.item.yes, bool(each.said))
+        for each in counted.gold
+        if isinstance(each.item, GoldVerdict) and _steers(each) and each.said is not None
+    ]
+    return sum(right != said for right, said in items), len(items)
+
+
+def marks(counted: ThemeTally) -> list[tuple[int, float]]:
+    """The gold marks beside the judge's own."""
+    return [
+        (each.item.mark, each.said)
+        for each in counted.gold
+        if isinstance(each.item, GoldMark) and each.said is not None
+    ]

@@ -1,0 +1,205 @@
+"""F²Bench with a chat server as model and another as judge: whole runs, kill -9 in mid-dialogue, keys and fitness."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import time
+from collections import Counter
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fairgate.f2bench.gold import load_gold
+from fairgate.f2bench.prompts import load_prompts
+from tests.running import PATIENCE, Outcome, bench, finished, started, stored, wait_until_stored
+from tests.servers.chat import ChatStub
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+IN_FLIGHT = 4
+DIALOGUES = 4 * 6  # turns of the one category that is asked
+BALANCES = 4 * 3
+GOLD = {"dialogue": 117, "balance": 115 + 60}
+JUDGED = {"dialogue": 4, "balance": 4 * 6}
+MODEL_KEY, JUDGE_KEY = "planted-model-key-93ab", "planted-judge-key-41cd"
+
+
+class Remembering(ChatStub):
+    """Keeps whole conversations."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self.conversations: list[list[dict[str, str]]] = []
+        self.keys: set[str] = set()
+
+    def _answer(self, model: str, prompt: str) -> bytes:
+        self.conversations.append(json.loads(self.last_body)["messages"])
+        self.keys.add(self.last_headers.get("Authorization", ""))
+        return super()._answer(model, prompt)
+
+
+def speaks(prompt: str) -> str:
+    """Never the same words twice for two prompts; yields at the end."""
+    if "direct answer (Yes or No)" in prompt:
+        return "Yes, that is reasonable to conclude."
+    return f"That is a matter of {len(prompt)} considerations."
+
+
+def knows() -> dict[str, str]:
+    gold, prompts = load_gold(), load_prompts()
+    right = {item.prompt(prompts): "Yes" if item.yes else "No" for item in (*gold.verdicts, *gold.steering)}
+    return right | {item.prompt(prompts): str(item.mark) for item in gold.marks}
+
+
+RIGHT = knows()
+
+
+def judges(prompt: str) -> str:
+    """The gold set by heart; of other texts, what they begin with."""
+    known = RIGHT.get(prompt)
+    if known is not None:
+        return known
+    if "integer score between 0 and 10" in prompt:
+        return "7"
+    return "Yes" if "\n| Yes" in prompt else "No"
+
+
+@pytest.fixture
+def model() -> Iterator[Remembering]:
+    with Remembering(reply=speaks, key=MODEL_KEY) as running:
+        yield running
+
+
+@pytest.fixture
+def judge() -> Iterator[Remembering]:
+    with Remembering(reply=judges, key=JUDGE_KEY) as running:
+        yield running
+
+
+KEYS = {"OPENAI_API_KEY": MODEL_KEY, "JUDGE_API_KEY": JUDGE_KEY}
+
+
+def given(model: ChatStub, judge: ChatStub, *more: str) -> tuple[str, ...]:
+    servers = (
+        *("--model=openai/tiny", f"--base-url={model.base_url}"),
+        *("--judge=openai/wise", f"--judge-base-url={judge.base_url}"),
+    )
+    return (*servers, f"--max-in-flight={IN_FLIGHT}", "-p", "no:xdist", *more)
+
+
+def test_a_server_is_judged_by_another(tmp_path: Path, model: Remembering, judge: Remembering) -> None:
+    run = bench(tmp_path, *given(model, judge, "-k", "health", "-m", "f2bench"), env=KEYS)
+    assert run.code == 0, run.output
+    assert (run.summary["judge"], run.summary["model"]) == ("openai/wise", "openai/tiny")
+    assert model.answered == DIALOGUES + BALANCES
+    assert judge.answered == sum(GOLD.values()) + sum(JUDGED.values())
+    assert run.summary["calls"]["asked"] == model.answered + judge.answered
+    assert (model.keys, judge.keys) == ({f"Bearer {MODEL_KEY}"}, {f"Bearer {JUDGE_KEY}"})
+    scores = {
+        each["score"]: each["value"]
+        for each in run.summary["scores"]
+        if each["group"] is None and each["scoring"] == "definition" and each["score"].startswith("S_")
+    }
+    assert scores == {"S_dialogue": 0.0, "S_fairness": 100.0, "S_factuality": 70.0}
+    for record in run.summary["judging"]:
+        assert (record["agreement"], record["steered"], record["unfit"]) == (1.0, 0, None)
+    assert "Judge openai/wise" in run.output
+    # Turns with roles, each with all that was said before it.
+    talks = [each for each in model.conversations if len(each) == 11]
+    assert len(talks) == 4
+    assert [message["role"] for message in talks[0]] == ["user", "assistant"] * 5 + ["user"]
+    for talk in talks:
+        assert all(
+            answer["content"] == speaks(question["content"])
+            for question, answer in zip(talk[::2], talk[1::2], strict=False)
+        )
+    for path in tmp_path.rglob("*"):
+        if path.is_file():
+            assert not any(key.encode() in path.read_bytes() for key in KEYS.values()), path
+    again = bench(tmp_path, *given(model, judge, "-k", "health", "-m", "f2bench"), env=KEYS)
+    assert again.summary["calls"]["asked"] == 0
+    assert again.summary["scores"] == run.summary["scores"]
+
+
+def test_without_a_judge_a_real_model_is_not_judged_by_a_control(tmp_path: Path, model: Remembering) -> None:
+    server = ("--model=openai/tiny", f"--base-url={model.base_url}", "-p", "no:xdist")
+    run = bench(tmp_path, *server, "-k", "health", "-m", "f2bench", env=KEYS)
+    assert run.code == 5, run.output
+    assert "no judge was named, so the cases of F²Bench are deselected" in run.output
+    assert model.requests == 0
+    refused = bench(tmp_path, *server, "--judge=control/judge", "-k", "health", env=KEYS)
+    assert refused.code == 4
+    assert "reads the sentences of controls alone" in refused.output
+
+
+def test_a_judge_that_is_not_fit_is_trouble(tmp_path: Path, model: Remembering) -> None:
+    with ChatStub(reply=lambda prompt: "5" if "integer score" in prompt else "Yes") as yes_man:
+        run = bench(tmp_path, *given(model, yes_man, "-k", "health", "-m", "f2bench"), env=KEYS)
+    assert run.code == 7, run.output
+    assert "The judge is not fit" in run.summary["trouble"]
+    assert "its yes says nothing" in run.output
+    assert {verdict for gate, verdict in run.gates.items() if "S_" in gate} == {"inconclusive"}
+    assert {each["reason"] for each in run.summary["gates"] if each["score"] == "S_dialogue"} == {
+        "the judge is not fit"
+    }
+
+
+# kill -9
+
+
+def last_turns(ledger: Path) -> Counter[str]:
+    with closing(sqlite3.connect(ledger)) as database:
+        return Counter(prompt.rpartition("\x1e")[2] for (prompt,) in database.execute("SELECT prompt FROM samples"))
+
+
+def conversations(ledger: Path) -> set[str]:
+    """Dialogues that have begun and not ended, by instance."""
+    with closing(sqlite3.connect(ledger)) as database:
+        ids = [query for (query,) in database.execute("SELECT query FROM samples")]
+    turns = Counter(query.split("/")[-2] for query in ids if "/turn-" in query)
+    return {instance for instance, count in turns.items() if 0 < count < 6}
+
+
+def test_a_killed_run_goes_on_in_mid_dialogue(tmp_path: Path, model: Remembering, judge: Remembering) -> None:
+    part = ("-k", "health and dialogue", "-m", "f2bench")
+    whole = bench(tmp_path / "whole", *given(model, judge, *part), env=KEYS)
+    assert whole.code == 0, whole.output
+    planned = Counter([*model.prompts, *judge.prompts])
+    samples = DIALOGUES + GOLD["dialogue"] + JUDGED["dialogue"]
+    assert planned.total() == samples
+    for stub in (model, judge):
+        stub.prompts.clear()
+    model.latency = 0.2
+    folder = tmp_path / "killed"
+    ledger = folder / "ledger.sqlite"
+    with started(folder, *given(model, judge, *part), env=KEYS) as process:
+        wait_until_stored(ledger, GOLD["dialogue"] + 9, process)
+        os.killpg(process.pid, signal.SIGKILL)
+        assert finished(process, folder).code == -signal.SIGKILL
+    end = time.monotonic() + PATIENCE
+    while model.in_flight or judge.in_flight:
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    assert conversations(ledger), "no dialogue was under way"
+    kept = last_turns(ledger)
+    assert GOLD["dialogue"] + 9 <= kept.total() < samples
+    asked = len(model.prompts), len(judge.prompts)
+    # Only what was under way may have been answered in vain.
+    assert sum(asked) - kept.total() <= IN_FLIGHT
+    again = bench(folder, *given(model, judge, *part), env=KEYS)
+    assert again.code == 0, again.output
+    assert Counter([*model.prompts[asked[0] :], *judge.prompts[asked[1] :]]) == planned - kept
+    assert last_turns(ledger) == planned
+    assert stored(ledger) == samples
+    assert_the_same(again, whole)
+
+
+def assert_the_same(one: Outcome, other: Outcome) -> None:
+    for part in ("verdict", "scores", "gates", "rates", "judging", "cases"):
+        assert one.summary[part] == other.summary[part]
