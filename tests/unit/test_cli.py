@@ -15,7 +15,15 @@ if TYPE_CHECKING:
 
 
 def entry(modality: str, value: float, topics: tuple[int, int] = (30, 30), score: str = "S_fact") -> dict[str, Any]:
-    keys = {"modality": modality, "task": "objective", "context": None, "attribute": "gender", "score": score}
+    keys = {
+        "benchmark": "fact-or-fair",
+        "group": None,
+        "modality": modality,
+        "task": "objective",
+        "context": None,
+        "attribute": "gender",
+        "score": score,
+    }
     return {**keys, "scoring": "reference", "topics": topics, "value": value}
 
 
