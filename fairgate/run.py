@@ -34,7 +34,7 @@ from fairgate.fact_or_fair.tally import tally
 from fairgate.gate import check_attributes
 from fairgate.ledger import Ledger, RunState
 from fairgate.models import providers
-from fairgate.models.base import Identity
+from fairgate.models.base import CONTROL_JUDGE, Identity
 from fairgate.sampler import Progress, Sampler
 from fairgate.samples import Sample, from_ledger
 from fairgate.thresholds import load as load_thresholds
@@ -91,7 +91,7 @@ class Run:
             if settings.f2bench
             else f2bench_data.load(),
             load_prompts(),
-            in_forms(gold) if settings.judge_spec == providers.CONTROL_JUDGE else gold,
+            in_forms(gold) if settings.judge_spec == CONTROL_JUDGE else gold,
             repeats=size.repeats,
             reference=settings.scoring == "reference",
         )

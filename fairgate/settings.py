@@ -10,7 +10,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from fairgate.errors import ConfigError
 from fairgate.fact_or_fair.queries import Profiles
-from fairgate.models.providers import CONTROL_JUDGE
+from fairgate.models.base import CONTROL_JUDGE
 
 if TYPE_CHECKING:
     import pytest

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from fairgate.domain import Query, Reply
 
 
+CONTROL_JUDGE = "control/judge"
+
+
 @dataclass(frozen=True)
 class Identity:
     """What tells one model's replies from another's in the ledger. Holds no secret.

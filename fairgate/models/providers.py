@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairgate.errors import ConfigError, did_you_mean
+from fairgate.models.base import CONTROL_JUDGE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 OPENAI_URL = "https://api.openai.com/v1"
 PROVIDERS = ("control", "openai", "python", "results")
-CONTROL_JUDGE = "control/judge"
 
 
 def split(spec: str, option: str = "--model") -> tuple[str, str]:
