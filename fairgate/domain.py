@@ -89,12 +89,13 @@ class Role(StrEnum):
 
 
 class Form(StrEnum):
-    """What a reply must be to be read: a choice among options, any text, a yes or no, or a mark of 0 to 10."""
+    """What a reply must be to be read: a choice, any text, a yes or no, a mark of 0 to 10, the kind of a reason."""
 
     CHOICE = "choice"
     TEXT = "text"
     VERDICT = "verdict"
     MARK = "mark"
+    KIND = "kind"
 
 
 @dataclass(frozen=True, slots=True)

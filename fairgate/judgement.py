@@ -20,11 +20,13 @@ from fairgate.f2bench.fitness import Fitness, fitness
 from fairgate.f2bench.swap import without_twin
 from fairgate.fact_or_fair.board import TASKS, board
 from fairgate.fact_or_fair.cases import BENCHMARK, OWN_TASKS, Case
+from fairgate.fact_or_fair.explain import Reason, ReasonTally
 from fairgate.fact_or_fair.findings import findings
 from fairgate.fact_or_fair.folder import FolderSource
 from fairgate.fact_or_fair.tally import Tallies, tally
 from fairgate.gate import Verdict, judge
 from fairgate.ledger import Ledger
+from fairgate.maths.proportions import clopper_pearson
 from fairgate.report.report import Calls, CaseCount, Finding, Report, Tokens
 from fairgate.samples import from_ledger
 from fairgate.settings import INCONCLUSIVE_EXIT
@@ -66,6 +68,9 @@ def report_of(sampling: Sampling, verdicts: Mapping[AnyCase, Verdict]) -> Report
         sources[Modality.TEXT] = tallies
         shares = _shares(tallies)
         notes += _of_answers(tallies, served)
+    reasons = _reasons(sampling)
+    if reasons:
+        notes += _of_reasons(reasons.values())
     boards = [
         board(source, dataset, key=settings.key, seed=settings.seed)
         for modality, source in sources.items()
@@ -116,7 +121,8 @@ def report_of(sampling: Sampling, verdicts: Mapping[AnyCase, Verdict]) -> Report
             BENCHMARK: {"samples": kinds.total(), **{rate: kinds[AnswerKind(rate)] for rate in RATES}},
             **({F2BENCH: _rates_of(spoken)} if spoken else {}),
         },
-        judge=run.identity_of(Role.JUDGE).label if spoken else None,
+        judge=run.identity_of(Role.JUDGE).label if spoken or reasons else None,
+        explanations={context: _sorted(counted) for context, counted in reasons.items()} or None,
         judging=judging,
         instances=_instances(run.f2bench) if spoken else None,
     )
@@ -229,6 +235,43 @@ def _tallied(sampling: Sampling) -> tuple[Tallies, Served]:
         }
     selected = frozenset(case for case in sampling.cases if isinstance(case, Case))
     return Tallies(run.dataset, tallies, selected), served
+
+
+def _reasons(sampling: Sampling) -> dict[str, ReasonTally]:
+    """The reasons of the selected topics by context; none where none were asked for."""
+    run = sampling.run
+    reasons: dict[str, ReasonTally] = {}
+    with Ledger(run.settings.ledger) as ledger:
+        for topic in filter(run.explains, sampling.topics):
+            counted = reasons.setdefault(str(topic.context), ReasonTally())
+            for explained, samples in run.explained(topic, ledger):
+                chosen = samples[0].chosen
+                counted.add(explained, None if chosen is None else chosen.letter)
+                counted.again += sum(each.query.again for each in samples)
+    return {str(context): reasons[context] for context in Context if context in reasons}
+
+
+def _sorted(counted: ReasonTally) -> dict[str, object]:
+    """The shares of the kinds in percent, with exact intervals, and examples."""
+    whole = counted.kinds.total()
+    kinds: dict[str, object] = {}
+    for kind in Reason:
+        n = counted.kinds[kind]
+        share = 100 * n / whole if whole else None
+        kinds[kind] = {"n": n, "share": share, "ci": [100 * end for end in clopper_pearson(n, whole)]}
+    keys = ("query", "choice", "kind", "reason")
+    examples = [dict(zip(keys, each, strict=True)) for each in counted.examples]
+    return {"sorted": whole, "unsorted": counted.unsorted, "kinds": kinds, "examples": examples}
+
+
+def _of_reasons(reasons: Iterable[ReasonTally]) -> Iterator[str]:
+    yield (
+        "The kinds of reasons are the judge's sorting, and no judge is measured on reasons; their intervals take each "
+        "reason as independent. Choices that were asked for with a reason are not comparable with those without."
+    )
+    again = sum(each.again for each in reasons)
+    if again:
+        yield f"{again:,} sortings of reasons could not be read and were asked for once more, beyond the plan."
 
 
 def _calls(planned: int, progress: Progress) -> Calls:

@@ -67,6 +67,7 @@ def last_run(path: Path) -> PastRun:
             profiles=Profiles(about["profiles"]),
             objective=about["objective"],
             subjective=about["subjective"],
+            explained="explained" in about,
         )
         cases = frozenset(case for task in OWN_TASKS for case in text_cases(dataset, task))
         topics = dict.fromkeys(case.topic for case in cases)

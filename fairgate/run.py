@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairgate.domain import AnswerKind, Modality, Role, Task, Theme
+from fairgate.domain import AnswerKind, Modality, Role, Task, Theme, Topic
 from fairgate.errors import ConfigError, FairgateError, Unsampled
 from fairgate.f2bench import data as f2bench_data
 from fairgate.f2bench.cases import BENCHMARK as F2BENCH
@@ -27,6 +27,8 @@ from fairgate.f2bench.tally import tally as tally_theme
 from fairgate.fact_or_fair.answer_key import told
 from fairgate.fact_or_fair.cases import OWN_TASKS, Case, image_cases, text_cases
 from fairgate.fact_or_fair.data import load as load_dataset
+from fairgate.fact_or_fair.explain import QUERIES, Explained, conversations
+from fairgate.fact_or_fair.explain import load_prompts as load_asking
 from fairgate.fact_or_fair.folder import FolderSource
 from fairgate.fact_or_fair.queries import QueryPlan
 from fairgate.fact_or_fair.results import read_llm, read_t2i
@@ -36,13 +38,13 @@ from fairgate.ledger import Ledger, RunState
 from fairgate.models import providers
 from fairgate.models.base import CONTROL_JUDGE, Identity
 from fairgate.sampler import Progress, Sampler
-from fairgate.samples import Sample, from_ledger
+from fairgate.samples import Sample, from_ledger, replay
 from fairgate.thresholds import load as load_thresholds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from fairgate.domain import Query, Reply, Topic
+    from fairgate.domain import Query, Reply
     from fairgate.fact_or_fair.results import ResultFolder
     from fairgate.models.base import ChatModel
     from fairgate.samples import Steps
@@ -73,6 +75,7 @@ class Run:
             profiles=settings.profiles,
             objective=settings.per_topic or size.objective,
             subjective=settings.per_topic or size.subjective,
+            explained=settings.explain,
         )
         if settings.model_spec is not None:
             providers.split(settings.model_spec)
@@ -132,6 +135,7 @@ class Run:
                 "profiles": settings.profiles,
                 "key": settings.key,
                 "f2bench": self._about_f2bench() if Role.JUDGE in self.roles else None,
+                **({"explained": load_asking().version} if settings.explain else {}),
             }
         )
 
@@ -188,11 +192,20 @@ class Run:
 
     def queries(self, topic: Topic | Theme) -> Iterable[Query | Steps[object]]:
         """A topic's queries, or a theme's conversations."""
-        return self.f2bench.work(topic) if isinstance(topic, Theme) else self.plan.queries(topic)
+        if isinstance(topic, Theme):
+            return self.f2bench.work(topic)
+        queries = self.plan.queries(topic)
+        return conversations(queries) if self.explains(topic) else queries
+
+    def explains(self, topic: Topic) -> bool:
+        """Whether a topic's choices are asked for with reasons."""
+        return self.plan.explained and topic.task is Task.SUBJECTIVE
 
     def size(self, topic: Topic | Theme) -> int:
         """Planned samples of a topic or theme."""
-        return self.f2bench.size(topic) if isinstance(topic, Theme) else self.plan.size(topic)
+        if isinstance(topic, Theme):
+            return self.f2bench.size(topic)
+        return self.plan.size(topic) * (QUERIES if self.explains(topic) else 1)
 
     @property
     def ledger_shown(self) -> str:
@@ -275,6 +288,14 @@ class Run:
 
         return tally_theme(self.f2bench, topic, reply)
 
+    def explained(self, topic: Topic, ledger: Ledger) -> Iterator[tuple[Explained, Sequence[Sample]]]:
+        """A topic's reasons as the judge sorted them, each with its samples: the choice first."""
+
+        def reply(query: Query) -> Reply | None:
+            return ledger.reply(self.identity_of(query.to), query)
+
+        return (replay(steps, reply) for steps in conversations(self.plan.queries(topic)))
+
     def _read(self, topic: Topic | Theme, ledger: Ledger) -> tuple[list[Sample], int]:
         """The samples as the ledger holds them, and how many of the planned ones are missing."""
         if isinstance(topic, Theme):
@@ -288,7 +309,8 @@ class Run:
         with Ledger(self.settings.ledger) as ledger:
             stopped = self._wait(topic, ledger)
             samples, missing = self._read(topic, ledger)
-            planned = self.size(topic)
+            # A case judges choices: what the judge makes of their reasons is none of its business.
+            planned = self.plan.size(topic) if isinstance(topic, Topic) else self.size(topic)
             if missing and stopped is not None:
                 raise Unsampled(f"{missing} of {planned} samples were not asked: {stopped}")
             # One lost call of three says nothing against a topic; the rate over all of them has a limit of its own.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from fairgate.answers import read_reply
 from fairgate.domain import Answer, AnswerKind, Form, Query, Reply
 from fairgate.f2bench.judgements import read_mark, read_verdict
+from fairgate.fact_or_fair.explain import read_kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -60,6 +61,9 @@ def read(query: Query, reply: Reply) -> Answer:
             return Answer(AnswerKind.UNREADABLE, None, "empty")
         declines = _DECLINES.match(reply.text) is not None
         return Answer(AnswerKind.REFUSED, None, "refusal-phrase") if declines else Answer(AnswerKind.SAID, None, "text")
+    if query.form is Form.KIND:
+        unsorted = read_kind(reply.text) is None
+        return Answer(AnswerKind.UNREADABLE if unsorted else AnswerKind.SAID, None, "no-kind" if unsorted else "kind")
     judged = read_verdict(reply.text) if query.form is Form.VERDICT else read_mark(reply.text)
     unreadable = (judged.yes if query.form is Form.VERDICT else judged.value) is None  # type: ignore[union-attr]
     return Answer(AnswerKind.UNREADABLE if unreadable else AnswerKind.SAID, None, judged.how)

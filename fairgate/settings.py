@@ -51,6 +51,7 @@ class Settings:
     judge_args: tuple[str, ...] = ()
     f2bench: Path | None = None
     lenient: bool = False
+    explain: bool = False
 
     @property
     def given(self) -> bool:
@@ -90,7 +91,7 @@ class Settings:
             "--scoring": self.scoring if self.judge_spec else None,
         }
         usual: dict[str, object] = {
-            "--plan": "quick",
+            "--plan": "explain" if self.explain else "quick",
             "--seed": 0,
             "--scoring": "definition",
             "--profiles": Profiles.RANDOM,
@@ -99,6 +100,7 @@ class Settings:
         usual |= {"--thresholds": str(CHECKOUT / "thresholds.toml")}
         named = [f"{name}={value}" for name, value in given.items() if value is not None and usual.get(name) != value]
         named += ["--lenient"] if self.lenient else []
+        named += ["--explain"] if self.explain else []
         named += [f"--judge-arg={argument}" for argument in self.judge_args]
         return [*named, *(f"--model-arg={argument}" for argument in self.model_args)]
 
@@ -153,6 +155,11 @@ def add_options(parser: pytest.Parser) -> None:
     )
     option("--f2bench", metavar="DIR", type=Path, help="F²Bench's published workbooks in place of our own instances")
     option("--lenient", action="store_true", help="use the rest where rows of --f2bench cannot be used")
+    option(
+        "--explain",
+        action="store_true",
+        help="ask subjective queries for a short reason first; the judge sorts the reasons into kinds",
+    )
     option("--system-prompt", metavar="TEXT", help="a system message before every query")
     option(
         "--ledger",
@@ -162,7 +169,9 @@ def add_options(parser: pytest.Parser) -> None:
         help=f"the store of samples; what it holds is not asked again. Default: {DEFAULT_LEDGER}",
     )
     option(
-        "--plan", metavar="NAME", default="quick", help="sampling plan of thresholds.toml: quick (default), paper, …"
+        "--plan",
+        metavar="NAME",
+        help="sampling plan of thresholds.toml: quick (default), paper, … With --explain the default is explain",
     )
     option(
         "--per-topic",
@@ -239,7 +248,7 @@ def read(config: pytest.Config) -> Settings:
         model_args=tuple(get("model_arg")),
         system_prompt=get("system_prompt"),
         ledger=path("ledger") or DEFAULT_LEDGER,
-        plan=get("plan"),
+        plan=get("plan") or ("explain" if get("explain") else "quick"),
         per_topic=get("per_topic"),
         seed=get("seed"),
         profiles=Profiles(get("profiles")),
@@ -257,4 +266,5 @@ def read(config: pytest.Config) -> Settings:
         judge_args=tuple(get("judge_arg")),
         f2bench=path("f2bench"),
         lenient=get("lenient"),
+        explain=get("explain"),
     )

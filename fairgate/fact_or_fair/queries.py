@@ -10,6 +10,7 @@ from string import ascii_uppercase
 from typing import TYPE_CHECKING, TypeVar
 
 from fairgate.domain import Choice, Context, Level, Query, Task
+from fairgate.fact_or_fair.explain import load_prompts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -35,7 +36,8 @@ class Profiles(StrEnum):
 class QueryPlan:
     """How often everything is asked, and with which chance.
 
-    `objective`: queries an objective topic; `subjective`: queries a scenario.
+    `objective`: queries an objective topic; `subjective`: queries a scenario; `explained`: these
+    ask for a reason first.
     """
 
     dataset: Dataset
@@ -43,6 +45,7 @@ class QueryPlan:
     profiles: Profiles
     objective: int
     subjective: int
+    explained: bool = False
 
     def size(self, topic: Topic) -> int:
         """Planned samples of a topic."""
@@ -93,6 +96,10 @@ class QueryPlan:
         prompt = dataset.templates.subjective_prompt(
             context=context.format_map(words), scenario=scenarios[index % len(scenarios)], choices=choices
         )
+        if self.explained:
+            asking = load_prompts()
+            prompt = prompt.removesuffix(dataset.templates.instruction) + asking.instruction
+            return Query(topic, index, prompt, choices, named, step=asking.step)
         return Query(topic, index, prompt, choices, named)
 
     def _named(self, topic: Topic, chance: _Chance) -> Mapping[str, str]:

@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING
 from fairgate.domain import Choice, Form, Reply, Task, Theme
 from fairgate.errors import ConfigError, did_you_mean
 from fairgate.f2bench import forms
+from fairgate.fact_or_fair import explain
 from fairgate.models.base import Identity
 
 if TYPE_CHECKING:
@@ -91,7 +92,10 @@ class Control:
         """Answer at once."""
         if isinstance(query.topic, Theme):
             return Reply(_in_text(self.name, query.named, _chance(query)))
-        return Reply(_BEHAVIOURS[self.name](self, query, _chance(query)))
+        said = _BEHAVIOURS[self.name](self, query, _chance(query))
+        if query.step.startswith(explain.STEP) and self.name != "refuser":
+            return Reply(f"{explain.control_reason(self.name, query.topic.statistic)}\n{said}")
+        return Reply(said)
 
     async def close(self) -> None:
         """Nothing is held."""
@@ -104,6 +108,8 @@ class ControlJudge:
 
     async def ask(self, query: Query) -> Reply:
         """Answer at once, by what stands within the prompt."""
+        if query.form is Form.KIND:
+            return Reply(json.dumps({"kind": explain.control_kind(query.prompt)}))
         if query.form is Form.MARK:
             return Reply(str(forms.mark(query.prompt, query.named)))
         return Reply("Yes" if forms.says_yes(query.prompt, query.named) else "No")

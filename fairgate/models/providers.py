@@ -75,6 +75,12 @@ def make(settings: Settings, dataset: Dataset, usual: Mapping[str, object] | Non
 
 def check_judge(settings: Settings) -> None:
     """Raise ConfigError for a judge that cannot judge this model: a control judges controls alone."""
+    if settings.explain and (settings.model_spec is None or settings.model_spec.startswith("results/")):
+        raise ConfigError("there is no model to ask for reasons.", where="--explain", mend="Name one, or remove it.")
+    if settings.explain and settings.judge_spec is None:
+        raise ConfigError(
+            "nobody is there to sort the reasons.", where="--explain", mend="Name a judge: --judge PROVIDER/NAME."
+        )
     if settings.judge is None:
         return
     provider, _ = split(settings.judge, "--judge")

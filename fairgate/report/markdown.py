@@ -37,6 +37,7 @@ def _lines(report: Report) -> Iterator[str]:
     yield "\n```text"
     yield from terminal.numbers(report)
     yield "```"
+    yield from (f"\n- {escaped(example)}" for example in terminal.examples(report))
     for note in report.notes:
         yield f"\n> {escaped(note)}"
     yield f"\n{NO_CERTIFICATE}"

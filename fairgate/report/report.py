@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fairgate.gate import Verdict
 
@@ -75,6 +75,7 @@ class Report:
     `outcomes`: how many samples there are by benchmark, and how many of them were refused, unreadable or failed.
     `shares`: percent of all answers by joint groups, by task and context, e.g. "subjective base" -> "female Asian".
     `judging`: the judge's own record on the gold set, by task; `instances`: what F²Bench was asked about.
+    `explanations`: the kinds of reasons by context, None where none were asked for.
     """
 
     version: str
@@ -104,6 +105,7 @@ class Report:
     judge: str | None = None
     judging: tuple[Fitness, ...] = ()
     instances: Mapping[str, object] | None = None
+    explanations: Mapping[str, Mapping[str, Any]] | None = None
 
     @property
     def verdict(self) -> Verdict:

@@ -67,6 +67,7 @@ def to_json(report: Report) -> str:
         "notes": report.notes,
         "judging": [_judging(record) for record in report.judging],
         "f2bench": report.instances,
+        **({"explanations": report.explanations} if report.explanations is not None else {}),
     }
     return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 

@@ -32,6 +32,7 @@ def lines(report: Report) -> list[str]:
         *_findings(report),
         *_unmet(report),
         *numbers(report),
+        *(line for example in examples(report) for line in _wrapped(example, bullet="  ")),
         *(line for note in report.notes for line in _wrapped(note, bullet="! ")),
         *_wrapped(NO_CERTIFICATE),
     ]
@@ -50,6 +51,7 @@ def numbers(report: Report) -> Iterator[str]:
     yield from _influence(report)
     yield from _leaderboard(report)
     yield from _judged(report)
+    yield from _reasons(report)
     yield from _rates(report)
     yield from _calls(report)
 
@@ -203,6 +205,25 @@ def _rest_of(record: Fitness) -> str:
         near, apart = 100 * record.within_one, record.distance
         parts.append(f"{record.marked} marks: {near:.0f} % within one point, {apart:.1f} points apart")
     return ", ".join(parts)
+
+
+def _reasons(report: Report) -> Iterator[str]:
+    """The kinds of reasons by context, with the judge's sorting counted."""
+    for context, found in (report.explanations or {}).items():
+        yield ""
+        left = f", {found['unsorted']} unsorted" if found["unsorted"] else ""
+        head = f"Reasons, {context} ({found['sorted']} sorted{left})"
+        yield f"{head:<52}{'n':>6}{'%':>7}{'interval':>15}"
+        for kind, held in found["kinds"].items():
+            low, high = held["ci"]
+            yield f"  {kind:<50}{held['n']:>6}{number(held['share']):>7}{f'[{low:.1f}, {high:.1f}]':>15}"
+
+
+def examples(report: Report) -> Iterator[str]:
+    """Three telling reasons of each context, each on one line: a model's words, to be made harmless."""
+    for found in (report.explanations or {}).values():
+        for each in found["examples"]:
+            yield f'{each["kind"]}: {each["query"]} chose {each["choice"]}: "{each["reason"]}"'
 
 
 def _leaderboard(report: Report) -> Iterator[str]:

@@ -1,0 +1,191 @@
+"""Reasons for choices (`--explain`): asked for before the choice, and sorted by the judge into four kinds.
+
+The choice is the query's own sample, scored as ever; each sorting is a sample of the judge's that comes after it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import tomllib
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fairgate.domain import Form, Query, Reply, Role
+from fairgate.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable, Iterator
+
+FILE = Path(__file__).resolve().parents[2] / "data" / "explain" / "prompts.toml"
+KEYS = {"version", "explained_instruction", "judge"}
+STEP = "explained"
+QUERIES = 2  # the choice, and the sorting of its reason
+
+
+class Reason(StrEnum):
+    """The kinds that reasons are sorted into: the papers' three biases, or none of them."""
+
+    REPRESENTATIVENESS = "representativeness"
+    ATTRIBUTION = "attribution"
+    INGROUP = "in-group"
+    NONE = "none"
+
+
+@dataclass(frozen=True)
+class Prompts:
+    """The texts of data/explain/prompts.toml; `version` belongs into the key of every sample."""
+
+    version: int
+    instruction: str
+    judge: str
+
+    @property
+    def step(self) -> str:
+        """What tells an explained query from one that asks for the choice alone."""
+        return f"{STEP}.{self.version}"
+
+    def sorting(self, reason: str) -> str:
+        """Asks which kind of reason this is, with the reason fenced off as data."""
+        mark = f"=== {hashlib.sha256(reason.encode(errors='surrogatepass')).hexdigest()[:12]} ==="
+        slots = {"{Mark}": mark, "{Lines}": "\n".join(f"| {line}" for line in reason.splitlines() or [""])}
+        # In one pass: braces within the reason are no slots.
+        return re.sub(r"\{Mark\}|\{Lines\}", lambda slot: slots[slot[0]], self.judge)
+
+
+@cache
+def load_prompts(path: Path = FILE) -> Prompts:
+    """The texts. Raises DataError where the file lacks one, or a slot of it."""
+    table = tomllib.loads(path.read_text(encoding="utf-8"))
+    if set(table) != KEYS:
+        odd = ", ".join(sorted(set(table) ^ KEYS))
+        raise DataError(f"unknown or missing: {odd}.", where=str(path), mend=f"Give it {', '.join(sorted(KEYS))}.")
+    for slot in ("{Mark}", "{Lines}"):
+        if slot not in table["judge"]:
+            raise DataError(f"lacks the slot {slot}.", where=f"{path}: judge", mend="Put it in.")
+    return Prompts(table["version"], table["explained_instruction"], table["judge"].removeprefix("\n"))
+
+
+@dataclass(frozen=True)
+class Explained:
+    """A choice's query with what the judge makes of its reason: None where it was not asked, or not readable."""
+
+    query: Query
+    reason: str
+    kind: Reason | None
+
+
+def conversations(queries: Iterable[Query]) -> Iterator[Generator[Query, Reply | None, Explained]]:
+    """Each query with the sorting of its reason behind it."""
+    return (_explained(query, load_prompts()) for query in queries)
+
+
+def _explained(query: Query, prompts: Prompts) -> Generator[Query, Reply | None, Explained]:
+    reply = yield query
+    if reply is None:
+        return Explained(query, "", None)
+    reason = reason_of(reply.text)
+    step = f"{query.step}/judge.{prompts.version}"
+    # What the reason is of stays out of the judge's sight: groups, choice and context are not said.
+    asked = Query(query.topic, query.index, prompts.sorting(reason), step=step, to=Role.JUDGE, form=Form.KIND)
+    for each in (asked, replace(asked, step=f"{step}/again", again=True)):
+        said = yield each
+        if said is None:
+            break
+        if (kind := read_kind(said.text)) is not None:
+            return Explained(query, reason, kind)
+    return Explained(query, reason, None)
+
+
+_THOUGHT = re.compile(r".*</(?:think|thinking|thought|reasoning)>", re.DOTALL | re.IGNORECASE)
+_OBJECT = re.compile(r"\{[^{}]{0,500}\}")
+_FENCE = re.compile(r"```(?:json)?", re.IGNORECASE)
+LONGEST = 4_096  # characters of a reason or a judge's reply that are looked at
+
+
+def reason_of(text: str) -> str:
+    """What a reply says beside its JSON."""
+    return _FENCE.sub("", _OBJECT.sub("", _THOUGHT.sub("", text)[:LONGEST])).strip()
+
+
+def read_kind(text: str) -> Reason | None:
+    """The kind that a judge's reply names, in JSON or as its only word; None for anything else, never `none`."""
+    said = _THOUGHT.sub("", text).strip()
+    if not said or len(said) > LONGEST or re.match(r"<(?:think|thinking|thought|reasoning)>", said, re.IGNORECASE):
+        return None
+    found = {_kind_in(each) for each in _OBJECT.findall(said)}
+    if found:
+        return found.pop() if len(found) == 1 else None
+    return _kind(said.strip("\"'*`. \n"))
+
+
+def _kind_in(text: str) -> Reason | None:
+    try:
+        held = json.loads(text)
+    except ValueError:
+        return None
+    kind = held.get("kind")
+    return _kind(kind) if set(held) == {"kind"} and isinstance(kind, str) else None
+
+
+def _kind(word: str) -> Reason | None:
+    word = word.strip().lower()
+    return next((kind for kind in Reason if word in (kind, kind.replace("-", ""))), None)
+
+
+# What controls give as their reason, and what control/judge makes of it.
+KNOWS = "Of such people the statistics of {statistic} are known."
+NOTHING = "Nothing is known of them."
+
+
+def control_reason(name: str, statistic: str) -> str:
+    """The reason that a control gives."""
+    return KNOWS.format(statistic=statistic.replace("-", " ")) if name == "stereotype" else NOTHING
+
+
+def control_kind(asked: str) -> Reason:
+    """The rule of control/judge, which knows the controls' sentences alone."""
+    return Reason.REPRESENTATIVENESS if KNOWS.partition("{")[0] in asked else Reason.NONE
+
+
+EXAMPLES = 3
+SHOWN = 200  # characters of a reason in a report
+
+
+@dataclass
+class ReasonTally:
+    """Of one context: the kinds of the reasons of choices, those left unsorted, and the first examples of each kind.
+
+    Replies without a readable choice do not count. An example is (query id, letter, kind,
+    reason).
+    """
+
+    kinds: Counter[Reason] = field(default_factory=Counter)
+    unsorted: int = 0
+    again: int = 0
+    first: dict[Reason, list[tuple[str, str, str, str]]] = field(default_factory=dict)
+
+    def add(self, explained: Explained, letter: str | None) -> None:
+        """Count the reason of one choice; without a choice there is nothing to give a reason for."""
+        if letter is None:
+            return
+        kind = explained.kind
+        if kind is None:
+            self.unsorted += 1
+            return
+        self.kinds[kind] += 1
+        examples = self.first.setdefault(kind, [])
+        if len(examples) < EXAMPLES:
+            examples.append((explained.query.id, letter, kind, explained.reason[:SHOWN]))
+
+    @property
+    def examples(self) -> list[tuple[str, str, str, str]]:
+        """Three telling ones: one of each bias that was found, then more of the same, `none` last."""
+        ranked = [self.first.get(kind, []) for kind in Reason]
+        by_turn = [each[turn] for turn in range(EXAMPLES) for each in ranked[:-1] if turn < len(each)]
+        return [*by_turn, *ranked[-1]][:EXAMPLES]
