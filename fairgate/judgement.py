@@ -241,8 +241,11 @@ def _reasons(sampling: Sampling) -> dict[str, ReasonTally]:
     """The reasons of the selected topics by context; none where none were asked for."""
     run = sampling.run
     reasons: dict[str, ReasonTally] = {}
+    topics = [topic for topic in sampling.topics if run.explains(topic)]
+    if not topics:
+        return reasons
     with Ledger(run.settings.ledger) as ledger:
-        for topic in filter(run.explains, sampling.topics):
+        for topic in topics:
             counted = reasons.setdefault(str(topic.context), ReasonTally())
             for explained, samples in run.explained(topic, ledger):
                 chosen = samples[0].chosen
