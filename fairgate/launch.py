@@ -56,7 +56,7 @@ def _start_again(early_config: pytest.Config) -> None:
 
 
 class _Names(list[str]):
-    """Stands in for pytest's parser, and keeps the names of the options alone."""
+    """Stands in for pytest's parser, and keeps the names of the options that take a value."""
 
     @classmethod
     def of_our_options(cls) -> Self:
@@ -67,5 +67,6 @@ class _Names(list[str]):
     def getgroup(self, *_: str) -> Self:
         return self
 
-    def addoption(self, name: str, **_: Any) -> None:
-        self.append(name)
+    def addoption(self, name: str, **about: Any) -> None:
+        if about.get("action") != "store_true":  # a flag has no value: what stands behind it is its own
+            self.append(name)

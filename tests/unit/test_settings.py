@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairgate import settings
+from fairgate import launch, settings
 from fairgate.domain import Role
 from fairgate.errors import ConfigError
 from fairgate.fact_or_fair.queries import Profiles
@@ -145,3 +145,9 @@ def test_a_model_that_the_paper_samples_in_its_own_way_is_asked_so_in_f2bench_al
     assert run.identity_of(Role.MODEL).parameters == {"temperature": 0}
     assert run.identity_of(Role.SPEAKER).parameters == expected
     assert run.identity_of(Role.JUDGE).label == "openai/wise"
+
+
+def test_a_flag_takes_nothing_of_what_stands_behind_it() -> None:
+    names = launch._Names.of_our_options()  # noqa: SLF001 - what the real start-up reads
+    given = ["--explain", "--model", "control/oracle", "--lenient", "--seed", "1"]
+    assert launch.joined(given, frozenset(names)) == ["--explain", "--model=control/oracle", "--lenient", "--seed=1"]
