@@ -28,6 +28,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ),
     ("fairgate.report",),
     ("fairgate.settings", "fairgate.run", "fairgate.judgement", "fairgate.past"),
+    ("fairgate.commands",),
     ("fairgate.gatekeeper", "fairgate.plugin", "fairgate.cli", "fairgate.launch", "fairgate.__main__"),
     ("fixtures",),
     ("tests_bench",),
