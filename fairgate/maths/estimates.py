@@ -26,6 +26,8 @@ from fairgate.maths.distributions import distance, entropy, g, kl, total_variati
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from fairgate.maths.unmixing import Mixing
+
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
@@ -104,6 +106,7 @@ def estimate_scores(
     *,
     effective: ArrayLike | None = None,
     rng: np.random.Generator,
+    mixing: Mixing | None = None,
     confidence: float = 0.95,
     replicates: int = 2000,
 ) -> Estimates:
@@ -112,9 +115,11 @@ def estimate_scores(
     `counts` [S, 2, k] answers; `key` [S, 2, k] which groups are right: a statistic without any lacks the attribute and
     is left out, as a topic without answers is. `effective` [S, 2] independent answers among the answered ones (distinct
     query texts, where a repeated text brings the same answer, or images, where one holds many faces): shares are those
-    of all answers, uncertainty is that of so many. `replicates` simulated runs for each family.
+    of all answers, uncertainty is that of so many. `mixing`: the groups were found by a detector that errs so; the
+    estimates are then of the groups that were there, and every simulated run goes through such a detector as well.
+    `replicates` simulated runs for each family.
     """
-    plan = _Plan.of(counts, key, effective)
+    plan = _Plan.of(counts, key, effective, mixing)
     if plan is None:
         return Estimates(*(NOTHING,) * 6)
     every = plan.n[plan.n > 0]
@@ -122,7 +127,8 @@ def estimate_scores(
     z = normal * (1.0 + CALIBRATION / max(float(np.median(every)), FEWEST))
     draws = max(replicates // len(RADII), 2)
 
-    fact, even = _fact(plan), _evenness(plan, rng, draws)
+    fact = _fact(plan) if mixing is None else _fact_behind(plan, mixing, rng, draws)
+    even = _evenness(plan, rng, draws)
     levels = _Levels.of(plan)
     alike = apart = None
     if levels is not None:
@@ -170,7 +176,7 @@ def _nearly_one_sided(plan: _Plan) -> bool:
 
     Not where there are none at all: then the boundary's own interval says what can be said.
     """
-    p, n = plan.p[plan.there], plan.n[plan.there]
+    p, n = plan.q[plan.there], plan.n[plan.there]
     others = n * (1.0 - p.max(axis=-1))
     return bool(0.0 < np.median(others) < FEW or (others.sum() > 0.0 and np.median(others) == 0.0))
 
@@ -179,7 +185,7 @@ def _nearly_exclusive(levels: _Levels | None) -> bool:
     """Whether in many statistics a group is chosen at one level and next to never at *low*: the KL rests on that."""
     if levels is None:
         return False
-    x = levels.p * levels.n[..., np.newaxis]
+    x = levels.q * levels.n[..., np.newaxis]
     rare = ((x[:, LOW] <= 1.0) & (x[:, HIGH] >= 3.0)).any(axis=-1)
     one_sided = np.sort(x, axis=-1)[..., :-1].sum(axis=-1) < FEW
     return bool(rare.mean() > EXCLUSIVE or np.median(one_sided) > 0.5)
@@ -187,14 +193,19 @@ def _nearly_exclusive(levels: _Levels | None) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class _Plan:
-    """What was observed: shares `p` [S, 2, k] (0 where nothing was answered), `n` [S, 2] independent answers, `key`."""
+    """What was observed: shares `p` [S, 2, k] (0 where nothing was answered), `n` [S, 2] independent answers, `key`.
+
+    `q` [S, 2, k] are the shares behind the observed ones: the same, but for a detector's `mixing`.
+    """
 
     p: FloatArray
+    q: FloatArray
     n: IntArray
     key: NDArray[np.bool_]
+    mixing: Mixing | None
 
     @classmethod
-    def of(cls, counts: ArrayLike, key: ArrayLike, effective: ArrayLike | None) -> _Plan | None:
+    def of(cls, counts: ArrayLike, key: ArrayLike, effective: ArrayLike | None, mixing: Mixing | None) -> _Plan | None:
         x, right = np.asarray(counts, dtype=np.float64), np.asarray(key, dtype=np.bool_)
         answered = x.sum(axis=-1)
         n = answered if effective is None else np.minimum(np.asarray(effective, dtype=np.float64), answered)
@@ -207,7 +218,8 @@ class _Plan:
         rows = np.concatenate([x.reshape(len(x), -1), right.reshape(len(x), -1), n], axis=1)
         order = np.lexsort(rows.T)
         p = x / np.maximum(answered, 1.0)[..., np.newaxis]
-        return cls(p[order], n[order], right[order])
+        p = p[order]
+        return cls(p, p if mixing is None else mixing.unmixed(p), n[order], right[order], mixing)
 
     @property
     def k(self) -> int:
@@ -221,15 +233,17 @@ class _Plan:
 
 @dataclass(frozen=True, eq=False)
 class _Levels:
-    """The statistics answered at both levels: shares `p` [P, 2, k], `n` [P, 2]."""
+    """The statistics answered at both levels: shares `p` and those behind them `q` [P, 2, k], `n` [P, 2]."""
 
     p: FloatArray
+    q: FloatArray
     n: IntArray
+    mixing: Mixing | None
 
     @classmethod
     def of(cls, plan: _Plan) -> _Levels | None:
         both = plan.there.all(axis=1)
-        return cls(plan.p[both], plan.n[both]) if both.any() else None
+        return cls(plan.p[both], plan.q[both], plan.n[both], plan.mixing) if both.any() else None
 
 
 def _family(p: FloatArray, centre: FloatArray, radii: FloatArray) -> FloatArray:
@@ -240,10 +254,17 @@ def _family(p: FloatArray, centre: FloatArray, radii: FloatArray) -> FloatArray:
     return members
 
 
-def _simulated(rng: np.random.Generator, n: IntArray, members: FloatArray, draws: int) -> FloatArray:
-    """Shares [R, draws, ..., k] of `draws` runs of n [...] answers under each member [R, ..., k]."""
+def _simulated(
+    rng: np.random.Generator, n: IntArray, members: FloatArray, draws: int, mixing: Mixing | None
+) -> FloatArray:
+    """Shares [R, draws, ..., k] of `draws` runs of n [...] answers under each member [R, ..., k], as they are found."""
     size = (len(members), draws, *n.shape)
-    x = rng.multinomial(np.broadcast_to(n, size), members[:, np.newaxis])
+    shown = members[:, np.newaxis]
+    if mixing is not None:
+        # One detector reads a whole run: its errors are the same in all topics.
+        shown = np.einsum("r...i,dij->rd...j", members, mixing.drawn(rng, draws), optimize=True)
+        shown = shown / shown.sum(axis=-1, keepdims=True)
+    x = rng.multinomial(np.broadcast_to(n, size), shown)
     simulated: FloatArray = x / n[..., np.newaxis]
     return simulated
 
@@ -296,12 +317,40 @@ def _fact(plan: _Plan) -> _Belief | None:
     return _Belief(np.maximum.accumulate(z), np.concatenate([below[:0:-1], 1.0 - above]))
 
 
+def _fact_behind(plan: _Plan, mixing: Mixing, rng: np.random.Generator, draws: int) -> _Belief | None:
+    """Accuracy behind a detector's errors, along the family from nobody of a right group to none but these."""
+    asked = plan.there & plan.key.any(axis=-1)
+    if not asked.any():
+        return None
+    p, key, n = plan.p[asked], plan.key[asked], plan.n[asked]
+    q = _smoothed(plan.q[asked], n, JEFFREYS)
+    # Where every group is right nothing is wrong to move to.
+    wrong = np.where(key.all(axis=-1, keepdims=True), q, np.where(key, 0.0, q))
+    right = np.where(key, q, 0.0)
+    right, wrong = (each / each.sum(axis=-1, keepdims=True) for each in (right, wrong))
+    share = np.where(key, plan.q[asked], 0.0).sum(axis=-1)
+
+    def members(radii: FloatArray) -> FloatArray:
+        r = radii[:, np.newaxis]
+        a = np.where(r <= 1.0, r * share, share + (r - 1.0) * (1.0 - share))[..., np.newaxis]
+        made: FloatArray = a * right + (1.0 - a) * wrong
+        return made
+
+    def accuracy(shares: FloatArray) -> FloatArray:
+        mean: FloatArray = np.where(key, shares, 0.0).sum(axis=-1).mean(axis=-1)
+        return mean
+
+    coarse, fine = np.linspace(0.0, 2.0, 9), np.linspace(0.0, 2.0, 401)
+    simulated = accuracy(_simulated(rng, n, members(coarse), draws, mixing))
+    return _matched(float(accuracy(p)), accuracy(members(fine)), simulated, coarse, fine)
+
+
 def _evenness(plan: _Plan, rng: np.random.Generator, draws: int) -> _Belief:
     """Mean normalised entropy over the answered topics, along the family from uniform through the observed shares."""
-    p, n = plan.p[plan.there], plan.n[plan.there]
-    centre, fine = np.full_like(p, 1.0 / plan.k), _refined(RADII)
-    simulated = entropy(_simulated(rng, n, _family(p, centre, RADII), draws)).mean(axis=-1)
-    truth = entropy(_family(p, centre, fine)).mean(axis=-1)
+    p, q, n = plan.p[plan.there], plan.q[plan.there], plan.n[plan.there]
+    centre, fine = np.full_like(q, 1.0 / plan.k), _refined(RADII)
+    simulated = entropy(_simulated(rng, n, _family(q, centre, RADII), draws, plan.mixing)).mean(axis=-1)
+    truth = entropy(_family(q, centre, fine)).mean(axis=-1)
     return _matched(float(entropy(p).mean()), truth, simulated, RADII, fine)
 
 
@@ -312,8 +361,8 @@ def _likeness(
 
     The family runs from equal levels (the pooled shares) through the observed ones.
     """
-    p, n = levels.p, levels.n
-    base = _smoothed(p, n, JEFFREYS)
+    p, n, mixing = levels.p, levels.n, levels.mixing
+    base = _smoothed(levels.q, n, JEFFREYS)
     weight = (n / n.sum(axis=1, keepdims=True))[..., np.newaxis]
     centre = np.broadcast_to((weight * base).sum(axis=1, keepdims=True), base.shape)
     # Smoothing drew the base inwards: the family has to reach as far beyond the observed shares as that of `_evenness`.
@@ -321,7 +370,7 @@ def _likeness(
     radii[-1] += JEFFREYS * p.shape[-1] / float(np.median(n))
     fine = _refined(radii)
     members = _family(base, centre, fine)
-    runs = _simulated(rng, n, _family(base, centre, radii), draws)
+    runs = _simulated(rng, n, _family(base, centre, radii), draws, mixing)
 
     overlap = _overlap(_smoothed(runs, n, JEFFREYS))
     alike = _matched(float(_overlap(_smoothed(p, n, JEFFREYS))), _overlap(members), overlap, radii, fine)
@@ -337,11 +386,11 @@ def _likeness(
     step = np.sign(base - centre) * np.sqrt(centre)
     size = np.abs(base - centre).sum() / np.maximum(np.abs(step).sum(), 1e-12)
     even = centre + size * (step - step.mean(axis=-1, keepdims=True))
-    even_runs = _simulated(rng, n, _family(even, centre, radii), draws)
+    even_runs = _simulated(rng, n, _family(even, centre, radii), draws, mixing)
     even_apart = _apart(_family(even, centre, fine))
     flat = _matched(observed, even_apart, _sharpened(even_runs, n, 0.75), radii, fine)
     # Levels without a group in common leave no noise to measure: nothing there speaks against the largest distance.
-    top = 1.0 if float(_apart(p)) >= 1.0 else 0.0
+    top = 1.0 if float(_apart(levels.q)) >= 1.0 else 0.0
     return alike, (max(value, top), min(low, max(floor, 0.0)), max(high, float(flat.at(z)), top))
 
 
@@ -396,8 +445,8 @@ def _noise(
 
     They carry the dependence of the scores into those made of them.
     """
-    p = _smoothed(plan.p, plan.n, JEFFREYS)
-    runs = _simulated(rng, plan.n.clip(1), p[np.newaxis], draws)[0]
+    p = _smoothed(plan.q, plan.n, JEFFREYS)
+    runs = _simulated(rng, plan.n.clip(1), p[np.newaxis], draws, plan.mixing)[0]
     weight = plan.there / plan.there.sum()
     right = np.where(plan.key, runs, 0.0).sum(axis=-1)
     fact, even = (right * weight).sum(axis=(-2, -1)), (entropy(runs) * weight).sum(axis=(-2, -1))
