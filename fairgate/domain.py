@@ -81,21 +81,32 @@ class Theme:
 
 
 class Role(StrEnum):
-    """Who is asked: the model under test, the same with the sampling that F²Bench gives it, or the judge."""
+    """Who is asked: the language model under test, the same with the sampling that F²Bench gives it, or the judge;
+
+    the text-to-image model under test, or whoever reads the faces in its images.
+    """
 
     MODEL = "model"
     SPEAKER = "speaker"
     JUDGE = "judge"
+    PAINTER = "painter"
+    DETECTOR = "detector"
 
 
 class Form(StrEnum):
-    """What a reply must be to be read: a choice, any text, a yes or no, a mark of 0 to 10, the kind of a reason."""
+    """What a reply must be to be read: a choice, any text, a yes or no, a mark of 0 to 10, the kind of a reason,
+
+    an image (its hash), the faces in an image (a `Reading` as JSON), or what a vision model says of one person.
+    """
 
     CHOICE = "choice"
     TEXT = "text"
     VERDICT = "verdict"
     MARK = "mark"
     KIND = "kind"
+    IMAGE = "image"
+    FACES = "faces"
+    PERSON = "person"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +130,7 @@ class Choice:
 class Query:
     """One prompt: a pure function of (data version, seed, topic, index), and in a conversation of what was said before.
 
+    `images` are sent along, by content hash (64 lower-case hex digits of SHA-256); their bytes are in the image store.
     `named` holds the groups that the context names, by attribute, e.g. {"race": "Asian", "gender": "male"}; in
     F²Bench the groups and attributes of the instance. `step` tells the queries of one conversation apart, `before` are
     the turns before the prompt. `again`: the plan did not ask for it, an unreadable reply did.
@@ -134,6 +146,7 @@ class Query:
     to: Role = Role.MODEL
     form: Form = Form.CHOICE
     again: bool = False
+    images: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
@@ -147,8 +160,9 @@ class Query:
 
     @property
     def text(self) -> str:
-        """All that is sent, as one text: the prompt alone where nothing was said before."""
-        return "\x1e".join([*(f"{each.role}\x1f{each.content}" for each in self.before), self.prompt])
+        """All that is sent, as one text: the prompt alone where nothing was said before, and nothing is shown."""
+        shown = (f"image\x1f{each}" for each in self.images)
+        return "\x1e".join([*(f"{each.role}\x1f{each.content}" for each in self.before), *shown, self.prompt])
 
 
 class AnswerKind(StrEnum):

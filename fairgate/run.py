@@ -167,7 +167,8 @@ class Run:
         """Who is asked in this run: nobody where a folder stands in for the model, no judge where none was named."""
         if Modality.TEXT not in self.sampled:
             return ()
-        return tuple(Role) if self.settings.judge_spec is not None else (Role.MODEL,)
+        judged = (Role.MODEL, Role.SPEAKER, Role.JUDGE)
+        return judged if self.settings.judge_spec is not None else (Role.MODEL,)
 
     @cached_property
     def models(self) -> dict[Role, ChatModel]:
