@@ -59,7 +59,8 @@ def make(settings: Settings, dataset: Dataset, usual: Mapping[str, object] | Non
 
         return PythonChat(name, revision(settings.model_args), settings.max_in_flight)
     if provider == "openai":
-        from fairgate.models.openai import OpenAIChat, body_fields
+        from fairgate.models.fields import body_fields
+        from fairgate.models.openai import OpenAIChat
 
         return OpenAIChat(
             name,
@@ -107,7 +108,8 @@ def make_judge(settings: Settings) -> ChatModel:
         from fairgate.models.python import PythonChat, revision
 
         return PythonChat(name, revision(settings.judge_args), settings.max_in_flight)
-    from fairgate.models.openai import OpenAIChat, body_fields
+    from fairgate.models.fields import body_fields
+    from fairgate.models.openai import OpenAIChat
 
     return OpenAIChat(
         name,

@@ -17,7 +17,8 @@ import pytest
 from fairgate.domain import Level, Message, Modality, Query, Reply, Task, Topic
 from fairgate.errors import CallFailed, ConfigError, FairgateError, RunStopped
 from fairgate.models.base import Identity
-from fairgate.models.openai import OpenAIChat, body_fields
+from fairgate.models.fields import body_fields
+from fairgate.models.openai import OpenAIChat
 from fairgate.models.retries import Retries, Waits
 from tests.servers.chat import (
     ChatStub,
@@ -268,7 +269,7 @@ STOPPING = [
     (error("field", 400, "Only the default is supported", param="temperature"), "--model-arg temperature="),
     (Fault("fastapi", 422, b'{"detail":[{"type":"extra_forbidden","loc":["body","top_q"]}]}'), "--model-arg top_q="),
     (error("role", 400, "no system", param="messages[0].role", code="unsupported_value"), "--system-prompt"),
-    (Fault("lost", 404, b'{"detail":"Not Found"}'), "no chat completions are served there"),
+    (Fault("lost", 404, b'{"detail":"Not Found"}'), "chat/completions is not served there"),
     (Fault("wrapped", body=b'{"error":{"code":402,"message":"Insufficient credits"}}'), "quota is spent"),
 ]
 

@@ -1,0 +1,68 @@
+"""The fields of a request's body that the user sets, and the fields of an answer, read without trust."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fairgate.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+SECRET = re.compile(
+    r"(?:^|[_-])(?:(?:api)?[_-]?key|secret|password|authorization|(?:access|auth)[_-]?token)$", re.IGNORECASE
+)
+
+
+def body_fields(model_args: Sequence[str], usual: Mapping[str, object] | None = None) -> dict[str, object]:
+    """The body fields beside model and messages: the usual ones, and what each `KEY=VALUE` adds or, empty, removes.
+
+    Values are JSON where they can be read as such, else text.
+    """
+    fields: dict[str, object] = {"temperature": 0, **(usual or {})}
+    for each in model_args:
+        key, equals, value = each.partition("=")
+        key = key.strip()
+        if not equals or not key:
+            raise ConfigError(
+                f"{each!r} is not KEY=VALUE.", where="--model-arg", mend="For example: --model-arg max_tokens=64"
+            )
+        if SECRET.search(key):
+            raise ConfigError(
+                f"{key!r} looks like a secret, and body fields are kept in the ledger.",
+                where="--model-arg",
+                mend="Put the key into OPENAI_API_KEY.",
+            )
+        if not value.strip():
+            fields.pop(key, None)
+            continue
+        try:
+            fields[key] = msgspec.json.decode(value)
+        except msgspec.DecodeError:
+            fields[key] = value
+    return fields
+
+
+def check_fields(fields: Mapping[str, object], ours: Collection[str]) -> None:
+    """Raise ConfigError for a field that decides how a reply is asked for and read: changed, none could be read."""
+    for taken in sorted(set(ours) & fields.keys()):
+        other = "Use --system-prompt." if taken in {"system", "system_prompt"} else "Remove it."
+        raise ConfigError(f"{taken!r} is not for the user to set.", where="--model-arg", mend=other)
+
+
+def well_formed(text: str) -> str:
+    """Without halves of characters, which no database stores."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def count(value: object) -> int | None:
+    """A number of tokens, or None for whatever else a server wrote there."""
+    return int(value) if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0 else None
+
+
+def word(value: object) -> str | None:
+    """A text that is not empty, or None."""
+    return well_formed(value) if isinstance(value, str) and value else None
