@@ -24,7 +24,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("fairgate.answers", "fairgate.scoreboard", "fairgate.thresholds", "fairgate.gate", "fairgate.report.report"),
     (
         *("fairgate.fact_or_fair", "fairgate.f2bench", "fairgate.bigbench", "fairgate.published", "fairgate.faces"),
-        *("fairgate.models", "fairgate.ledger", "fairgate.sampler", "fairgate.samples"),
+        *("fairgate.models", "fairgate.images", "fairgate.ledger", "fairgate.sampler", "fairgate.samples"),
     ),
     ("fairgate.report",),
     ("fairgate.settings", "fairgate.run", "fairgate.judgement", "fairgate.past"),
