@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from fairgate.domain import Task
 from fairgate.errors import ConfigError, did_you_mean
 from fairgate.maths.estimates import Estimate, further_samples
+from fairgate.thresholds import RATES
 
 if TYPE_CHECKING:
+    import datetime
     from collections.abc import Iterable, Sequence
 
     from fairgate.scoreboard import Entry
-    from fairgate.thresholds import GateLimit, Thresholds
+    from fairgate.thresholds import GateLimit, Thresholds, Waiver
 
 # More than so many times the answers at hand is nothing that anybody would ask.
 MOST_FURTHER = 50
@@ -22,23 +25,37 @@ MOST_FURTHER = 50
 FEW = 30  # answers below which an interval does not shrink as the square root of their number
 
 
+BENCHMARK_OF = {
+    Task.OBJECTIVE: "fact-or-fair",
+    Task.SUBJECTIVE: "fact-or-fair",
+    Task.DIALOGUE: "f2bench",
+    Task.BALANCE: "f2bench",
+}
+WITHOUT_ATTRIBUTE = (Task.DIALOGUE, Task.BALANCE)
+
+
 class Verdict(StrEnum):
-    """What can be said of a gate, or of a run."""
+    """What can be said of a gate, or of a run. `waived` is a gate that failed, and that somebody answers for."""
 
     PASS = "pass"  # noqa: S105 - no password
     FAIL = "fail"
+    WAIVED = "waived"
     INCONCLUSIVE = "inconclusive"
     TROUBLE = "trouble"
 
 
 @dataclass(frozen=True)
 class GateResult:
-    """A limit, the entry that it was held against, and what came out. `reason` is a sentence."""
+    """A limit, the entry that it was held against, and what came out. `reason` is a sentence.
+
+    `waiver` is the one that names this gate, whether it still holds or not: the verdict says which.
+    """
 
     limit: GateLimit
     entry: Entry
     verdict: Verdict
     reason: str
+    waiver: Waiver | None = None
 
     @property
     def name(self) -> str:
@@ -55,6 +72,48 @@ def check_attributes(thresholds: Thresholds, attributes: Sequence[str], where: s
                 where=f"{where}: gates[{number}]",
                 mend=did_you_mean(limit.attribute, attributes),
             )
+
+
+def names(thresholds: Thresholds, attributes: Sequence[str]) -> frozenset[str]:
+    """The names that gates of these limits can have, over all data with these attributes."""
+    found = set[str]()
+    for limit in thresholds.gates:
+        by_attribute = limit.task not in WITHOUT_ATTRIBUTE and limit.score not in RATES
+        seen_by = (limit.attribute,) if limit.attribute else tuple(attributes) if by_attribute else (None,)
+        for context in limit.contexts:
+            for attribute in seen_by:
+                parts = (BENCHMARK_OF[limit.task], limit.modality, limit.task, context, attribute, limit.score)
+                found.add("-".join(str(part) for part in parts if part is not None))
+    return frozenset(found)
+
+
+def check_waivers(thresholds: Thresholds, attributes: Sequence[str], where: str) -> None:
+    """Raise ConfigError for a waiver of a gate that there is none of, or of one that is waived already."""
+    known, seen = names(thresholds, attributes), set[str]()
+    for number, waiver in enumerate(thresholds.waivers):
+        at = f"{where}: waivers[{number}]"
+        if waiver.gate not in known:
+            raise ConfigError(f"gate = {waiver.gate!r} is no gate.", where=at, mend=did_you_mean(waiver.gate, known))
+        if waiver.gate in seen:
+            raise ConfigError(f"gate = {waiver.gate!r} is waived already.", where=at, mend="Remove one of them.")
+        seen.add(waiver.gate)
+
+
+def waive(gates: Iterable[GateResult], thresholds: Thresholds, today: datetime.date) -> tuple[GateResult, ...]:
+    """Let waivers that still hold answer for gates that failed; one that expired is named, and changes nothing."""
+    by_gate = {waiver.gate: waiver for waiver in thresholds.waivers}
+    return tuple(_waived(gate, by_gate.get(gate.name), today) for gate in gates)
+
+
+def _waived(gate: GateResult, waiver: Waiver | None, today: datetime.date) -> GateResult:
+    if waiver is None or gate.verdict is not Verdict.FAIL:
+        return replace(gate, waiver=waiver)
+    if not waiver.holds(today):
+        return replace(
+            gate, waiver=waiver, reason=f"{gate.reason}; the waiver of {waiver.owner} expired on {waiver.expires}"
+        )
+    answered = f"waived by {waiver.owner} until {waiver.expires}: {waiver.reason}"
+    return replace(gate, verdict=Verdict.WAIVED, waiver=waiver, reason=f"{gate.reason}; {answered}")
 
 
 def judge(entries: Iterable[Entry], thresholds: Thresholds) -> tuple[GateResult, ...]:

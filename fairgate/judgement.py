@@ -24,7 +24,7 @@ from fairgate.fact_or_fair.explain import Reason, ReasonTally
 from fairgate.fact_or_fair.findings import findings
 from fairgate.fact_or_fair.folder import FolderSource
 from fairgate.fact_or_fair.tally import Tallies, tally
-from fairgate.gate import Verdict, judge
+from fairgate.gate import Verdict, judge, waive
 from fairgate.ledger import Ledger
 from fairgate.maths.proportions import clopper_pearson
 from fairgate.report.report import Calls, CaseCount, Finding, Report, Tokens
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
 Served = Counter[tuple[str | None, str | None]]
 
+FAILED = (Verdict.FAIL, Verdict.WAIVED)
 MISSING_SHOWN = 5
 # Of a model that picks letters by chance, one run in a thousand is said to follow position.
 POSITION_ALPHA = 0.001
@@ -81,7 +82,7 @@ def report_of(sampling: Sampling, verdicts: Mapping[AnyCase, Verdict]) -> Report
     entries += _f2bench_entries(run, spoken, judging)
     if spoken:
         notes += _of_judge(run, spoken)
-    gates = judge(entries, run.thresholds)
+    gates = waive(judge(entries, run.thresholds), run.thresholds, settings.today)
     kinds = sum((source.kinds(*cell) for modality, source in sources.items() for cell in TASKS[modality]), Counter())
     ends = Counter(verdicts.get(case, Verdict.TROUBLE) for case in sampling.cases)
     return Report(
@@ -154,7 +155,7 @@ def _f2bench_entries(run: Run, spoken: Sequence[ThemeTally], judging: Iterable[F
 def _f2bench_findings(gates: Iterable[GateResult], spoken: Sequence[ThemeTally]) -> Iterator[Finding]:
     for gate in gates:
         entry = gate.entry
-        if entry.benchmark == F2BENCH and gate.verdict is Verdict.FAIL and entry.score not in RATES:
+        if entry.benchmark == F2BENCH and gate.verdict in FAILED and entry.score not in RATES:
             here = [each for each in spoken if each.theme.task is entry.task and each.theme.name != GOLD]
             sentence = worst(here, entry.score)
             if sentence is not None:

@@ -76,7 +76,8 @@ def _verdict(excinfo: pytest.ExceptionInfo[BaseException] | None) -> Verdict:
 
 
 def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] | None:
-    """Count what could not be decided as `inconclusive`: it is no pass, and no mere skip."""
-    if report.skipped and getattr(report, "fairgate_verdict", None) is not None:
-        return "inconclusive", "i", "INCONCLUSIVE"
+    """Count what could not be decided as `inconclusive`, and a waived failure as such: no mere skips."""
+    verdict = getattr(report, "fairgate_verdict", None)
+    if report.skipped and verdict is not None:
+        return ("waived", "w", "WAIVED") if verdict == Verdict.WAIVED else ("inconclusive", "i", "INCONCLUSIVE")
     return None

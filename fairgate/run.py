@@ -33,7 +33,7 @@ from fairgate.fact_or_fair.folder import FolderSource
 from fairgate.fact_or_fair.queries import QueryPlan
 from fairgate.fact_or_fair.results import read_llm, read_t2i
 from fairgate.fact_or_fair.tally import tally
-from fairgate.gate import check_attributes
+from fairgate.gate import check_attributes, check_waivers
 from fairgate.ledger import Ledger, RunState
 from fairgate.models import providers
 from fairgate.models.base import CONTROL_JUDGE, Identity
@@ -85,7 +85,9 @@ class Run:
                 where="--t2i-model",
                 mend="Name a result folder of the original program: results/DIR.",
             )
-        check_attributes(self.thresholds, [each.name for each in self.dataset.attributes], str(settings.thresholds))
+        attributes = [each.name for each in self.dataset.attributes]
+        check_attributes(self.thresholds, attributes, str(settings.thresholds))
+        check_waivers(self.thresholds, attributes, str(settings.thresholds))
         self.folders = dict(self._folders())
         providers.check_judge(settings)
         gold = load_gold()

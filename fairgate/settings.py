@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,6 +47,7 @@ class Settings:
     max_in_flight: int
     timeout: float
     inconclusive: str
+    today: datetime.date
     judge: str | None = None
     judge_base_url: str | None = None
     judge_args: tuple[str, ...] = ()
@@ -220,6 +222,14 @@ def add_options(parser: pytest.Parser) -> None:
         default="trouble",
         help="what an inconclusive run exits with: trouble (6, default), pass (0) or fail (1)",
     )
+    option("--as-of", metavar="DATE", help="the day that waivers are held against, as 2026-11-30. Default: today (UTC)")
+
+
+def _day(given: str | None) -> datetime.date:
+    try:
+        return datetime.datetime.now(datetime.UTC).date() if given is None else datetime.date.fromisoformat(given)
+    except ValueError as error:
+        raise ConfigError(f"{given!r} is no date.", where="--as-of", mend="Write it as 2026-11-30.") from error
 
 
 def read(config: pytest.Config) -> Settings:
@@ -261,6 +271,7 @@ def read(config: pytest.Config) -> Settings:
         max_in_flight=get("max_in_flight"),
         timeout=get("request_timeout"),
         inconclusive=get("inconclusive"),
+        today=_day(get("as_of")),
         judge=get("judge"),
         judge_base_url=get("judge_base_url"),
         judge_args=tuple(get("judge_arg")),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime  # noqa: TC003 - msgspec reads the annotations
 import re
 import tomllib
 from math import isnan
@@ -105,6 +106,19 @@ class GateLimit(Strict, frozen=True):
         return (self.context,) if isinstance(self.context, Context) else self.context
 
 
+class Waiver(Strict, frozen=True):
+    """A failed gate that somebody answers for until a day, that day included. `gate` is its name in the reports."""
+
+    gate: Annotated[str, msgspec.Meta(min_length=1)]
+    reason: Reason
+    owner: Annotated[str, msgspec.Meta(min_length=1)]
+    expires: datetime.date
+
+    def holds(self, today: datetime.date) -> bool:
+        """Whether it still counts."""
+        return today <= self.expires
+
+
 class Thresholds(Strict, frozen=True):
     """The whole file."""
 
@@ -114,6 +128,7 @@ class Thresholds(Strict, frozen=True):
     allowed: Allowed
     gates: tuple[GateLimit, ...]
     judge: JudgeLimits | None = None
+    waivers: tuple[Waiver, ...] = ()
 
     def plan(self, name: str) -> PlanSize:
         """The plan of this name; ConfigError with a suggestion where there is none."""
@@ -203,5 +218,6 @@ _TABLES: dict[str, type[Strict]] = {
     "allowed": Allowed,
     "gates": GateLimit,
     "judge": JudgeLimits,
+    "waivers": Waiver,
 }
 _WORDS: dict[str, type[Task | Context | Modality]] = {"task": Task, "context": Context, "modality": Modality}

@@ -36,7 +36,7 @@ def findings(
     """One sentence for each failed gate."""
     for gate in gates:
         entry = gate.entry
-        if gate.verdict is not Verdict.FAIL:
+        if gate.verdict not in (Verdict.FAIL, Verdict.WAIVED):
             continue
         if entry.score in RATES:
             yield Finding(gate.name, f"{entry.value:.1f} % of {entry.n:,} samples were {entry.score}")

@@ -34,7 +34,12 @@ F2_EPIC = "F²Bench"
 SHOWN = 40  # samples in a case's table; the telling ones come first
 REPLY_SHOWN = 300  # characters of a reply in a table
 WARNING = "Prompts and replies can offend: they are shown because they were said, not because they are right."
-STATUS = {Verdict.PASS: Status.PASSED, Verdict.FAIL: Status.FAILED, Verdict.INCONCLUSIVE: Status.SKIPPED}
+STATUS = {
+    Verdict.PASS: Status.PASSED,
+    Verdict.FAIL: Status.FAILED,
+    Verdict.WAIVED: Status.SKIPPED,
+    Verdict.INCONCLUSIVE: Status.SKIPPED,
+}
 # What a reviewer looks for first: unreadable and refused replies, then picks of the group most picked.
 TELLING = (AnswerKind.FAILED, AnswerKind.UNREADABLE, AnswerKind.REFUSED, AnswerKind.CHOSEN)
 
@@ -217,7 +222,8 @@ def _gate_results(report: Report) -> Iterable[tuple[TestResult, str | None]]:
     yield _result("verdict", report.headline, status, report.trouble or report.headline, report), plain(whole, 100_000)
     sentences = {found.gate: found.sentence for found in report.findings}
     for gate in report.gates:
-        message = f"{sentences.get(gate.name, gate.reason)} (limit {terminal.limit(gate)}: {gate.limit.reason})"
+        reason = gate.reason if gate.waiver is not None else sentences.get(gate.name, gate.reason)
+        message = f"{reason} (limit {terminal.limit(gate)}: {gate.limit.reason})"
         yield _result(gate.name, _title(gate), STATUS[gate.verdict], message, report), None
 
 

@@ -31,7 +31,7 @@ def _lines(report: Report) -> Iterator[str]:
         yield from (f"- **{found.gate}**: {escaped(found.sentence)}" for found in report.findings)
     if report.gates:
         yield "\n| gate | verdict | estimate | interval | ceiling | limit |\n| --- | --- | ---: | ---: | ---: | --- |"
-        order = (Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.PASS)
+        order = (Verdict.FAIL, Verdict.WAIVED, Verdict.INCONCLUSIVE, Verdict.PASS)
         yield from (_row(gate) for gate in sorted(report.gates, key=lambda each: order.index(each.verdict)))
     # A block of code keeps the columns, and whatever stands in it is no markup.
     yield "\n```text"

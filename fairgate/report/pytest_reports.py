@@ -24,6 +24,7 @@ OUTCOMES: dict[Verdict, Literal["passed", "failed", "skipped"]] = {
     Verdict.PASS: "passed",
     Verdict.FAIL: "failed",
     Verdict.INCONCLUSIVE: "skipped",
+    Verdict.WAIVED: "skipped",
 }
 
 
@@ -42,7 +43,8 @@ def gate_reports(report: Report) -> Iterator[pytest.TestReport]:
             )
     sentences = {found.gate: found.sentence for found in report.findings}
     for gate in report.gates:
-        message = f"{gate.name}: {sentences.get(gate.name, gate.reason)}"
+        reason = gate.reason if gate.waiver is not None else sentences.get(gate.name, gate.reason)
+        message = f"{gate.name}: {reason}"
         for when in PHASES:
             verdict = gate.verdict if when == "call" else Verdict.PASS
             yield pytest.TestReport(
@@ -60,7 +62,7 @@ def gate_reports(report: Report) -> Iterator[pytest.TestReport]:
 def _longrepr(verdict: Verdict, message: str) -> str | tuple[str, int, str] | None:
     if verdict is Verdict.PASS:
         return None
-    return message if verdict is Verdict.FAIL else ("gates", 0, f"inconclusive: {message}")
+    return message if verdict is Verdict.FAIL else ("gates", 0, f"{verdict}: {message}")
 
 
 def _properties(gate: GateResult) -> list[tuple[str, object]]:

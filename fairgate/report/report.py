@@ -15,7 +15,12 @@ if TYPE_CHECKING:
     from fairgate.scoreboard import Entry
 
 NO_CERTIFICATE = "A pass is not a certificate of fairness: docs/limits.md says what is not measured."
-WORDS = ((Verdict.FAIL, "failed"), (Verdict.INCONCLUSIVE, "inconclusive"), (Verdict.PASS, "passed"))
+WORDS = (
+    (Verdict.FAIL, "failed"),
+    (Verdict.WAIVED, "waived"),
+    (Verdict.INCONCLUSIVE, "inconclusive"),
+    (Verdict.PASS, "passed"),
+)
 EXITS = {Verdict.PASS: 0, Verdict.FAIL: 1, Verdict.INCONCLUSIVE: 6, Verdict.TROUBLE: 7}
 
 
@@ -52,6 +57,35 @@ class Finding:
 
 
 @dataclass(frozen=True)
+class Change:
+    """How a score moved from the baseline to this run.
+
+    `entry` is named after the score, e.g. `TV@change`: `estimate` and `ci` are of the difference, in points. `before`
+    and `after` are the two estimates. `proven` says whether the change is beyond chance with all compared scores in
+    view, `better` whether it is one for the better.
+    """
+
+    entry: Entry
+    before: float | None
+    after: float | None
+    proven: bool
+    better: bool
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """This run beside a baseline, query by query: only the `queries` that both hold are compared.
+
+    `sentences` say what it comes to, e.g. that a model is fairer but less factual.
+    """
+
+    baseline: str
+    queries: int
+    changes: tuple[Change, ...]
+    sentences: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class CaseCount:
     """How the selected cases ended."""
 
@@ -75,7 +109,9 @@ class Report:
     `outcomes`: how many samples there are by benchmark, and how many of them were refused, unreadable or failed.
     `shares`: percent of all answers by joint groups, by task and context, e.g. "subjective base" -> "female Asian".
     `judging`: the judge's own record on the gold set, by task; `instances`: what F²Bench was asked about.
-    `explanations`: the kinds of reasons by context, None where none were asked for.
+    `explanations`: the kinds of reasons by context, None where none were asked for. `shard`: which part of a run this
+    is, e.g. "2/5": its gates wait for the other parts. `comparison`: the run beside a baseline, None without one; what
+    the baseline's limits say stands among `gates`.
     """
 
     version: str
@@ -106,11 +142,13 @@ class Report:
     judging: tuple[Fitness, ...] = ()
     instances: Mapping[str, object] | None = None
     explanations: Mapping[str, Mapping[str, Any]] | None = None
+    shard: str | None = None
+    comparison: Comparison | None = None
 
     @property
     def verdict(self) -> Verdict:
         """The worst of trouble, fail and inconclusive; a run without a single gate that held is no pass."""
-        verdicts = {gate.verdict for gate in self.gates}
+        verdicts = {Verdict.PASS if gate.verdict is Verdict.WAIVED else gate.verdict for gate in self.gates}
         if self.trouble is not None or self.cases.broken:
             return Verdict.TROUBLE
         if self.cases.failed or Verdict.FAIL in verdicts:
@@ -129,11 +167,7 @@ class Report:
         """The verdict in one line: what was gated, and where it was no real model, that."""
         tally = ", ".join(
             f"{sum(gate.verdict is verdict for gate in self.gates)} {word}"
-            for verdict, word in (
-                (Verdict.FAIL, "failed"),
-                (Verdict.INCONCLUSIVE, "inconclusive"),
-                (Verdict.PASS, "passed"),
-            )
+            for verdict, word in WORDS
             if any(gate.verdict is verdict for gate in self.gates)
         )
         gates = f"{len(self.gates)} gates: {tally}" if self.gates else "no gate could be held against anything"

@@ -143,5 +143,12 @@ def _gate(gate: GateResult) -> dict[str, object]:
             "verdict": gate.verdict,
             "reason": gate.reason,
             "limit_reason": gate.limit.reason,
+            "waiver": None
+            if gate.waiver is None
+            else {
+                "owner": gate.waiver.owner,
+                "reason": gate.waiver.reason,
+                "expires": gate.waiver.expires.isoformat(),
+            },
         }
     )

@@ -1,0 +1,92 @@
+"""A failed gate that somebody answers for: shown as waived, until the day it expires."""
+
+from __future__ import annotations
+
+import datetime
+import json
+
+import msgspec
+import pytest
+
+from fairgate.errors import ConfigError
+from fairgate.gate import GateResult, Verdict, check_waivers, judge, waive
+from fairgate.report.markdown import to_markdown
+from fairgate.report.pytest_reports import gate_reports
+from fairgate.report.summary import to_json
+from fairgate.report.terminal import lines
+from fairgate.thresholds import Thresholds, Waiver
+from tests.builders import WHY, entry, limit, report, thresholds
+
+NAME = "fact-or-fair-text-subjective-base-race-TV"
+LAST = datetime.date(2026, 11, 30)
+DAY = datetime.timedelta(days=1)
+
+
+def waiver(gate: str = NAME) -> Waiver:
+    return Waiver(gate=gate, reason="the data behind it are being mended", owner="Mira Obi", expires=LAST)
+
+
+def limits(*waivers: Waiver) -> Thresholds:
+    return msgspec.structs.replace(thresholds(limit(max=20)), waivers=waivers)
+
+
+def held(today: datetime.date, ci: tuple[float, float] = (40.0, 60.0), by: Waiver | None = None) -> GateResult:
+    whole = limits(by or waiver())
+    [gate] = waive(judge([entry(ci=ci)], whole), whole, today)
+    return gate
+
+
+@pytest.mark.parametrize(
+    ("today", "verdict", "code"),
+    [(LAST - DAY, Verdict.WAIVED, 0), (LAST, Verdict.WAIVED, 0), (LAST + DAY, Verdict.FAIL, 1)],
+)
+def test_a_waiver_holds_to_the_end_of_its_last_day(today: datetime.date, verdict: Verdict, code: int) -> None:
+    gate = held(today)
+    assert gate.verdict is verdict
+    assert report(gates=(gate,)).exit == code
+
+
+def test_an_expired_waiver_is_named() -> None:
+    assert "the waiver of Mira Obi expired on 2026-11-30" in held(LAST + DAY).reason
+
+
+@pytest.mark.parametrize(("ci", "verdict"), [((5.0, 10.0), Verdict.PASS), ((10.0, 30.0), Verdict.INCONCLUSIVE)])
+def test_only_a_failure_is_waived(ci: tuple[float, float], verdict: Verdict) -> None:
+    assert held(LAST, ci).verdict is verdict
+
+
+def test_another_gates_failure_stays_one() -> None:
+    whole = limits(waiver())
+    gates = waive(judge([entry(), entry(attribute="gender")], whole), whole, LAST)
+    assert [gate.verdict for gate in gates] == [Verdict.WAIVED, Verdict.FAIL]
+    assert report(gates=gates).exit == 1
+
+
+def test_it_is_shown_as_waived_everywhere() -> None:
+    shown = report(gates=(held(LAST),))
+    assert "1 waived" in shown.headline
+    assert "waived by Mira Obi until 2026-11-30" in " ".join(" ".join(lines(shown)).split())
+    assert "**waived**" in to_markdown(shown)
+    [gate] = json.loads(to_json(shown))["gates"]
+    assert (gate["verdict"], gate["waiver"]["owner"], gate["waiver"]["expires"]) == ("waived", "Mira Obi", "2026-11-30")
+    call, _ = gate_reports(shown)
+    assert (call.outcome, str(call.fairgate_verdict)) == ("skipped", "waived")
+    assert isinstance(call.longrepr, tuple)
+    assert call.longrepr[2].startswith(f"waived: {NAME}: ")
+
+
+def test_an_unknown_gate_is_an_error_with_a_suggestion() -> None:
+    with pytest.raises(ConfigError, match=rf"(?s)waivers\[0\].*is no gate.*Did you mean '{NAME}'"):
+        check_waivers(limits(waiver(NAME.replace("race", "rase"))), ("gender", "race"), "limits.toml")
+
+
+def test_a_gate_is_waived_once() -> None:
+    with pytest.raises(ConfigError, match=r"waivers\[1\].*waived already"):
+        check_waivers(limits(waiver(), waiver()), ("gender", "race"), "limits.toml")
+
+
+@pytest.mark.parametrize("missing", ["gate", "reason", "owner", "expires"])
+def test_a_waiver_says_what_why_who_and_until_when(missing: str) -> None:
+    whole = {"gate": NAME, "reason": WHY, "owner": "Mira Obi", "expires": LAST}
+    with pytest.raises(msgspec.ValidationError, match=missing):
+        msgspec.convert({key: value for key, value in whole.items() if key != missing}, Waiver)
