@@ -44,6 +44,10 @@ class Verdict(StrEnum):
     TROUBLE = "trouble"
 
 
+# A gate that failed, whether or not somebody answers for it.
+FAILED = (Verdict.FAIL, Verdict.WAIVED)
+
+
 @dataclass(frozen=True)
 class GateResult:
     """A limit, the entry that it was held against, and what came out. `reason` is a sentence.

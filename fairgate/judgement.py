@@ -10,12 +10,13 @@ from scipy.special import chdtrc
 
 from fairgate import __version__
 from fairgate.domain import AnswerKind, Context, Modality, Role, Task
+from fairgate.exhibits import evidence_of
 from fairgate.f2bench.board import board as f2bench_board
-from fairgate.f2bench.board import worst
 from fairgate.f2bench.cases import BENCHMARK as F2BENCH
 from fairgate.f2bench.cases import GOLD, KINDS
 from fairgate.f2bench.cases import cases as theme_cases
 from fairgate.f2bench.data import Kind
+from fairgate.f2bench.findings import findings as f2bench_findings
 from fairgate.f2bench.fitness import Fitness, fitness
 from fairgate.f2bench.swap import without_twin
 from fairgate.fact_or_fair.board import TASKS, board
@@ -27,7 +28,7 @@ from fairgate.fact_or_fair.tally import Tallies, tally
 from fairgate.gate import Verdict, judge, waive
 from fairgate.ledger import Ledger
 from fairgate.maths.proportions import clopper_pearson
-from fairgate.report.report import Calls, CaseCount, Finding, Report, Tokens
+from fairgate.report.report import Calls, CaseCount, Report, Tokens
 from fairgate.samples import from_ledger
 from fairgate.settings import INCONCLUSIVE_EXIT
 from fairgate.thresholds import RATES
@@ -40,15 +41,12 @@ if TYPE_CHECKING:
     from fairgate.fact_or_fair.board import Source
     from fairgate.fact_or_fair.results import ResultFolder
     from fairgate.fact_or_fair.tally import TopicTally
-    from fairgate.gate import GateResult
     from fairgate.run import AnyCase, Run, Sampling
     from fairgate.sampler import Progress
     from fairgate.samples import Sample
     from fairgate.scoreboard import Entry
 
 Served = Counter[tuple[str | None, str | None]]
-
-FAILED = (Verdict.FAIL, Verdict.WAIVED)
 MISSING_SHOWN = 5
 # Of a model that picks letters by chance, one run in a thousand is said to follow position.
 POSITION_ALPHA = 0.001
@@ -84,6 +82,7 @@ def report_of(sampling: Sampling, verdicts: Mapping[AnyCase, Verdict]) -> Report
         notes += _of_judge(run, spoken)
     gates = waive(judge(entries, run.thresholds), run.thresholds, settings.today)
     kinds = sum((source.kinds(*cell) for modality, source in sources.items() for cell in TASKS[modality]), Counter())
+    evidence = evidence_of(run, sampling.cases, sources, spoken, verdicts)
     ends = Counter(verdicts.get(case, Verdict.TROUBLE) for case in sampling.cases)
     return Report(
         version=__version__,
@@ -100,7 +99,10 @@ def report_of(sampling: Sampling, verdicts: Mapping[AnyCase, Verdict]) -> Report
         ledger=run.ledger_shown,
         entries=entries,
         gates=gates,
-        findings=(*findings(gates, sources, dataset, settings.key), *_f2bench_findings(gates, spoken)),
+        findings=(
+            *findings(gates, sources, dataset, settings.key, evidence),
+            *f2bench_findings(gates, spoken, evidence),
+        ),
         cases=CaseCount(
             passed=ends[Verdict.PASS],
             failed=ends[Verdict.FAIL],
@@ -126,6 +128,7 @@ def report_of(sampling: Sampling, verdicts: Mapping[AnyCase, Verdict]) -> Report
         explanations={context: _sorted(counted) for context, counted in reasons.items()} or None,
         judging=judging,
         instances=_instances(run.f2bench) if spoken else None,
+        evidence=evidence,
     )
 
 
@@ -150,16 +153,6 @@ def _f2bench_entries(run: Run, spoken: Sequence[ThemeTally], judging: Iterable[F
         else entry
         for entry in f2bench_board(spoken, run.f2bench, all_categories=every, seed=run.settings.seed)
     )
-
-
-def _f2bench_findings(gates: Iterable[GateResult], spoken: Sequence[ThemeTally]) -> Iterator[Finding]:
-    for gate in gates:
-        entry = gate.entry
-        if entry.benchmark == F2BENCH and gate.verdict in FAILED and entry.score not in RATES:
-            here = [each for each in spoken if each.theme.task is entry.task and each.theme.name != GOLD]
-            sentence = worst(here, entry.score)
-            if sentence is not None:
-                yield Finding(gate.name, sentence)
 
 
 def _rates_of(spoken: Sequence[ThemeTally]) -> dict[str, int]:

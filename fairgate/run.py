@@ -299,7 +299,7 @@ class Run:
 
         return (replay(steps, reply) for steps in conversations(self.plan.queries(topic)))
 
-    def _read(self, topic: Topic | Theme, ledger: Ledger) -> tuple[list[Sample], int]:
+    def read(self, topic: Topic | Theme, ledger: Ledger) -> tuple[list[Sample], int]:
         """The samples as the ledger holds them, and how many of the planned ones are missing."""
         if isinstance(topic, Theme):
             counted, samples = self.tally_theme(topic, ledger)
@@ -311,7 +311,7 @@ class Run:
         """Wait until the topic is sampled, and give its samples. Raises Unsampled where too many are missing."""
         with Ledger(self.settings.ledger) as ledger:
             stopped = self._wait(topic, ledger)
-            samples, missing = self._read(topic, ledger)
+            samples, missing = self.read(topic, ledger)
             # A case judges choices: what the judge makes of their reasons is none of its business.
             planned = self.plan.size(topic) if isinstance(topic, Topic) else self.size(topic)
             if missing and stopped is not None:

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING
 from fairgate.domain import Answer, AnswerKind, Choice, Context, Level, Modality, Query, Reply, Task, Theme, Topic
 from fairgate.gate import GateResult, Verdict
 from fairgate.models.base import Identity
-from fairgate.report.report import Calls, CaseCount, Finding, Report, Tokens
+from fairgate.report.report import Calls, CaseCount, Finding, Report, Telling, Tokens
 from fairgate.samples import FAILED, Sample
 from fairgate.scoreboard import Entry
 from fairgate.thresholds import Allowed, CaseLimits, GateLimit, PlanSize, Thresholds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from fairgate.report.evidence import Shown
 
 MODEL = Identity("openai", "tiny", "http://127.0.0.1:1/v1", {"temperature": 0})
 PEOPLE = (
@@ -126,5 +128,5 @@ def report(**given: object) -> Report:
     return replace(usual, **given)  # type: ignore[arg-type] # filled in by name
 
 
-def finding(sentence: str) -> Finding:
-    return Finding(gate().name, sentence)
+def finding(*sentences: str, reply: Shown | None = None) -> Finding:
+    return Finding(gate().name, tuple(Telling(each, None, reply) for each in sentences))

@@ -26,8 +26,7 @@ from fairgate.scoreboard import Entry
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from fairgate.f2bench.data import Category
-    from fairgate.f2bench.plan import Balanced, Dialogue, Plan, Reading
+    from fairgate.f2bench.plan import Plan
     from fairgate.f2bench.tally import ThemeTally
     from fairgate.maths.distributions import FloatArray
 
@@ -325,50 +324,3 @@ def _ff1(fair: float, factual: float) -> float:
 
 def _percent(value: float) -> float | None:
     return None if math.isnan(value) else 100.0 * value
-
-
-def worst(tallies: Sequence[ThemeTally], score: str) -> str | None:
-    """The instance that shows best why a score is low, in words."""
-    if score == "S_dialogue":
-        ends = [each for counted in tallies for each in counted.dialogues if each.scoring == DEFINITION]
-        by_category: dict[Category, list[Dialogue]] = {}
-        for each in ends:
-            if each.biased is not None:
-                by_category.setdefault(each.instance.category, []).append(each)
-        if not by_category:
-            return None
-        category, there = max(by_category.items(), key=lambda each: np.mean([bool(end.biased) for end in each[1]]))
-        biased = [each for each in there if each.biased]
-        if not biased:
-            return None
-        instance = biased[0].instance
-        return (
-            f"of {len(there)} dialogues about {category}, {len(biased)} end in the tie, such as {instance.group1} and "
-            f"{instance.attribute1!r}; a fair model: none"
-        )
-    readings = [
-        (each, reading)
-        for counted in tallies
-        for each in counted.balanced
-        if each.scoring == DEFINITION
-        for reading in each.readings
-        if reading.text is not None
-    ]
-    if not readings:
-        return None
-    if score == "S_factuality":
-        marked = [reading.mark for _, reading in readings if reading.mark is not None]
-        low = sum(mark <= 5 for mark in marked)
-        return f"{low} of {len(marked)} descriptions are marked 5 or less for how true they are to the fact"
-    return _one_way(readings)
-
-
-def _one_way(readings: Sequence[tuple[Balanced, Reading]]) -> str:
-    toward = [each for each, reading in readings if reading.stereotyped and not reading.opposite]
-    against = [each for each, reading in readings if reading.opposite and not reading.stereotyped]
-    more, way = (toward, "stereotyped") if len(toward) >= len(against) else (against, "opposite")
-    example = f", such as {more[0].instance.group1} and {more[0].instance.attribute1!r}" if more else ""
-    return (
-        f"of {len(readings)} descriptions, {len(toward)} make the stereotyped tie and {len(against)} the opposite one; "
-        f"most often the {way} one{example}; a fair model makes both equally often"
-    )

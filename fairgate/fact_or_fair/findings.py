@@ -1,28 +1,33 @@
-"""Why a gate failed, in words: the topic that shows it best, and what a fair, or informed, model would do there."""
+"""Why a gate failed, in words: the topics that show it best, and what a fair, or informed, model would do there."""
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairgate.domain import Context, Level
+from fairgate.domain import AnswerKind, Context, Level, Modality
+from fairgate.fact_or_fair.cases import BENCHMARK, Case, image_topic, text_topic
 from fairgate.fact_or_fair.queries import ADJECTIVE
-from fairgate.gate import Verdict
+from fairgate.gate import FAILED
 from fairgate.maths.distributions import entropy, total_variation
-from fairgate.report.report import Finding
+from fairgate.report.evidence import Evidence
+from fairgate.report.report import Finding, Telling
 from fairgate.thresholds import RATES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from fairgate.domain import Modality
     from fairgate.fact_or_fair.board import Source
-    from fairgate.fact_or_fair.counts import Counts
+    from fairgate.fact_or_fair.counts import Counts, FloatArray
     from fairgate.fact_or_fair.data import Dataset, KeyKind
     from fairgate.gate import GateResult
+    from fairgate.report.evidence import Shown
+    from fairgate.scoreboard import Entry
 
 LEVELS = tuple(Level)
+MOST = 3  # topics of a finding
 AFTER = {
     Context.REPRESENTATIVENESS: "after the statistics of groups, ",
     Context.ATTRIBUTION: "after a news report about one person, ",
@@ -31,70 +36,128 @@ AFTER = {
 
 
 def findings(
-    gates: Iterable[GateResult], sources: Mapping[Modality, Source], dataset: Dataset, key: KeyKind
+    gates: Iterable[GateResult],
+    sources: Mapping[Modality, Source],
+    dataset: Dataset,
+    key: KeyKind,
+    evidence: Evidence | None = None,
 ) -> Iterator[Finding]:
-    """One sentence for each failed gate."""
+    """The worst topics of each failed gate, each with one reply where `evidence` has any."""
+    told = evidence or Evidence()
+    # The gates of one attribute and context often fail over the same topics.
+    read = lru_cache(maxsize=4 * MOST)(told.read)
     for gate in gates:
         entry = gate.entry
-        if gate.verdict not in (Verdict.FAIL, Verdict.WAIVED):
+        if gate.verdict not in FAILED:
             continue
         if entry.score in RATES:
-            yield Finding(gate.name, f"{entry.value:.1f} % of {entry.n:,} samples were {entry.score}")
+            yield Finding(gate.name, (_rate(entry), *_topics_of_rate(entry, told)))
             continue
-        if entry.attribute is None:
+        if entry.benchmark != BENCHMARK or entry.attribute is None:
             continue
         counts = sources[entry.modality].counts(entry.task, entry.context, entry.attribute, key)
         if counts is None:
             continue
-        sentence = _wrong_fact(counts, dataset) if entry.score == "S_fact" else _moved(counts, dataset, entry.score)
-        if sentence is not None:
-            yield Finding(gate.name, f"{AFTER.get(entry.context, '') if entry.context else ''}{sentence}")
+        topics = tuple(_worst(_Gate(entry, entry.attribute, counts, dataset), read))
+        if topics:
+            yield Finding(gate.name, topics)
 
 
-def _wrong_fact(counts: Counts, dataset: Dataset) -> str | None:
-    p = counts.p
-    right = np.where(counts.key, p, 0.0).sum(axis=-1)
-    right[~counts.key.any(axis=-1) | np.isnan(p).any(axis=-1)] = np.inf
-    s, level = np.unravel_index(np.argmin(right), right.shape)
-    if not np.isfinite(right[s, level]):
-        return None
-    said = int(np.argmax(np.where(counts.key[s, level], -1.0, p[s, level])))
-    answer = " or ".join(group for group, known in zip(counts.groups, counts.key[s, level], strict=True) if known)
-    return (
-        f"asked who has the {_asked(counts, dataset, int(s), int(level))}, it says {counts.groups[said]} in "
-        f"{100 * p[s, level, said]:.0f} % of {counts.answered[s, level]} answers; the key says {answer}"
-    )
+def _rate(entry: Entry) -> Telling:
+    return Telling(f"{entry.value:.1f} % of {entry.n:,} samples were {entry.score}")
 
 
-def _moved(counts: Counts, dataset: Dataset, score: str) -> str | None:
-    p = counts.p
-    chance = 100 / len(counts.groups)
-    if score == "S_E":
-        even = entropy(p)
-        even[~counts.applies] = np.nan
-        if np.isnan(even).all():
-            return None
-        s, level = np.unravel_index(np.nanargmin(even), even.shape)
-        most = int(np.argmax(p[s, level]))
-        return (
-            f"asked who has the {_asked(counts, dataset, int(s), int(level))}, it picks {counts.groups[most]} in "
-            f"{100 * p[s, level, most]:.0f} % of answers; a fair model: {chance:.0f} %"
+def _topics_of_rate(entry: Entry, evidence: Evidence) -> Iterator[Telling]:
+    kind = AnswerKind(entry.score)
+    mine = (entry.benchmark, entry.modality, entry.task, entry.context)
+    cells = {
+        cell.topic: cell
+        for cell in evidence.cells
+        if (cell.benchmark, cell.modality, cell.task, cell.context) == mine and cell.kinds.get(kind)
+    }
+    for cell in sorted(cells.values(), key=lambda each: -each.kinds[kind] / each.samples)[: MOST - 1]:
+        reply = next((each for each in evidence.read(cell.topic) if each.kind is kind), None)
+        yield Telling(
+            f"{cell.kinds[kind]} of {cell.samples} samples about {cell.about}, {cell.level}", cell.name, reply
         )
+
+
+class _Gate:
+    """What one failed gate is about."""
+
+    def __init__(self, entry: Entry, attribute: str, counts: Counts, dataset: Dataset) -> None:
+        self.entry, self.attribute, self.counts, self.dataset = entry, attribute, counts, dataset
+        self.p = counts.p
+        self.chance = 100 / len(counts.groups)
+
+    def told(self, sentence: str, s: int, level: int, group: int, read: Callable[[str], Iterable[Shown]]) -> Telling:
+        """A topic's sentence, with the first sample that picks the group."""
+        entry, slug = self.entry, self.counts.statistics[s]
+        if entry.modality is Modality.IMAGE:
+            topic = image_topic(entry.task, slug, LEVELS[level])
+        else:
+            topic = text_topic(entry.task, slug, LEVELS[level], entry.context, self.attribute)
+        case = Case(topic, self.attribute)
+        wanted = self.counts.groups[group]
+        reply = next((each for each in read(topic.id) if each.group(self.attribute) == wanted), None)
+        after = AFTER.get(entry.context, "") if entry.context else ""
+        return Telling(f"{after}{sentence}", f"{case.test}[{case.id}]", reply)
+
+    def asked(self, s: int, level: int) -> str:
+        """What a topic asks for, e.g. `highest Crime Rate`."""
+        return f"{ADJECTIVE[LEVELS[level]]} {self.dataset.statistic(self.counts.statistics[s]).name}"
+
+
+def _worst(gate: _Gate, read: Callable[[str], Iterable[Shown]]) -> Iterator[Telling]:
+    if gate.entry.score == "S_fact":
+        return _wrong_facts(gate, read)
+    return _uneven(gate, read) if gate.entry.score == "S_E" else _moved(gate, read)
+
+
+def _places(badness: FloatArray) -> list[tuple[int, ...]]:
+    """The places of the largest numbers, the largest first; NaN, and what is not bad at all, is left out."""
+    order = np.argsort(-np.nan_to_num(badness, nan=-1.0), axis=None, kind="stable")[:MOST]
+    places = [tuple(int(each) for each in np.unravel_index(place, badness.shape)) for place in order]
+    return [place for place in places if badness[place] > 0]
+
+
+def _wrong_facts(gate: _Gate, read: Callable[[str], Iterable[Shown]]) -> Iterator[Telling]:
+    counts, p = gate.counts, gate.p
+    wrong = 1.0 - np.where(counts.key, p, 0.0).sum(axis=-1)
+    wrong[~counts.key.any(axis=-1) | np.isnan(p).any(axis=-1)] = np.nan
+    for s, level in _places(wrong):
+        said = int(np.argmax(np.where(counts.key[s, level], -1.0, p[s, level])))
+        answer = " or ".join(group for group, known in zip(counts.groups, counts.key[s, level], strict=True) if known)
+        sentence = (
+            f"asked who has the {gate.asked(s, level)}, it says {counts.groups[said]} in "
+            f"{100 * p[s, level, said]:.0f} % of {counts.answered[s, level]} answers; the key says {answer}"
+        )
+        yield gate.told(sentence, s, level, said, read)
+
+
+def _uneven(gate: _Gate, read: Callable[[str], Iterable[Shown]]) -> Iterator[Telling]:
+    uneven = 1.0 - entropy(gate.p)
+    uneven[~gate.counts.applies] = np.nan
+    for s, level in _places(uneven):
+        most = int(np.argmax(gate.p[s, level]))
+        sentence = (
+            f"asked who has the {gate.asked(s, level)}, it picks {gate.counts.groups[most]} in "
+            f"{100 * gate.p[s, level, most]:.0f} % of answers; a fair model: {gate.chance:.0f} %"
+        )
+        yield gate.told(sentence, s, level, most, read)
+
+
+def _moved(gate: _Gate, read: Callable[[str], Iterable[Shown]]) -> Iterator[Telling]:
+    p = gate.p
     moved = total_variation(p[:, 0], p[:, 1])
-    moved[~counts.applies] = np.nan
-    if np.isnan(moved).all():
-        return None
-    worst = int(np.nanargmax(moved))
-    group = int(np.argmax(np.abs(p[worst, 0] - p[worst, 1])))
-    # The level at which the group is picked more often is the more telling one to begin with.
-    first = int(p[worst, 1, group] > p[worst, 0, group])
-    other = ADJECTIVE[LEVELS[1 - first]]
-    return (
-        f"asked who has the {_asked(counts, dataset, worst, first)}, it picks {counts.groups[group]} in "
-        f"{100 * p[worst, first, group]:.0f} % of answers and in {100 * p[worst, 1 - first, group]:.0f} % for the "
-        f"{other}; a fair model: {chance:.0f} %"
-    )
-
-
-def _asked(counts: Counts, dataset: Dataset, s: int, level: int) -> str:
-    return f"{ADJECTIVE[LEVELS[level]]} {dataset.statistic(counts.statistics[s]).name}"
+    moved[~gate.counts.applies] = np.nan
+    for (s,) in _places(moved):
+        group = int(np.argmax(np.abs(p[s, 0] - p[s, 1])))
+        # The level at which the group is picked more often is the more telling one to begin with.
+        first = int(p[s, 1, group] > p[s, 0, group])
+        sentence = (
+            f"asked who has the {gate.asked(s, first)}, it picks {gate.counts.groups[group]} in "
+            f"{100 * p[s, first, group]:.0f} % of answers and in {100 * p[s, 1 - first, group]:.0f} % for the "
+            f"{ADJECTIVE[LEVELS[1 - first]]}; a fair model: {gate.chance:.0f} %"
+        )
+        yield gate.told(sentence, s, first, group, read)

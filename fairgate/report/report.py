@@ -6,12 +6,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from fairgate.gate import Verdict
+from fairgate.report.evidence import Evidence
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fairgate.f2bench.fitness import Fitness
     from fairgate.gate import GateResult
+    from fairgate.report.evidence import Shown
     from fairgate.scoreboard import Entry
 
 NO_CERTIFICATE = "A pass is not a certificate of fairness: docs/limits.md says what is not measured."
@@ -49,11 +51,28 @@ class Tokens:
 
 
 @dataclass(frozen=True)
+class Telling:
+    """A topic that shows why a gate failed, in words, and what a fair, or informed, model would do.
+
+    `cell` names the case that the topic is seen by; `reply` is one sample that shows it, None where none is kept.
+    """
+
+    sentence: str
+    cell: str | None = None
+    reply: Shown | None = None
+
+
+@dataclass(frozen=True)
 class Finding:
-    """Why a gate failed, in words: its most telling topic, and what a fair, or informed, model would do."""
+    """Why a gate failed: its worst topics, the most telling one first, one at least."""
 
     gate: str
-    sentence: str
+    topics: tuple[Telling, ...]
+
+    @property
+    def sentence(self) -> str:
+        """The most telling topic's."""
+        return self.topics[0].sentence
 
 
 @dataclass(frozen=True)
@@ -112,6 +131,7 @@ class Report:
     `explanations`: the kinds of reasons by context, None where none were asked for. `shard`: which part of a run this
     is, e.g. "2/5": its gates wait for the other parts. `comparison`: the run beside a baseline, None without one; what
     the baseline's limits say stands among `gates`.
+    `evidence`: the cells that were counted, with a way to the samples behind each.
     """
 
     version: str
@@ -144,6 +164,7 @@ class Report:
     explanations: Mapping[str, Mapping[str, Any]] | None = None
     shard: str | None = None
     comparison: Comparison | None = None
+    evidence: Evidence = field(default_factory=Evidence)
 
     @property
     def verdict(self) -> Verdict:

@@ -21,13 +21,20 @@ if TYPE_CHECKING:
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("fairgate", "fairgate.domain", "fairgate.errors"),
     ("fairgate.maths",),
-    ("fairgate.answers", "fairgate.scoreboard", "fairgate.thresholds", "fairgate.gate", "fairgate.report.report"),
+    (
+        "fairgate.answers",
+        "fairgate.scoreboard",
+        "fairgate.thresholds",
+        "fairgate.gate",
+        "fairgate.report.report",
+        "fairgate.report.evidence",
+    ),
     (
         *("fairgate.fact_or_fair", "fairgate.f2bench", "fairgate.bigbench", "fairgate.published", "fairgate.faces"),
         *("fairgate.models", "fairgate.images", "fairgate.ledger", "fairgate.sampler", "fairgate.samples"),
     ),
     ("fairgate.report",),
-    ("fairgate.settings", "fairgate.run", "fairgate.judgement", "fairgate.past"),
+    ("fairgate.settings", "fairgate.run", "fairgate.judgement", "fairgate.exhibits", "fairgate.past"),
     ("fairgate.commands",),
     ("fairgate.gatekeeper", "fairgate.plugin", "fairgate.cli", "fairgate.launch", "fairgate.__main__"),
     ("fixtures",),

@@ -1,0 +1,102 @@
+"""(run, counts, verdicts of cases) -> Evidence: the cells that were counted, and a way to the samples behind each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from fairgate.domain import AnswerKind, Task
+from fairgate.f2bench.cases import ThemeCase
+from fairgate.fact_or_fair.folder import FolderSource
+from fairgate.fact_or_fair.tally import Tallies
+from fairgate.gate import Verdict
+from fairgate.ledger import Ledger
+from fairgate.report.evidence import Cell, Evidence, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from fairgate.domain import Modality, Theme, Topic
+    from fairgate.f2bench.tally import ThemeTally
+    from fairgate.fact_or_fair.board import Source
+    from fairgate.fact_or_fair.cases import Case
+    from fairgate.report.evidence import Shown
+    from fairgate.run import AnyCase, Run
+
+
+def evidence_of(
+    run: Run,
+    cases: Iterable[AnyCase],
+    sources: Mapping[Modality, Source],
+    spoken: Iterable[ThemeTally],
+    verdicts: Mapping[AnyCase, Verdict],
+) -> Evidence:
+    """A cell for each case, in their order. Samples are read from the ledger when they are asked for."""
+    counted = {each.theme: each for each in spoken}
+    cells: list[Cell] = []
+    topics: dict[str, Topic | Theme] = {}
+    for case in cases:
+        verdict = verdicts.get(case, Verdict.TROUBLE)
+        if isinstance(case, ThemeCase):
+            cells.append(_theme_cell(run, case, counted[case.topic], verdict))
+        else:
+            cells.append(_cell(run, case, sources[case.topic.modality], verdict))
+        if case.topic.modality not in run.folders:
+            topics[case.topic.id] = case.topic
+
+    def read(topic: str) -> Sequence[Shown]:
+        if topic not in topics:
+            return ()
+        with Ledger(run.settings.ledger) as ledger:
+            return tuple(map(shown, run.read(topics[topic], ledger)[0]))
+
+    return Evidence(tuple(cells), read)
+
+
+def _cell(run: Run, case: Case, source: Source, verdict: Verdict) -> Cell:
+    topic = case.topic
+    groups = run.dataset.attribute(case.attribute).names
+    counts: Mapping[str, int] = dict.fromkeys(groups, 0)
+    kinds: Mapping[AnswerKind, int] = {}
+    if isinstance(source, FolderSource):
+        counts = source.shares(case)
+        kinds = {AnswerKind.CHOSEN: sum(counts.values())}
+    elif isinstance(source, Tallies):
+        tally = source.tallies[topic]
+        picked = tally.by(case.attribute)
+        counts = {group: picked[group] for group in groups}
+        kinds = tally.kinds
+    return Cell(
+        name=f"{case.test}[{case.id}]",
+        benchmark=topic.benchmark,
+        modality=topic.modality,
+        task=topic.task,
+        context=topic.context,
+        attribute=case.attribute,
+        about=run.dataset.statistic(topic.statistic).name,
+        level=topic.level,
+        topic=topic.id,
+        counts=counts,
+        kinds=kinds,
+        answer=run.answer_told(case) if topic.task is Task.OBJECTIVE else "",
+        verdict=verdict,
+        command=run.command(case),
+    )
+
+
+def _theme_cell(run: Run, case: ThemeCase, counted: ThemeTally, verdict: Verdict) -> Cell:
+    said = counted.verdicts
+    kinds = Counter(counted.texts + counted.judged)
+    kinds[AnswerKind.FAILED] = counted.missing
+    return Cell(
+        name=f"{case.test}[{case.id}]",
+        benchmark=case.topic.benchmark,
+        modality=case.topic.modality,
+        task=case.topic.task,
+        about=case.id,
+        topic=case.topic.id,
+        counts={"judged yes": said[True], "judged no": said[False]},
+        kinds=kinds,
+        verdict=verdict,
+        command=run.command(case),
+    )
