@@ -120,8 +120,8 @@ def add_options(parser: pytest.Parser) -> None:
     option(
         "--model",
         metavar="PROVIDER/NAME",
-        help="the language model to gate: openai/NAME (any OpenAI-compatible server), python/pkg.module:callable, "
-        "control/NAME (oracle, uniform, stereotype, constant, first-option, refuser), "
+        help="the language model to gate: openai/NAME (any server of that API), anthropic/NAME (likewise), "
+        "python/pkg.module:callable, control/NAME (oracle, uniform, stereotype, constant, first-option, refuser), "
         f"results/DIR (a result folder of the original program). Default: {DEFAULT_MODEL}, offline",
     )
     option(
@@ -131,7 +131,10 @@ def add_options(parser: pytest.Parser) -> None:
         "Default: none; naming any model deselects the cases of the others",
     )
     option(
-        "--base-url", metavar="URL", help="where openai/NAME is served. Default: $OPENAI_BASE_URL, else OpenAI's own"
+        "--base-url",
+        metavar="URL",
+        help="where openai/NAME or anthropic/NAME is served. Default: $OPENAI_BASE_URL or $ANTHROPIC_BASE_URL, else "
+        "the provider's own",
     )
     option(
         "--model-arg",
@@ -150,7 +153,8 @@ def add_options(parser: pytest.Parser) -> None:
     option(
         "--judge-base-url",
         metavar="URL",
-        help="where an openai/ judge is served, with $JUDGE_API_KEY, else $OPENAI_API_KEY. Default: as --base-url",
+        help="where the judge is served, with $JUDGE_API_KEY, else the provider's own key. Default: as --base-url "
+        "where model and judge are of one provider, else as --base-url's default",
     )
     option(
         "--judge-arg", action="append", default=[], metavar="KEY=VALUE", help="as --model-arg, for the judge's requests"
@@ -254,7 +258,7 @@ def read(config: pytest.Config) -> Settings:
     return Settings(
         model=get("model"),
         t2i_model=get("t2i_model"),
-        base_url=get("base_url") or os.environ.get("OPENAI_BASE_URL") or None,
+        base_url=get("base_url") or None,
         model_args=tuple(get("model_arg")),
         system_prompt=get("system_prompt"),
         ledger=path("ledger") or DEFAULT_LEDGER,

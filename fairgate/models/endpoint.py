@@ -61,8 +61,8 @@ class Endpoint:
     """One server, and what is asked of it under `path`.
 
     At most `max_in_flight` requests are under way at once; `timeout` is for one whole request, in seconds, waiting for
-    a free place not included. `fields` are the body fields that the user can remove. Raises ConfigError for an address
-    or a key that cannot be used.
+    a free place not included. `fields` are the body fields that the user can remove. `version` ends the address,
+    whether the user wrote it or not. Raises ConfigError for an address or a key that cannot be used.
 
     httpx is the interface, spoken to its transport rather than through its client: the client costs as much again as
     half the request, and logs each address, with a key that stands in its query.
@@ -76,6 +76,7 @@ class Endpoint:
         api_key: str | None,
         *,
         path: str,
+        version: str = "",
         fields: Collection[str],
         max_in_flight: int,
         timeout: float,
@@ -97,6 +98,8 @@ class Endpoint:
                 mend=f"Set {provider.key}.",
             )
         self.address = str(url.copy_with(userinfo=b"", query=None, fragment=None)).rstrip("/")
+        if version and not self.address.endswith(f"/{version}"):
+            self.address += f"/{version}"
         self.redaction = Redaction(
             [key, url.username, url.password, url.userinfo.decode(), *url.params.values(), url.query.decode()]
         )

@@ -10,14 +10,15 @@ from fairgate.errors import ConfigError, did_you_mean
 from fairgate.models.base import CONTROL_JUDGE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from fairgate.fact_or_fair.data import Dataset
     from fairgate.models.base import ChatModel
     from fairgate.settings import Settings
 
 OPENAI_URL = "https://api.openai.com/v1"
-PROVIDERS = ("control", "openai", "python", "results")
+ANTHROPIC_URL = "https://api.anthropic.com/v1"
+PROVIDERS = ("anthropic", "control", "openai", "python", "results")
 
 
 def split(spec: str, option: str = "--model") -> tuple[str, str]:
@@ -54,24 +55,52 @@ def make(settings: Settings, dataset: Dataset, usual: Mapping[str, object] | Non
                 f"{settings.model_args[0]!r}: controls take none.", where="--model-arg", mend="Remove it."
             )
         return Control(name, knowledge(dataset, settings.key))
+    return _chat(
+        provider,
+        name,
+        settings,
+        model_args=settings.model_args,
+        usual=usual,
+        base_url=settings.base_url,
+        system_prompt=settings.system_prompt,
+    )
+
+
+def _chat(
+    provider: str,
+    name: str,
+    settings: Settings,
+    *,
+    model_args: Sequence[str],
+    base_url: str | None,
+    usual: Mapping[str, object] | None = None,
+    system_prompt: str | None = None,
+    key: str | None = None,
+) -> ChatModel:
+    """A real chat model. `key` goes before the provider's own variable of the environment, `base_url` likewise."""
     if provider == "python":
         from fairgate.models.python import PythonChat, revision
 
-        return PythonChat(name, revision(settings.model_args), settings.max_in_flight)
+        return PythonChat(name, revision(model_args), settings.max_in_flight)
+    places, patience = settings.max_in_flight, settings.timeout
     if provider == "openai":
         from fairgate.models.fields import body_fields
-        from fairgate.models.openai import OpenAIChat
+        from fairgate.models.openai import OPENAI, OpenAIChat
 
-        return OpenAIChat(
-            name,
-            settings.base_url or OPENAI_URL,
-            os.environ.get("OPENAI_API_KEY") or None,
-            body_fields(settings.model_args, usual),
-            settings.system_prompt,
-            settings.max_in_flight,
-            settings.timeout,
-        )
+        address, key = base_url or _said(OPENAI.address) or OPENAI_URL, key or _said(OPENAI.key)
+        return OpenAIChat(name, address, key, body_fields(model_args, usual), system_prompt, places, patience)
+    if provider == "anthropic":
+        from fairgate.models.anthropic import ANTHROPIC, USUAL, AnthropicChat
+        from fairgate.models.fields import body_fields
+
+        address, key = base_url or _said(ANTHROPIC.address) or ANTHROPIC_URL, key or _said(ANTHROPIC.key)
+        fields = body_fields(model_args, {**USUAL, **(usual or {})})
+        return AnthropicChat(name, address, key, fields, system_prompt, places, patience)
     raise ConfigError(f"{provider}/{name} is not asked anything: it is read.", where="--model")
+
+
+def _said(variable: str) -> str | None:
+    return os.environ.get(variable) or None
 
 
 def check_judge(settings: Settings) -> None:
@@ -93,7 +122,7 @@ def check_judge(settings: Settings) -> None:
         raise ConfigError(
             f"{CONTROL_JUDGE} reads the sentences of controls alone.",
             where="--judge",
-            mend="Name a real judge: openai/NAME or python/pkg.module:callable.",
+            mend="Name a real judge: openai/NAME, anthropic/NAME or python/pkg.module:callable.",
         )
 
 
@@ -104,19 +133,13 @@ def make_judge(settings: Settings) -> ChatModel:
         from fairgate.models.controls import ControlJudge
 
         return ControlJudge()
-    if provider == "python":
-        from fairgate.models.python import PythonChat, revision
-
-        return PythonChat(name, revision(settings.judge_args), settings.max_in_flight)
-    from fairgate.models.fields import body_fields
-    from fairgate.models.openai import OpenAIChat
-
-    return OpenAIChat(
+    # The model's address is the judge's too where both are of one provider: another's key must not go there.
+    same = provider == (settings.model_spec or "").partition("/")[0]
+    return _chat(
+        provider,
         name,
-        settings.judge_base_url or settings.base_url or OPENAI_URL,
-        os.environ.get("JUDGE_API_KEY") or os.environ.get("OPENAI_API_KEY") or None,
-        body_fields(settings.judge_args),
-        None,
-        settings.max_in_flight,
-        settings.timeout,
+        settings,
+        model_args=settings.judge_args,
+        base_url=settings.judge_base_url or (settings.base_url if same else None),
+        key=_said("JUDGE_API_KEY"),
     )

@@ -107,7 +107,9 @@ FILTER_CODES = {
     "data_inspection_failed",
     "flagged_input",
 }
-FILTER_WORDS = re.compile(r"content management policy|content[_ ]policy[_ ]violation", re.IGNORECASE)
+FILTER_WORDS = re.compile(
+    r"content management policy|content[_ ]policy[_ ]violation|content filtering policy", re.IGNORECASE
+)
 SPENT_CODES = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "insufficient_balance"}
 SPENT_WORDS = re.compile(
     r"insufficient[_ ](?:quota|balance|credit)|exceeded your current quota|\bbilling\b|credit balance|out of credits",
@@ -117,7 +119,7 @@ MODEL_CODES = {"model_not_found", "deploymentnotfound", "model_not_available"}
 MODEL_WORDS = re.compile(
     r"\bmodel_not_found\b|\bmodel\b[\s\S]{0,100}?"
     r"(?:does not exist|not found|is not (?:a valid|supported|available)|unknown)"
-    r"|\b(?:unknown|invalid|no such) model\b|\bpinned to\b.{1,200}\brequested\b",
+    r"|^model: |\b(?:unknown|invalid|no such) model\b|\bpinned to\b.{1,200}\brequested\b",
     re.IGNORECASE,
 )
 LENGTH_WORDS = re.compile(r"context[_ ]length|context window|maximum context|prompt is too long", re.IGNORECASE)
@@ -168,6 +170,9 @@ def names_field(error: ServerError, fields: Collection[str]) -> str | None:
         named = (each for each in sorted(fields) if re.search(rf"\b{re.escape(each)}\b", error.message))
         return head or next(named, "FIELD")
     for each in sorted(fields):
+        # "temperature: must be …", and "`temperature` is deprecated for this model."
+        if re.match(rf"{re.escape(each)}: |`{re.escape(each)}`", error.message):
+            return each
         if re.search(rf"\b(?:parameter|argument|field|input)s?\b[^.]{{0,80}}\b{re.escape(each)}\b", error.message):
             return each
     return None

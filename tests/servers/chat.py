@@ -172,6 +172,8 @@ class ChatStub:
     `remember` keeps every prompt that was answered, in order; without it memory stays flat.
     """
 
+    path = PATH
+
     def __init__(
         self,
         *,
@@ -255,7 +257,7 @@ class ChatStub:
         done.result(30)
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
-        if request.method != "POST" or request.path != PATH:
+        if request.method != "POST" or request.path != self.path:
             return self._other(request)
         self.requests += 1
         self.in_flight += 1

@@ -34,8 +34,7 @@ class Config:
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+def here(tmp_path: Path) -> Path:
     return tmp_path
 
 
@@ -63,14 +62,6 @@ def test_paths_are_those_of_the_folder_in_which_it_was_called(here: Path) -> Non
     assert found.data is not None
     assert found.data.is_absolute()
     assert "~" not in str(found.data)
-
-
-def test_the_environment_names_the_server_unless_the_user_does(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
-    assert read(here).base_url == "http://127.0.0.1:1/v1"
-    assert read(here, "--base-url=http://127.0.0.1:2/v1").base_url == "http://127.0.0.1:2/v1"
-    monkeypatch.setenv("OPENAI_BASE_URL", "")
-    assert read(here).base_url is None
 
 
 @pytest.mark.parametrize(
