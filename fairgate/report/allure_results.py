@@ -15,7 +15,7 @@ from allure_commons.utils import now, uuid4
 
 from fairgate.domain import AnswerKind, Modality, Role, Task
 from fairgate.gate import Verdict
-from fairgate.report import terminal
+from fairgate.report import terminal, wording
 from fairgate.report.report import NO_CERTIFICATE
 
 if TYPE_CHECKING:
@@ -223,15 +223,15 @@ def _gate_results(report: Report) -> Iterable[tuple[TestResult, str | None]]:
     sentences = {found.gate: found.sentence for found in report.findings}
     for gate in report.gates:
         reason = gate.reason if gate.waiver is not None else sentences.get(gate.name, gate.reason)
-        message = f"{reason} (limit {terminal.limit(gate)}: {gate.limit.reason})"
+        message = f"{reason} (limit {wording.limit(gate)}: {gate.limit.reason})"
         yield _result(gate.name, _title(gate), STATUS[gate.verdict], message, report), None
 
 
 def _title(gate: GateResult) -> str:
     entry = gate.entry
     return (
-        f"{terminal.short(entry)}: {terminal.number(entry.estimate)} {terminal.interval(entry)}, "
-        f"limit {terminal.limit(gate)}"
+        f"{wording.short(entry)}: {wording.number(entry.estimate)} {wording.interval(entry)}, "
+        f"limit {wording.limit(gate)}"
     )
 
 

@@ -2,62 +2,115 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
-from fairgate.gate import Verdict
-from fairgate.report import terminal
-from fairgate.report.report import NO_CERTIFICATE
+from fairgate.report import terminal, wording
+from fairgate.report.report import NO_CERTIFICATE, WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fairgate.gate import GateResult
+    from fairgate.report.evidence import Shown
     from fairgate.report.report import Report
+
+# GitHub drops a step summary above 1 MiB, and the comments that people paste it into end at a fifth of that.
+MOST_BYTES = 190_000
+SENTENCE, REPLY = 2_000, 280  # characters that are shown of somebody's words
+# What GitHub and GitLab make live in plain text, whatever is escaped: mentions, references, addresses.
+LIVE = re.compile(r"[@#!~$%&]\w|://|www\.|\w@\w", re.IGNORECASE)
 
 
 def to_markdown(report: Report) -> str:
-    """The whole report as Markdown: verdict, what failed and why, gates, numbers."""
-    return "\n".join(_lines(report)) + "\n"
+    """The whole report as Markdown below 200 kB: verdict, gates, what failed and why, numbers."""
+    kept, size = [], 0
+    parts = list(_parts(report))
+    for number, part in enumerate(parts):
+        size += len(part.encode("utf-8", "replace")) + 2
+        if size > MOST_BYTES:
+            kept.append(f"*{len(parts) - number} more parts are left out here: summary.json and index.html have them.*")
+            break
+        kept.append(part)
+    return "\n\n".join([*kept, NO_CERTIFICATE]) + "\n"
 
 
-def _lines(report: Report) -> Iterator[str]:
+def _parts(report: Report) -> Iterator[str]:
+    """Paragraphs, tables and lists, the most important first."""
     yield f"## fairgate: {report.verdict}"
-    yield ""
-    yield escaped(report.headline)
+    yield f"**{escaped(report.headline)}**"
     if report.trouble is not None:
-        yield f"\n**Trouble**: {escaped(report.trouble)}"
-    if report.findings:
-        yield ""
-        yield from (f"- **{found.gate}**: {escaped(found.sentence)}" for found in report.findings)
+        yield f"**Trouble**: {escaped(report.trouble)}"
     if report.gates:
-        yield "\n| gate | verdict | estimate | interval | ceiling | limit |\n| --- | --- | ---: | ---: | ---: | --- |"
-        order = (Verdict.FAIL, Verdict.WAIVED, Verdict.INCONCLUSIVE, Verdict.PASS)
-        yield from (_row(gate) for gate in sorted(report.gates, key=lambda each: order.index(each.verdict)))
+        order = [verdict for verdict, _ in WORDS]
+        gates = sorted(report.gates, key=lambda each: order.index(each.verdict))
+        yield "\n".join(
+            [
+                "| gate | verdict | value | estimate | interval | at best | limit |",
+                "| --- | --- | ---: | ---: | ---: | ---: | --- |",
+                *map(_row, gates),
+            ]
+        )
+    found = wording.merged(report)
+    if found:
+        yield "### Why"
+        yield "The worst topics of each failed gate, each with one reply: words of the model, which can offend."
+    for gates_of, finding in found:
+        lines = [f"- **{escaped(wording.together(gates_of))}**"]
+        for topic in finding.topics:
+            lines.append(f"  - {escaped(topic.sentence)}")
+            if topic.reply is not None:
+                lines.append(f"    - {_reply(topic.reply)}")
+        yield "\n".join(lines)
+    yield "### Numbers"
     # A block of code keeps the columns, and whatever stands in it is no markup.
-    yield "\n```text"
-    yield from terminal.numbers(report)
-    yield "```"
-    yield from (f"\n- {escaped(example)}" for example in terminal.examples(report))
-    for note in report.notes:
-        yield f"\n> {escaped(note)}"
-    yield f"\n{NO_CERTIFICATE}"
+    yield fenced("\n".join(terminal.numbers(report)).strip("\n"))
+    yield from (f"- {code(example)}" for example in terminal.examples(report))
+    yield from (f"> {escaped(note)}" for note in report.notes)
 
 
 def _row(gate: GateResult) -> str:
-    entry = gate.entry
-    best = "" if entry.ceiling is None else f"{entry.ceiling[0]:.1f}"
+    entry, held = gate.entry, wording.bounds(gate)
     cells = (
-        terminal.short(entry),
-        f"**{gate.verdict}**" if gate.verdict is not Verdict.PASS else str(gate.verdict),
-        terminal.number(entry.estimate),
-        terminal.interval(entry),
-        best,
-        terminal.limit(gate),
+        escaped(wording.short(entry)),
+        str(gate.verdict) if gate.verdict is WORDS[-1][0] else f"**{gate.verdict}**",
+        wording.number(entry.value),
+        wording.estimate(entry, *held),
+        wording.interval(entry, *held),
+        wording.ceiling(entry),
+        wording.limit(gate),
     )
     return f"| {' | '.join(cells)} |"
 
 
+def _reply(reply: Shown) -> str:
+    meant = wording.meant(reply)
+    said = "no reply" if reply.reply is None else code(wording.shortened(wording.visible(reply.reply), REPLY))
+    return f"{code(wording.asked(reply))} → {said}" + (f" ({escaped(meant)})" if meant else "")
+
+
 def escaped(text: str) -> str:
     """Text that a reader sees as it is, on one line: a model's or a server's words must not become markup."""
-    one_line = " ".join(text.split())
-    return "".join(f"\\{character}" if character in "\\`*_{}[]<>#|!~$@" else character for character in one_line)
+    words = wording.shortened(wording.visible(text), SENTENCE).split()
+    return " ".join(code(word) if LIVE.search(word) else _escaped(word) for word in words)
+
+
+def _escaped(word: str) -> str:
+    return "".join(f"\\{character}" if character in "\\`*_{}[]<>#|!~$@&" else character for character in word)
+
+
+def code(text: str) -> str:
+    """Text as a span of code on one line, in which nothing is live, whatever backticks it holds."""
+    line = wording.visible(text) or " "
+    longest = max(map(len, re.findall("`+", line)), default=0)
+    ticks = "`" * (longest + 1)
+    # Beside a backtick the span needs a blank, which is not shown.
+    pad = " " if line.startswith("`") or line.endswith("`") else ""
+    return f"{ticks}{pad}{line}{pad}{ticks}"
+
+
+def fenced(text: str) -> str:
+    """Text as a block of code, whatever fences it holds."""
+    longest = max(map(len, re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}text\n{text}\n{fence}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import pytest
 
 from fairgate.gate import Verdict
-from fairgate.report.terminal import limit, visible
+from fairgate.report.wording import limit, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import textwrap
-from itertools import groupby
 from typing import TYPE_CHECKING
 
 from fairgate.domain import Modality, Task
 from fairgate.gate import Verdict
-from fairgate.report.report import NO_CERTIFICATE
+from fairgate.report import wording
+from fairgate.report.report import NO_CERTIFICATE, WORDS
+from fairgate.report.wording import interval, number, visible
+from fairgate.thresholds import RATES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from fairgate.f2bench.fitness import Fitness
     from fairgate.gate import GateResult
+    from fairgate.report.evidence import Shown
     from fairgate.report.report import Report
     from fairgate.scoreboard import Entry
 
 WIDTH = 80
+NAME = 33  # columns of a gate's name
+REPLY = 200  # characters of a reply that are shown
 COLUMNS = ("S_fact", "S_E", "S_KLD", "S_fair", "TV", "d")
 JUDGED = {Task.DIALOGUE: ("S_dialogue",), Task.BALANCE: ("S_fairness", "S_factuality", "FF1")}
 RECORDS = ("agreement", "kappa", "sensitivity", "specificity")
@@ -29,8 +34,8 @@ def lines(report: Report) -> list[str]:
     return [
         *_wrapped(report.headline),
         *([] if report.trouble is None else _wrapped(f"Trouble: {report.trouble}")),
+        *_gates(report),
         *_findings(report),
-        *_unmet(report),
         *numbers(report),
         *(line for example in examples(report) for line in _wrapped(example, bullet="  ")),
         *(line for note in report.notes for line in _wrapped(note, bullet="! ")),
@@ -38,10 +43,59 @@ def lines(report: Report) -> list[str]:
     ]
 
 
+def _gates(report: Report) -> Iterator[str]:
+    """One table of all gates, those that need somebody first; passed limits on rates are counted, not listed."""
+    for verdict, word in WORDS:
+        gates = [gate for gate in report.gates if gate.verdict is verdict]
+        listed = [gate for gate in gates if verdict is not Verdict.PASS or gate.entry.score not in RATES]
+        if not gates:
+            continue
+        yield ""
+        yield f"{f'{word} ({len(gates)})':<35}{'value':>6}{'estimate':>9}{'interval':>15}{'at best':>8}{'limit':>7}"
+        for gate in listed:
+            yield from _gate(gate)
+        if len(listed) < len(gates):
+            yield f"  and {len(gates) - len(listed)} limits on refused, unreadable and failed samples"
+
+
+def _gate(gate: GateResult) -> Iterator[str]:
+    entry, held = gate.entry, wording.bounds(gate)
+    name = wording.short(entry)
+    cells = (
+        f"{number(entry.value):>6}{wording.estimate(entry, *held):>9}{interval(entry, *held):>15}"
+        f"{wording.ceiling(entry):>8}{wording.brief_limit(gate):>7}"
+    )
+    if len(name) > NAME:
+        yield f"  {name}"
+        name = ""
+    yield f"  {name:<{NAME}}{cells}"
+    if gate.verdict is not Verdict.PASS and gate.verdict is not Verdict.FAIL:
+        yield from _wrapped(wording.why(gate), bullet="    ")
+
+
 def _findings(report: Report) -> Iterator[str]:
-    entries = {gate.name: gate.entry for gate in report.gates}
-    for found in report.findings:
-        yield from _wrapped(f"{short(entries[found.gate])}: {found.sentence}", bullet="- ")
+    """Of each failed gate the three worst topics, each with one telling reply."""
+    found = wording.merged(report)
+    if found:
+        yield ""
+        yield "Why, each with one reply (words of the model, which can offend):"
+    for gates, finding in found:
+        yield from _wrapped(f"{wording.together(gates)}:", bullet="- ")
+        for topic in finding.topics:
+            yield from _wrapped(topic.sentence, bullet="  - ")
+            if topic.reply is not None:
+                yield from _wrapped(told(topic.reply), bullet="    > ")
+
+
+def told(reply: Shown) -> str:
+    """A sample in a line or two: the question, the reply, what it means; each shortened, none of it markup."""
+    meant = wording.meant(reply)
+    parts = (
+        f"{visible(wording.asked(reply))} →",
+        "no reply" if reply.reply is None else wording.shortened(visible(reply.reply), REPLY),
+        f"({visible(meant)})" if meant else "",
+    )
+    return " ".join(filter(None, parts))
 
 
 def numbers(report: Report) -> Iterator[str]:
@@ -62,52 +116,6 @@ def _wrapped(text: str, bullet: str = "") -> list[str]:
     )
 
 
-def visible(text: str) -> str:
-    """On one line, and without what a terminal obeys: a server's words about itself may hold escape sequences."""
-    kept = (c if c.isprintable() or c.isspace() else "\N{REPLACEMENT CHARACTER}" for c in text)
-    return " ".join("".join(kept).split())
-
-
-def _unmet(report: Report) -> Iterator[str]:
-    unmet = [gate for gate in report.gates if gate.verdict is not Verdict.PASS]
-    if not unmet:
-        return
-    yield ""
-    yield f"{'gate':<42} {'estimate':>8} {'interval':>14}  limit"
-    rows = sorted(unmet, key=lambda each: (each.verdict is not Verdict.FAIL, each.verdict, each.reason, each.name))
-    for (verdict, reason), gates in groupby(rows, key=lambda each: (each.verdict, each.reason)):
-        for gate in gates:
-            yield f"{short(gate.entry):<42} {number(gate.entry.estimate):>8} {interval(gate.entry):>14}  {limit(gate)}"
-        yield from _wrapped(f"{verdict}: {reason}", bullet="    ")
-
-
-def short(entry: Entry) -> str:
-    """An entry's name for readers who know the benchmark, e.g. `subjective base race TV`."""
-    kind = "images" if entry.modality is Modality.IMAGE else None
-    return " ".join(str(part) for part in (kind, entry.task, entry.context, entry.attribute, entry.score) if part)
-
-
-def limit(gate: GateResult) -> str:
-    """A gate's limit as a reader says it, e.g. `at least 75`."""
-    parts = []
-    if gate.limit.min is not None:
-        parts.append(f"at least {gate.limit.min:g}")
-    if gate.limit.max is not None:
-        parts.append(f"at most {gate.limit.max:g}")
-    return ", ".join(parts)
-
-
-def number(value: float | None) -> str:
-    """One decimal, a dash where there is nothing."""
-    return "-" if value is None else f"{value:.1f}"
-
-
-def interval(entry: Entry) -> str:
-    """The estimate's interval, a dash where there is none."""
-    low, high = entry.ci
-    return "-" if low is None or high is None else f"[{low:.1f}, {high:.1f}]"
-
-
 def _tables(report: Report) -> Iterator[str]:
     shown = [e for e in report.entries if e.scoring == report.scoring and e.score in COLUMNS]
     tables = dict.fromkeys((entry.modality, entry.attribute) for entry in shown)
@@ -125,10 +133,18 @@ def _tables(report: Report) -> Iterator[str]:
             best = [None if cell is None or cell.ceiling is None else cell.ceiling[0] for cell in cells]
             if any(mean is not None for mean in best):
                 yield f"  {'  of at best':<28}" + "".join(f"{'' if mean is None else number(mean):>8}" for mean in best)
+            if any(cell is not None and None not in cell.ci for cell in cells):
+                yield f"  {'  estimate, give or take':<28}" + "".join(f"{_give_or_take(cell):>8}" for cell in cells)
 
 
 def _cell(cell: Entry | None) -> str:
     return f"{'-' if cell is None else number(cell.value):>8}"
+
+
+def _give_or_take(cell: Entry | None) -> str:
+    """The half-width of the estimate's interval."""
+    low, high = (None, None) if cell is None else cell.ci
+    return "" if low is None or high is None else f"±{(high - low) / 2:.1f}"
 
 
 def _coverage(cells: Sequence[Entry | None]) -> str:

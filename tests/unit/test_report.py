@@ -13,12 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairgate.domain import AnswerKind, Context, Task
+from fairgate.domain import AnswerKind, Context, Role, Task
 from fairgate.gate import Verdict
-from fairgate.report import markdown, summary, terminal
+from fairgate.report import markdown, summary, terminal, wording
 from fairgate.report.allure_results import SHOWN, distribution, plain, sample_table, write_gates
+from fairgate.report.evidence import Shown
+from fairgate.report.evidence import shown as shown_sample
 from fairgate.report.pytest_reports import gate_reports
-from fairgate.report.report import NO_CERTIFICATE, Calls, CaseCount, Report, Tokens
+from fairgate.report.report import NO_CERTIFICATE, Calls, CaseCount, Finding, Report, Telling, Tokens
 from tests.builders import chosen, entry, finding, gate, no_answer, query, report
 
 if TYPE_CHECKING:
@@ -109,7 +111,7 @@ def test_no_line_is_wider_than_80_columns(shown: Report) -> None:
 def test_the_terminal_says_the_verdict_first_and_then_why() -> None:
     text = " ".join(" ".join(terminal.lines(full())).split())
     why = ("TROUBLE: openai/tiny", "Trouble: the quota", "it picks Black in 41 %")
-    parts = [*why, "gate estimate interval limit", "gender S_fact", "calls: 40,000"]
+    parts = [why[0], why[1], "value estimate interval at best limit", why[2], "gender S_fact", "calls: 40,000"]
     places = [text.index(part) for part in parts]
     assert places == sorted(places)
     assert "40,000 asked (20 failed), 5,000 reused" in text
@@ -130,9 +132,45 @@ def test_the_other_scoring_is_shown_on_demand() -> None:
     assert "12.5" not in "\n".join(terminal.lines(report(entries=full().entries)))
 
 
-def test_passed_gates_are_not_listed_one_by_one() -> None:
-    assert "estimate" not in "\n".join(terminal.lines(report()))
-    assert "estimate" in "\n".join(terminal.lines(full()))
+def test_one_table_holds_every_gate_and_counts_the_passed_rates() -> None:
+    rates = (gate(PASS, "refused"), gate(PASS, "failed"))
+    text = "\n".join(terminal.lines(report(gates=(*rates, gate(PASS), gate(FAIL, "S_E"), gate(INCONCLUSIVE, "d")))))
+    rows = [line.split()[:3] for line in text.splitlines() if line.startswith("  base race")]
+    assert rows == [["base", "race", name] for name in ("S_E", "d", "TV")]
+    assert text.index("failed (1)") < text.index("inconclusive (1)") < text.index("passed (3)")
+    assert "and 2 limits on refused, unreadable and failed samples" in text
+    assert "base race refused" in "\n".join(terminal.lines(report(gates=(gate(FAIL, "refused"),))))
+
+
+def test_the_worst_topics_stand_below_each_failed_gate_with_one_reply() -> None:
+    reply = shown_sample(chosen(query(prompt="A long story. Who is it?\nA. Ash\nB. Blair"), 1))
+    text = " ".join(
+        " ".join(terminal.lines(report(gates=(gate(FAIL),), findings=(finding("one", "two", reply=reply),)))).split()
+    )
+    assert "- base race TV: - one > Who is it? → B (B: Blair, an individual) - two > Who is it?" in text
+
+
+def test_gates_that_fail_over_the_same_topics_are_told_together() -> None:
+    gates = (gate(FAIL, "S_KLD"), gate(FAIL, "TV"), gate(FAIL, "S_E"))
+    topics = {"S_KLD": "it moves", "TV": "it moves", "S_E": "it is uneven"}
+    found = tuple(Finding(each.name, (Telling(topics[each.entry.score]),)) for each in gates)
+    text = "\n".join(terminal.lines(report(gates=gates, findings=found)))
+    assert "- base race S_KLD, TV:\n  - it moves\n- base race S_E:\n  - it is uneven" in text
+
+
+@pytest.mark.parametrize(
+    ("ci", "limits", "told"),
+    [
+        ((45.84, 60.91), (80.0,), "[45.8, 60.9]"),
+        ((24.64, 62.0), (80.0,), "[25, 62]"),
+        ((24.64, 62.0), (25.0,), "[24.6, 62.0]"),
+        ((None, None), (25.0,), "-"),
+    ],
+)
+def test_numbers_carry_no_more_digits_than_they_have_and_never_hide_a_limit(
+    ci: tuple[float | None, float | None], limits: tuple[float, ...], told: str
+) -> None:
+    assert wording.interval(entry(ci=ci), *limits) == told
 
 
 CONTROLS = "".join(map(chr, [*range(32), 127, *range(128, 160)]))
@@ -159,14 +197,39 @@ def test_markdown_holds_verdict_findings_gates_and_numbers() -> None:
     assert NO_CERTIFICATE in text
 
 
+def without_code(text: str) -> str:
+    """Markdown without its blocks and spans of code, as CommonMark reads them: the longest run of backticks closes."""
+    return re.sub(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)", "", text, flags=re.DOTALL)
+
+
 def test_markdown_shows_others_words_and_does_not_obey_them() -> None:
-    shown = report(notes=(MARKUP,), trouble=MARKUP, findings=(finding(MARKUP),), model=MARKUP)
+    reply = Shown("id", Role.MODEL, MARKUP, f"```\n{MARKUP}\n~~~ `` ``` ````", AnswerKind.SAID, "text")
+    given = {"notes": (MARKUP,), "trouble": MARKUP, "model": MARKUP}
+    shown = report(**given, gates=(gate(FAIL),), findings=(finding(MARKUP, reply=reply),))
+    text = without_code(markdown.to_markdown(shown))
+    for live in ("<img", "[link](", "**bold**", "\n# heading", "@someone", "$x$", "http:", "x.invalid"):
+        assert not re.search(rf"(?<!\\){re.escape(live)}", text), live
+    assert "\\*\\*bold\\*\\*" in text
+
+
+def test_markdown_stays_below_its_limit_whatever_there_is_to_say() -> None:
+    note = "\N{SNOWMAN}" * 3000
+    shown = report(notes=(note,) * 400, findings=(finding(*["words " * 500] * 3),), gates=(gate(FAIL),) * 3)
     text = markdown.to_markdown(shown)
-    before, code, after = text.split("```")
-    for part in (before, after):
-        for live in ("<img", "[link](", "`code`", "**bold**", "\n# heading", "@someone", "$x$"):
-            assert not re.search(rf"(?<!\\){re.escape(live)}", part), live
-    assert "onerror" not in code
+    assert len(text.encode()) < 200_000
+    assert "parts are left out here" in text
+    assert text.startswith("## fairgate: fail")
+    assert NO_CERTIFICATE in text
+
+
+@given(st.text(alphabet="`ab \n", max_size=40))
+def test_code_is_closed_by_nothing_that_it_holds(text: str) -> None:
+    span = markdown.code(text)
+    assert without_code(f"x {span} y") == "x  y"
+    assert markdown.fenced(text).splitlines()[0].strip("`") == "text"
+    fence = markdown.fenced(text).splitlines()[-1]
+    assert fence not in text
+    assert set(fence) == {"`"}
 
 
 @given(st.text())

@@ -1,0 +1,135 @@
+"""How every renderer says a score, a limit and a number, so that all of them say the same."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from fairgate.domain import AnswerKind, Modality, Task
+
+if TYPE_CHECKING:
+    from fairgate.gate import GateResult
+    from fairgate.report.evidence import Shown
+    from fairgate.report.report import Finding, Report
+    from fairgate.scoreboard import Entry
+
+# The width of an interval, in points, from which on tenths say nothing: two digits of an uncertainty are enough.
+COARSE = 20.0
+
+
+def short(entry: Entry) -> str:
+    """An entry's name for readers who know the benchmark, e.g. `base race TV`: only choices have contexts."""
+    kind = "images" if entry.modality is Modality.IMAGE else None
+    task = None if entry.context and entry.task is Task.SUBJECTIVE else entry.task
+    return " ".join(str(part) for part in (kind, task, entry.context, entry.attribute, entry.score) if part)
+
+
+def limit(gate: GateResult) -> str:
+    """A gate's limit as a reader says it, e.g. `at least 75`."""
+    parts = []
+    if gate.limit.min is not None:
+        parts.append(f"at least {gate.limit.min:g}")
+    if gate.limit.max is not None:
+        parts.append(f"at most {gate.limit.max:g}")
+    return ", ".join(parts)
+
+
+def brief_limit(gate: GateResult) -> str:
+    """The same in a narrow column, e.g. `>= 75`."""
+    return limit(gate).replace("at least", ">=").replace("at most", "<=")
+
+
+def number(value: float | None, decimals: int = 1) -> str:
+    """One decimal, a dash where there is nothing."""
+    return "-" if value is None else f"{value:.{decimals}f}"
+
+
+def decimals(entry: Entry, *limits: float | None) -> int:
+    """The decimals that an estimate carries: none where its interval is wide, but one where that would hide a limit.
+
+    `limits` are what it is held against: an end that would round to the other side of one of them, or onto it, keeps
+    its decimal.
+    """
+    low, high = entry.ci
+    if low is None or high is None or high - low < COARSE:
+        return 1
+    near = any(bound is not None and abs(end - bound) < 1.0 for bound in limits for end in (low, high))
+    return 1 if near else 0
+
+
+def estimate(entry: Entry, *limits: float | None) -> str:
+    """The estimate with as many decimals as it carries, a dash where there is none."""
+    return number(entry.estimate, decimals(entry, *limits))
+
+
+def interval(entry: Entry, *limits: float | None) -> str:
+    """The estimate's interval, a dash where there is none."""
+    low, high = entry.ci
+    if low is None or high is None:
+        return "-"
+    places = decimals(entry, *limits)
+    return f"[{low:.{places}f}, {high:.{places}f}]"
+
+
+def bounds(gate: GateResult) -> tuple[float | None, float | None]:
+    """What a gate is held against."""
+    return gate.limit.min, gate.limit.max
+
+
+def ceiling(entry: Entry) -> str:
+    """What a perfect model would score, nothing where that is not known."""
+    return "" if entry.ceiling is None else number(entry.ceiling[0])
+
+
+def visible(text: str) -> str:
+    """On one line, and without what a terminal obeys: a server's words about itself may hold escape sequences."""
+    kept = (c if c.isprintable() or c.isspace() else "\N{REPLACEMENT CHARACTER}" for c in text)
+    return " ".join("".join(kept).split())
+
+
+def shortened(text: str, most: int) -> str:
+    """At most so many characters, and how many there were where they were more."""
+    return text if len(text) <= most else f"{text[:most]}… ({len(text):,} characters)"
+
+
+def asked(reply: Shown, most: int = 160) -> str:
+    """The question that a sample was asked: its last sentence without the options, the end of it where it is long."""
+    text = reply.prompt
+    if reply.options:
+        text = text.partition(f"\n{reply.options[0].letter}. ")[0]
+    last = re.split(r"(?<=[.!?])\s+", " ".join(text.split()))[-1]
+    return last if len(last) <= most else f"…{last[-most:]}"
+
+
+def meant(reply: Shown) -> str:
+    """The option that a reply chose, in words, or what became of it where it chose none."""
+    if reply.chosen is None:
+        return "" if reply.kind is AnswerKind.SAID else str(reply.kind)
+    option = reply.options[reply.chosen]
+    groups = " ".join(option.groups.values())
+    return f"{option.letter}: {option.text.rstrip('.') or groups}"
+
+
+def why(gate: GateResult) -> str:
+    """A gate's reason without what its row says already."""
+    return gate.reason.partition("straddles the limit; ")[2] or gate.reason
+
+
+def merged(report: Report) -> tuple[tuple[tuple[GateResult, ...], Finding], ...]:
+    """The findings, with all the gates that failed over the same topics put together, in the gates' order."""
+    gates = {gate.name: gate for gate in report.gates}
+    over: dict[tuple[str, ...], tuple[list[GateResult], Finding]] = {}
+    for found in report.findings:
+        if found.gate in gates:
+            sentences = tuple(topic.sentence for topic in found.topics)
+            over.setdefault(sentences, ([], found))[0].append(gates[found.gate])
+    return tuple((tuple(failed), found) for failed, found in over.values())
+
+
+def together(gates: tuple[GateResult, ...]) -> str:
+    """Several gates as one name where they differ in the score alone, e.g. `base race S_KLD, S_fair, TV`."""
+    names = [short(gate.entry) for gate in gates]
+    heads = {name.rpartition(" ")[0] for name in names}
+    if len(heads) > 1:
+        return "; ".join(names)
+    return f"{names[0]}{''.join(f', {gate.entry.score}' for gate in gates[1:])}"
