@@ -80,7 +80,9 @@ def report_of(sampling: Sampling, verdicts: Mapping[AnyCase, Verdict]) -> Report
     entries += _f2bench_entries(run, spoken, judging)
     if spoken:
         notes += _of_judge(run, spoken)
-    gates = waive(judge(entries, run.thresholds), run.thresholds, settings.today)
+    # A part of a run decides nothing: its gates wait for the other parts.
+    part = settings.shard is not None or (run.past is not None and bool(run.past.lost_shards))
+    gates = () if part else waive(judge(entries, run.thresholds), run.thresholds, settings.today)
     kinds = sum((source.kinds(*cell) for modality, source in sources.items() for cell in TASKS[modality]), Counter())
     evidence = evidence_of(run, sampling.cases, sources, spoken, verdicts)
     ends = Counter(verdicts.get(case, Verdict.TROUBLE) for case in sampling.cases)
@@ -129,6 +131,7 @@ def report_of(sampling: Sampling, verdicts: Mapping[AnyCase, Verdict]) -> Report
         judging=judging,
         instances=_instances(run.f2bench) if spoken else None,
         evidence=evidence,
+        shard=None if settings.shard is None else "{}/{}".format(*settings.shard),
     )
 
 

@@ -9,6 +9,7 @@ are private: the file is readable by its owner alone.
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 import time
@@ -23,7 +24,7 @@ from fairgate.domain import Reply
 from fairgate.errors import LedgerError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
     from typing import Self
 
@@ -58,6 +59,33 @@ class RunState(StrEnum):
     SAMPLING = "sampling"
     DONE = "done"
     STOPPED = "stopped"
+
+
+@dataclass(frozen=True, slots=True)
+class PastRun:
+    """A run as it stands in the ledger: `about` is JSON that says what it asked."""
+
+    id: str
+    about: str
+    state: RunState
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What some runs asked for: samples that were answered, and that failed for good, and what that took.
+
+    `retried` counts the requests beyond the first of each answered sample; `uncounted` samples came without a count of
+    their tokens.
+    """
+
+    answered: int
+    failed: int
+    retried: int
+    prompt_tokens: int
+    completion_tokens: int
+    uncounted: int
+    last_failure: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,13 +229,92 @@ class Ledger:
             row = (run, about, RunState.SAMPLING, time.time())
             self._db.execute("INSERT INTO runs VALUES (?, ?, ?, '', 0, ?)", row)
 
-    def last_run(self) -> str:
-        """What the run that began last was about, as JSON. Raises LedgerError where there is none."""
+    def last_run(self) -> PastRun:
+        """The run that began last. Raises LedgerError where there is none."""
         with self._translated():
-            row = self._db.execute("SELECT about FROM runs ORDER BY rowid DESC LIMIT 1").fetchone()
+            row = self._db.execute("SELECT id, about, state, message FROM runs ORDER BY rowid DESC LIMIT 1").fetchone()
         if row is None:
             raise LedgerError("holds no run.", where=str(self.path), mend="Gate a model with it first.")
-        return str(row[0])
+        return PastRun(row[0], row[1], RunState(row[2]), row[3])
+
+    def put_run(self, past: PastRun, members: Iterable[str]) -> None:
+        """Make several runs known as one, and as the last: what they sampled and failed to get is its own too."""
+        ids = json.dumps(sorted({*members} - {past.id}))
+        with self._translated():
+            self._db.execute("BEGIN IMMEDIATE")
+            beat, began = self._db.execute(
+                "SELECT max(beat), max(started_at) FROM runs WHERE id IN (SELECT value FROM json_each(?)) OR id = ?",
+                (ids, past.id),
+            ).fetchone()
+            row = (past.id, past.about, past.state, past.message, beat or 0, began or 0.0)
+            self._db.execute("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?)", row)
+            self._db.execute(
+                "INSERT OR IGNORE INTO sampled SELECT ?, topic FROM sampled"
+                " WHERE run IN (SELECT value FROM json_each(?))",
+                (past.id, ids),
+            )
+            self._db.execute(
+                "INSERT OR IGNORE INTO failures SELECT key, ?, query, reason FROM failures"
+                " WHERE run IN (SELECT value FROM json_each(?)) AND key NOT IN (SELECT key FROM samples)",
+                (past.id, ids),
+            )
+            self._db.execute("COMMIT")
+
+    def absorb(self, other: Path) -> list[str]:
+        """Take over all that another ledger of this schema holds, and name the queries that it answers otherwise.
+
+        Of two replies to one query the one asked first is kept, so that the order of merging plays no part.
+        """
+        with self._translated():
+            self._db.execute("ATTACH ? AS other", (str(other),))
+            try:
+                self._db.execute("BEGIN IMMEDIATE")
+                conflicts = self._take_over()
+                self._db.execute("COMMIT")
+            except BaseException:
+                self._db.execute("ROLLBACK")
+                raise
+            finally:
+                self._db.execute("DETACH other")
+        return conflicts
+
+    def _take_over(self) -> list[str]:
+        run = self._db.execute
+        run("INSERT OR IGNORE INTO models (identity) SELECT identity FROM other.models")
+        both = "FROM other.samples o JOIN main.samples s USING (key)"
+        differing = f"SELECT s.query {both} WHERE o.reply <> s.reply OR o.filtered <> s.filtered ORDER BY s.query"
+        conflicts = [row[0] for row in run(differing)]
+        run(
+            f"DELETE FROM main.samples WHERE key IN (SELECT key {both}"  # noqa: S608 - no word of it is a user's
+            " WHERE (o.asked_at, o.reply, o.run) < (s.asked_at, s.reply, s.run))"
+        )
+        columns = [row[1] for row in run("PRAGMA main.table_info(samples)")]
+        # Models are numbered by each ledger for itself.
+        mapped = ", ".join("here.id" if column == "model" else f"o.{column}" for column in columns)
+        run(
+            f"INSERT OR IGNORE INTO main.samples SELECT {mapped} FROM other.samples o"  # noqa: S608 - as above
+            " JOIN other.models there ON there.id = o.model JOIN main.models here ON here.identity = there.identity"
+        )
+        known = {row[0] for row in run("SELECT name FROM other.sqlite_master WHERE type = 'table'")}
+        for (table,) in run("SELECT name FROM main.sqlite_master WHERE type = 'table'").fetchall():
+            if table in known - {"models", "samples"}:
+                run(f"INSERT OR IGNORE INTO main.{table} SELECT * FROM other.{table}")  # noqa: S608 - our own tables
+        return conflicts
+
+    def spent(self, runs: Iterable[str]) -> Spent:
+        """What these runs asked for, together."""
+        ids = json.dumps([*runs])
+        with self._translated():
+            answered = self._db.execute(
+                "SELECT count(*), sum(attempts - 1), sum(prompt_tokens), sum(completion_tokens),"
+                " sum(prompt_tokens IS NULL) FROM samples WHERE run IN (SELECT value FROM json_each(?))",
+                (ids,),
+            ).fetchone()
+            failed = self._db.execute(
+                "SELECT count(*), max(reason) FROM failures WHERE run IN (SELECT value FROM json_each(?))", (ids,)
+            ).fetchone()
+        retried, *tokens, uncounted = (n or 0 for n in answered[1:])
+        return Spent(answered[0], failed[0], retried, tokens[0], tokens[1], uncounted, failed[1] or "")
 
     def beat(self, run: str) -> None:
         """Say that the sampler lives."""

@@ -51,7 +51,7 @@ def last_run(path: Path) -> PastRun:
     if not path.is_file():
         raise LedgerError("no such file.", where=str(path))
     with Ledger(path) as ledger:
-        about: dict[str, Any] = json.loads(ledger.last_run())
+        about: dict[str, Any] = json.loads(ledger.last_run().about)
         folders = {name: Path(about[name]) if about[name] else None for name in ("data", "scenarios")}
         dataset = load_dataset(overlay=folders["data"], scenarios=folders["scenarios"])
         if dataset.version != about["data_version"]:

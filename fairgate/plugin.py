@@ -10,6 +10,7 @@ from fairgate import settings
 from fairgate.errors import FairgateError, Finding
 from fairgate.gate import Verdict
 from fairgate.gatekeeper import Gatekeeper
+from fairgate.recall import recall
 from fairgate.run import Run
 
 if TYPE_CHECKING:
@@ -41,7 +42,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Read options, limits and data before anything is collected: what is wrong with them is a usage error."""
     try:
-        run = Run(settings.read(config), getattr(config, "workerinput", {}).get("fairgate"))
+        given = settings.read(config)
+        past = recall(given.ledger) if given.replay else None
+        run = Run(given, getattr(config, "workerinput", {}).get("fairgate"), past)
     except FairgateError as error:
         raise pytest.UsageError(str(error)) from error
     config.stash[RUN] = run

@@ -39,6 +39,7 @@ from fairgate.models import providers
 from fairgate.models.base import CONTROL_JUDGE, Identity
 from fairgate.sampler import Progress, Sampler
 from fairgate.samples import Sample, from_ledger, replay
+from fairgate.stock import Recollection
 from fairgate.thresholds import load as load_thresholds
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from fairgate.domain import Query, Reply
     from fairgate.fact_or_fair.results import ResultFolder
     from fairgate.models.base import ChatModel
+    from fairgate.recall import Past
     from fairgate.samples import Steps
     from fairgate.settings import Settings
 
@@ -60,15 +62,19 @@ POLL = (0.01, 0.2)  # seconds between two looks at the ledger, at first and at m
 class Run:
     """One run of the gate, as every process of it knows it: what is asked, of whom, and where the answers are."""
 
-    def __init__(self, settings: Settings, told: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, settings: Settings, told: Mapping[str, Any] | None = None, past: Past | None = None) -> None:
         self.settings = settings
+        self.past = past
+        if past is not None:
+            # Who was asked is known: no model is made, and no key needed.
+            told = {"run": past.id, "identities": past.identities}
         self.id: str = told["run"] if told else uuid.uuid4().hex
         self._told = {Role(role): Identity(**whole) for role, whole in (told["identities"] if told else {}).items()}
         self.sampling: Sampling | None = None
         self._silent = False
         self.thresholds = load_thresholds(settings.thresholds)
         self.dataset = load_dataset(overlay=settings.data, scenarios=settings.scenarios)
-        size = self.thresholds.plan(settings.plan)
+        size = self.thresholds.plan(settings.plan) if past is None else past.size
         self.plan = QueryPlan(
             self.dataset,
             seed=settings.seed,
@@ -98,8 +104,11 @@ class Run:
             load_prompts(),
             in_forms(gold) if settings.judge_spec == CONTROL_JUDGE else gold,
             repeats=size.repeats,
-            reference=settings.scoring == "reference",
+            reference=settings.scoring == "reference" if past is None else past.reference,
         )
+        if past is not None:
+            for name, version in self.versions.items():
+                past.check(name, version)
 
     def _folders(self) -> Iterator[tuple[Modality, ResultFolder]]:
         """The result folders that stand in for models, by what they hold."""
@@ -121,8 +130,26 @@ class Run:
         known = {str(role): json.loads(self.identity_of(role).canonical) for role in self.roles}
         return {"run": self.id, "identities": known}
 
-    def about(self) -> str:
-        """What this run asks, as JSON: enough to find its samples in the ledger again."""
+    @property
+    def versions(self) -> dict[str, object]:
+        """What decides the prompts, beside the plan: another version asks other questions."""
+        spoken = self.f2bench
+        return {
+            "data version": self.dataset.version,
+            **({"questions for reasons": load_asking().version} if self.settings.explain else {}),
+            **(
+                {
+                    "F²Bench's instances": spoken.instances.version,
+                    "F²Bench's prompts": spoken.prompts.version,
+                    "gold texts": spoken.gold.version,
+                }
+                if Role.JUDGE in self.roles
+                else {}
+            ),
+        }
+
+    def about(self, cases: Iterable[AnyCase] = ()) -> str:
+        """What this run asks, as JSON: enough to find its samples in the ledger again, and to judge them."""
         settings = self.settings
         return json.dumps(
             {
@@ -137,6 +164,12 @@ class Run:
                 "profiles": settings.profiles,
                 "key": settings.key,
                 "f2bench": self._about_f2bench() if Role.JUDGE in self.roles else None,
+                "identities": self.told()["identities"],
+                "versions": self.versions,
+                "options": settings.options(asking_only=True),
+                "thresholds": str(settings.thresholds),
+                "shards": [] if settings.shard is None else ["{}/{}".format(*settings.shard)],
+                "cases": [_name(case) for case in cases],
                 **({"explained": load_asking().version} if settings.explain else {}),
             }
         )
@@ -188,7 +221,9 @@ class Run:
         return self.model if speaker.identity == self.model.identity else speaker
 
     def asks(self, case: AnyCase) -> bool:
-        """Whether there is a model for a case, and a judge where it needs one."""
+        """Whether there is a model for a case, and a judge where it needs one; of a past run, whether it asked it."""
+        if self.past is not None and _name(case) not in self.past.cases:
+            return False
         if case.topic.benchmark == F2BENCH:
             return Role.JUDGE in self.roles
         return case.topic.modality in self.modalities
@@ -209,6 +244,27 @@ class Run:
         if isinstance(topic, Theme):
             return self.f2bench.size(topic)
         return self.plan.size(topic) * (QUERIES if self.explains(topic) else 1)
+
+    def parts(self, cases: Iterable[AnyCase], of: int) -> list[frozenset[AnyCase]]:
+        """The cases dealt to `of` machines, the same on each of them, with about as many samples each.
+
+        Cases that share samples stay together, and so do the themes of one task, which share the judge's gold set.
+        """
+        units: dict[tuple[str, str], list[AnyCase]] = {}
+        for case in cases:
+            shared = case.topic.task if isinstance(case.topic, Theme) else case.topic.id
+            units.setdefault((case.topic.benchmark, shared), []).append(case)
+
+        def size(name: tuple[str, str]) -> int:
+            return sum(self.size(topic) for topic in {case.topic for case in units[name]})
+
+        dealt: list[list[AnyCase]] = [[] for _ in range(of)]
+        held = [0] * of
+        for name in sorted(units, key=lambda each: (-size(each), each)):
+            least = held.index(min(held))
+            dealt[least] += units[name]
+            held[least] += size(name)
+        return [frozenset(part) for part in dealt]
 
     @property
     def ledger_shown(self) -> str:
@@ -330,6 +386,9 @@ class Run:
 
     def _wait(self, topic: Topic | Theme, ledger: Ledger) -> str | None:
         """None once the topic is sampled, or why the run stopped before."""
+        if self.past is not None:
+            over = self.sampling is None or self.sampling.trouble is None
+            return None if over or ledger.is_sampled(self.id, topic.id) else self.past.message or "the run was cut off"
         pause, heard, beat = POLL[0], time.monotonic(), -1
         while not ledger.is_sampled(self.id, topic.id):
             # The sampler of this very process may not even have been able to write that it stopped.
@@ -351,6 +410,10 @@ class Run:
         return None
 
 
+def _name(case: AnyCase) -> str:
+    return f"{case.test}[{case.id}]"
+
+
 class Sampling:
     """The controlling process's part of a run: one sampler for all selected cases."""
 
@@ -366,7 +429,9 @@ class Sampling:
         drawn = (case.topic for case in self.cases if isinstance(case, Case) and case.topic.modality in run.sampled)
         self.topics = tuple(dict.fromkeys(drawn))
         self._asked: tuple[Topic | Theme, ...] = (*self.themes, *self.topics)
-        self._sampler = self._make_sampler() if self._asked else None
+        self._sampler: Sampler | Recollection | None = None
+        if self._asked:
+            self._sampler = self._make_sampler() if run.past is None else Recollection(run, run.past, self._asked)
 
     @property
     def planned(self) -> int:
@@ -386,7 +451,7 @@ class Sampling:
             ledger=run.settings.ledger,
             run=run.id,
             max_in_flight=run.settings.max_in_flight,
-            about=run.about(),
+            about=run.about(self.cases),
         )
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -54,6 +55,8 @@ class Settings:
     f2bench: Path | None = None
     lenient: bool = False
     explain: bool = False
+    replay: bool = False
+    shard: tuple[int, int] | None = None
 
     @property
     def given(self) -> bool:
@@ -71,8 +74,11 @@ class Settings:
         control = self.model_spec is not None and self.model_spec.startswith("control/")
         return self.judge or (CONTROL_JUDGE if control else None)
 
-    def options(self) -> list[str]:
-        """The options that say the same again, without what may be secret in an address."""
+    def options(self, *, asking_only: bool = False) -> list[str]:
+        """The options that say the same again, without what may be secret in an address.
+
+        `asking_only`: those alone that decide what is asked, and of whom.
+        """
         given = {
             "--model": self.model,
             "--t2i-model": self.t2i_model,
@@ -100,6 +106,8 @@ class Settings:
             "--key": "published",
         }
         usual |= {"--thresholds": str(CHECKOUT / "thresholds.toml")}
+        if asking_only:
+            given |= dict.fromkeys(("--ledger", "--thresholds"))
         named = [f"{name}={value}" for name, value in given.items() if value is not None and usual.get(name) != value]
         named += ["--lenient"] if self.lenient else []
         named += ["--explain"] if self.explain else []
@@ -226,7 +234,28 @@ def add_options(parser: pytest.Parser) -> None:
         default="trouble",
         help="what an inconclusive run exits with: trouble (6, default), pass (0) or fail (1)",
     )
+    option(
+        "--replay",
+        action="store_true",
+        help="judge the ledger's last run again, without a call; python -m fairgate gate does it with its options",
+    )
+    option(
+        "--shard",
+        metavar="I/N",
+        help="ask the I-th of N parts, on each of N machines with the same options; then merge the ledgers "
+        "(python -m fairgate merge) and judge (python -m fairgate gate)",
+    )
     option("--as-of", metavar="DATE", help="the day that waivers are held against, as 2026-11-30. Default: today (UTC)")
+
+
+def _shard(given: str | None) -> tuple[int, int] | None:
+    if given is None:
+        return None
+    found = re.fullmatch(r"(\d{1,4})/(\d{1,4})", given)
+    number, of = (int(found[1]), int(found[2])) if found else (0, 0)
+    if not 1 <= number <= of:
+        raise ConfigError(f"{given!r} is no part.", where="--shard", mend="Write I/N, I from 1 to N: --shard 2/5.")
+    return number, of
 
 
 def _day(given: str | None) -> datetime.date:
@@ -282,4 +311,6 @@ def read(config: pytest.Config) -> Settings:
         f2bench=path("f2bench"),
         lenient=get("lenient"),
         explain=get("explain"),
+        replay=get("replay"),
+        shard=_shard(get("shard")),
     )

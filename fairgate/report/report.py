@@ -174,13 +174,18 @@ class Report:
             return Verdict.TROUBLE
         if self.cases.failed or Verdict.FAIL in verdicts:
             return Verdict.FAIL
-        if self.cases.inconclusive or verdicts != {Verdict.PASS}:
+        if self.shard is not None or self.cases.inconclusive or verdicts != {Verdict.PASS}:
             return Verdict.INCONCLUSIVE
         return Verdict.PASS
 
     @property
     def exit(self) -> int:
-        """The exit code: 0 pass, 1 fail, 6 inconclusive (or what the user wants of it), 7 trouble."""
+        """The exit code: 0 pass, 1 fail, 6 inconclusive (or what the user wants of it), 7 trouble.
+
+        A part of a run whose cases all passed did what it was asked to: 0, though it decides nothing.
+        """
+        if self.shard is not None and self.verdict is Verdict.INCONCLUSIVE and not self.cases.inconclusive:
+            return 0
         return self.inconclusive_exit if self.verdict is Verdict.INCONCLUSIVE else EXITS[self.verdict]
 
     @property
@@ -192,6 +197,8 @@ class Report:
             if any(gate.verdict is verdict for gate in self.gates)
         )
         gates = f"{len(self.gates)} gates: {tally}" if self.gates else "no gate could be held against anything"
+        if self.shard is not None:
+            gates = f"shard {self.shard}, {self.cases.total} cases; gates are held when all shards are merged"
         return f"{self.verdict.upper()}: {self.subject}, plan {self.plan}; {gates}"
 
     @property

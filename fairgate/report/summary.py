@@ -29,6 +29,7 @@ def to_json(report: Report) -> str:
         "detector": None,
         "control": report.control,
         "plan": report.plan,
+        **({} if report.shard is None else {"shard": report.shard}),
         "seed": report.seed,
         "profiles": report.profiles,
         "key": report.key,

@@ -1,0 +1,93 @@
+"""`python -m fairgate gate`: a ledger's last run judged again, offline: other limits, another key, a newer parser."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fairgate.errors import ConfigError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+# What may be said anew: all other options are those of the run.
+PATHS = (
+    "thresholds",
+    "data",
+    "scenarios",
+    "f2bench",
+    "report-dir",
+    "baseline",
+    "save-baseline",
+    "junitxml",
+    "alluredir",
+)
+WORDS = ("key", "scoring", "inconclusive", "as-of")
+HELP = {
+    "thresholds": "other limits. Default: those of the run, where the file is still there, else the checkout's own",
+    "data": "where the run's --data stands now",
+    "scenarios": "where the run's --scenarios stands now",
+    "f2bench": "where the run's --f2bench stands now",
+    "report-dir": "write the reports there",
+    "baseline": "compare with the run that was saved there",
+    "save-baseline": "save this run there, as a baseline for others",
+    "junitxml": "pytest's own: every case and gate, for a CI server",
+    "alluredir": "allure-pytest's own: results for an Allure report",
+    "key": "the answer key: published or measured",
+    "scoring": "the scoring that is shown: definition or reference",
+    "inconclusive": "what an inconclusive run exits with: trouble (6), pass (0) or fail (1)",
+    "as-of": "the day that waivers are held against, as 2026-11-30. Default: today (UTC)",
+}
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Register the command."""
+    gate = commands.add_parser(
+        "gate",
+        help="judge a ledger's last run again, offline",
+        description="Judges the last run of a ledger, or the shards that were merged into it, again: no model is asked "
+        "and no key needed. Same report and exit codes as a run's: 0 pass, 1 fail, 6 inconclusive, 7 trouble.",
+    )
+    gate.add_argument("ledger", type=Path, metavar="LEDGER")
+    for name in PATHS:
+        gate.add_argument(f"--{name}", type=Path, metavar="PATH", help=HELP[name])
+    for name in WORDS:
+        gate.add_argument(f"--{name}", metavar="WORD", help=HELP[name])
+    gate.add_argument(
+        "--compare-common", action="store_true", help="compare what both runs hold, whatever else differs"
+    )
+    gate.add_argument("-v", "--verbose", action="store_true", help="name every case and gate")
+    gate.set_defaults(command=_gate)
+
+
+def _gate(options: argparse.Namespace) -> tuple[str, int]:
+    from fairgate.recall import recall
+    from fairgate.settings import CHECKOUT
+
+    cases = CHECKOUT / "tests_bench"
+    if not cases.is_dir():
+        raise ConfigError("the benchmarks' cases are not here.", where=str(cases), mend="Use fairgate from a checkout.")
+    past = recall(options.ledger)
+    limits = Path(past.about["thresholds"])
+    command = [
+        *(sys.executable, "-m", "pytest", "-c", str(CHECKOUT / "pytest.ini"), f"--rootdir={CHECKOUT}", str(cases)),
+        *("-p", "no:cacheprovider", "-n", "0", "-v" if options.verbose else "-q"),
+        *past.options(),
+        *([f"--thresholds={limits}"] if limits.is_file() else []),
+        *_given(options),
+        f"--ledger={options.ledger.absolute()}",
+        "--replay",
+    ]
+    return "", subprocess.run(command, check=False).returncode  # noqa: S603 - our own interpreter
+
+
+def _given(options: argparse.Namespace) -> Iterator[str]:
+    for name in (*PATHS, *WORDS):
+        value = getattr(options, name.replace("-", "_"))
+        if value is not None:
+            yield f"--{name}={value.absolute() if isinstance(value, Path) else value}"
+    if options.compare_common:
+        yield "--compare-common"

@@ -1,0 +1,45 @@
+"""`python -m fairgate merge`: the ledgers of a run's shards put together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+
+    from fairgate.merging import Merged
+
+SHOWN = 10
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Register the command."""
+    merge = commands.add_parser(
+        "merge",
+        help="put the ledgers of shards together",
+        description="Puts all samples of the given ledgers into OUT, and makes their last runs one run, which "
+        "`python -m fairgate gate OUT` judges. In any order, as often as you like; the given ledgers stay as they are.",
+    )
+    merge.add_argument("out", type=Path, metavar="OUT", help="the ledger to write; what it holds already is kept")
+    merge.add_argument("ledgers", type=Path, nargs="+", metavar="LEDGER")
+    merge.set_defaults(command=_merge)
+
+
+def _merge(options: argparse.Namespace) -> str:
+    from fairgate.merging import merge
+
+    return _said(merge(options.out, options.ledgers), options.out)
+
+
+def _said(merged: Merged, out: Path) -> str:
+    past = merged.past
+    lines = [f"{out}: {len(past.members)} runs as one, {len(past.cases)} cases."]
+    if past.lost_shards:
+        lines.append(f"Still to come: shard {', '.join(past.lost_shards)}. Until then no gate is held.")
+    if merged.conflicts:
+        lines.append(f"{len(merged.conflicts)} queries have two replies; the one asked first is kept:")
+        lines += [f"  {query}" for query in merged.conflicts[:SHOWN]]
+        if len(merged.conflicts) > SHOWN:
+            lines.append(f"  and {len(merged.conflicts) - SHOWN} more")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,120 @@
+"""Ledgers of several machines -> one, and their last runs -> one run that can be judged."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+import tempfile
+from contextlib import closing
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fairgate.errors import LedgerError
+from fairgate.images import ImageStore
+from fairgate.ledger import Ledger, PastRun, RunState
+from fairgate.recall import Past, recall
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+HASH = re.compile(r"[0-9a-f]{64}")
+# What the machines of one run may differ in. Of their paths the first machine's are kept.
+OWN = ("cases", "members", "shards", "thresholds", "data", "scenarios", "options")
+PLACES = ("--data=", "--scenarios=", "--f2bench=", "--weights=", "--calibration=")
+
+
+@dataclass(frozen=True)
+class Merged:
+    """What came of a merge: the run, its shards, and the queries that two ledgers answer otherwise."""
+
+    past: Past
+    conflicts: tuple[str, ...]
+
+
+def merge(out: Path, sources: Sequence[Path]) -> Merged:
+    """Put all that the sources hold into `out`, which may exist; the sources are left as they are.
+
+    Raises LedgerError where their last runs asked different things, before anything is written.
+    """
+    conflicts: set[str] = set()
+    with tempfile.TemporaryDirectory() as folder:
+        copies = {path: _copied(path, Path(folder)) for path in sources}
+        parts = [replace(recall(copy), where=str(path)) for path, copy in copies.items()]
+        if out.is_file() and _alike(parts[0], here := recall(out)) is None:
+            parts.append(here)
+        run = _joined(parts)
+        with Ledger(out) as ledger:
+            for path, copy in copies.items():
+                conflicts.update(ledger.absorb(copy))
+                _copy_images(path, out)
+            members: list[str] = json.loads(run.about)["members"]
+            ledger.put_run(run, members)
+    return Merged(recall(out), tuple(sorted(conflicts)))
+
+
+def _joined(parts: Sequence[Past]) -> PastRun:
+    """The last runs as one, whatever their order. Raises LedgerError where they are not parts of one."""
+    first, *others = sorted(parts, key=lambda part: part.id)
+    for part in others:
+        if (difference := _alike(first, part)) is not None:
+            raise LedgerError(
+                f"its last run is no part of that of {first.where}: {difference}.",
+                where=part.where,
+                mend="Merge ledgers of runs with the same options; each machine's --shard I/N is its own.",
+            )
+    members = sorted({member for part in parts for member in part.members})
+    about: dict[str, Any] = {
+        **first.about,
+        "members": members,
+        "cases": sorted({case for part in parts for case in part.cases}),
+        "shards": sorted({shard for part in parts for shard in part.about["shards"]}),
+    }
+    states = {part.state for part in parts}
+    unfinished = (state for state in (RunState.STOPPED, RunState.SAMPLING) if state in states)
+    messages = sorted({part.message for part in parts if part.message})
+    whole = members[0] if len(members) == 1 else blake2b("\0".join(members).encode(), digest_size=16).hexdigest()
+    return PastRun(whole, json.dumps(about), next(unfinished, RunState.DONE), "; ".join(messages))
+
+
+def _alike(one: Past, other: Past) -> str | None:
+    """What two runs differ in that parts of one run must share, None where nothing."""
+    for key in sorted({*one.about, *other.about} - {*OWN}):
+        here, there = (part.about.get(key) for part in (one, other))
+        if key == "f2bench":
+            here, there = ({**(asked or {}), "data": None} for asked in (here, there))
+        if here != there:
+            return f"{key} is {there!r}, not {here!r}"
+    asked, also = ([each for each in part.options() if not each.startswith(PLACES)] for part in (one, other))
+    if asked != also:
+        return f"its options are {' '.join(also) or 'none'}, not {' '.join(asked) or 'none'}"
+    parts = [{shard.partition("/")[2] for shard in part.about["shards"]} for part in (one, other)]
+    if parts[0] != parts[1]:
+        return "one is a shard and the other is not, or they are shards of different numbers"
+    return None
+
+
+def _copied(path: Path, folder: Path) -> Path:
+    """A copy of the ledger, with what stands in its write-ahead log, by this fairgate's schema."""
+    if not path.is_file():
+        raise LedgerError("no such file.", where=str(path))
+    copy = folder / f"{len([*folder.iterdir()])}.sqlite"
+    try:
+        with (
+            closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as source,
+            closing(sqlite3.connect(copy)) as target,
+        ):
+            source.backup(target)
+    except sqlite3.Error as error:
+        raise LedgerError(f"cannot be read: {error}.", where=str(path)) from error
+    Ledger(copy).close()
+    return copy
+
+
+def _copy_images(path: Path, out: Path) -> None:
+    store = ImageStore(out)
+    for image in sorted(ImageStore(path).folder.glob("*/*")):
+        if HASH.fullmatch(image.name) and not store.path(image.name).exists():
+            store.add(image.read_bytes())

@@ -1,0 +1,90 @@
+"""What a ledger holds of a plan: walked as the sampler walks it, and nothing is asked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fairgate.domain import Query
+from fairgate.errors import RunStopped
+from fairgate.ledger import Ledger, RunState
+from fairgate.sampler import Progress
+from fairgate.samples import replay
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from fairgate.domain import Reply, Theme, Topic
+    from fairgate.errors import FairgateError
+    from fairgate.recall import Past
+    from fairgate.run import Run
+    from fairgate.samples import Steps
+
+
+def walk(
+    work: Iterable[Query | Steps[object]], reply: Callable[[Query], Reply | None]
+) -> Iterator[tuple[Query, Reply | None]]:
+    """Every query with its stored reply; of a conversation all up to the first that has none."""
+    for each in work:
+        if isinstance(each, Query):
+            yield each, reply(each)
+        else:
+            yield from ((sample.query, sample.reply) for sample in replay(each, reply)[1])
+
+
+class Recollection:
+    """Stands in for the sampler of a run that is judged again: what it came to, and nothing left to be done."""
+
+    def __init__(self, run: Run, past: Past, asked: Iterable[Topic | Theme]) -> None:
+        topics = tuple(asked)
+        held = again = 0
+        with Ledger(run.settings.ledger) as ledger:
+
+            def reply(query: Query) -> Reply | None:
+                return ledger.reply(run.identity_of(query.to), query)
+
+            for topic in topics:
+                for query, said in walk(run.queries(topic), reply):
+                    held += said is not None
+                    again += query.again
+            spent = ledger.spent(past.members)
+        self.progress = Progress(
+            planned=sum(map(run.size, topics)) + again,
+            asked=spent.answered,
+            reused=held - spent.answered,
+            failed=spent.failed,
+            retried=spent.retried,
+            prompt_tokens=spent.prompt_tokens,
+            completion_tokens=spent.completion_tokens,
+            uncounted=spent.uncounted,
+            last_failure=spent.last_failure,
+        )
+        self.error = _trouble(past, self.progress.planned - held)
+
+    def start(self) -> None:
+        """Nothing is asked."""
+
+    def stop(self) -> None:
+        """Nothing is under way."""
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """It ended long ago."""
+        del timeout
+        return True
+
+
+def _trouble(past: Past, missing: int) -> FairgateError | None:
+    if past.lost_shards:
+        return RunStopped(
+            f"it lacks shard {' and '.join(past.lost_shards)}: no gate is held against a part of a run.",
+            where=past.where,
+            mend="Merge the ledgers of all shards: python -m fairgate merge OUT LEDGER…",
+        )
+    if past.state is RunState.STOPPED:
+        return RunStopped(past.message)
+    if past.state is RunState.SAMPLING and missing:
+        return RunStopped(
+            f"its run was cut off: {missing:,} samples are missing.",
+            where=past.where,
+            mend="Run it again: only these are asked.",
+        )
+    return None

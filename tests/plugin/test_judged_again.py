@@ -1,0 +1,218 @@
+"""A ledger judged again, offline: after one run, and after the merge of a run's shards."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+import subprocess
+import sys
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fairgate.cli import main
+from fairgate.errors import LedgerError
+from fairgate.merging import merge
+from tests.running import LIMITS, PATIENCE, Outcome, arguments, bench, bench_many, environment
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+SHARDS = 5
+# Of both benchmarks, with topics that gender and race share, and with the judge's gold set.
+PART = ("-k", "crime or (dialogue_induction and (gender or health))")
+MODEL = "def answer(prompt):\n    return 'AB'[len(prompt) % 2]\n"
+
+
+def judged(folder: Path, ledger: Path, *more: str | Path) -> Outcome:
+    """`python -m fairgate gate`, in a process of its own and without what a model would need."""
+    done = subprocess.run(  # noqa: S603 - our own interpreter
+        [sys.executable, "-m", "fairgate", "gate", ledger, f"--report-dir={folder / 'report'}", *more],
+        cwd=ledger.parent,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    return Outcome(done.returncode, done.stdout + done.stderr, folder)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+    return bench(tmp_path_factory.mktemp("whole"), "-p", "no:xdist", *PART)
+
+
+@pytest.fixture(scope="module")
+def shards(tmp_path_factory: pytest.TempPathFactory) -> list[Outcome]:
+    root = tmp_path_factory.mktemp("shards")
+    folders = [root / str(number) for number in range(1, SHARDS + 1)]
+    runs = [
+        arguments(folder, "-p", "no:xdist", *PART, f"--shard={number}/{SHARDS}")
+        for number, folder in enumerate(folders, start=1)
+    ]
+    ended = bench_many(root, runs)
+    return [Outcome(end.code, end.output, folder) for end, folder in zip(ended, folders, strict=True)]
+
+
+def ledgers(outcomes: Sequence[Outcome]) -> list[Path]:
+    return [each.folder / "ledger.sqlite" for each in outcomes]
+
+
+def contents(ledger: Path) -> dict[str, list[tuple[object, ...]]]:
+    """All that a ledger holds; models are numbered in the order of their coming."""
+    with contextlib.closing(sqlite3.connect(ledger)) as database:
+        tables = [row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        found = {table: sorted(database.execute(f"SELECT * FROM {table}"), key=repr) for table in tables}  # noqa: S608 - our own tables
+    return {
+        table: sorted(row[1:] for row in rows) if table == "models" else [(row[0], *row[2:]) for row in rows]
+        for table, rows in found.items()
+    }
+
+
+# One run
+
+
+def test_it_is_the_runs_report_to_the_last_byte(whole: Outcome, tmp_path: Path) -> None:
+    again = judged(tmp_path, whole.folder / "ledger.sqlite", f"--thresholds={LIMITS}")
+    assert (whole.code, again.code) == (0, 0), again.output
+    assert again.summary_bytes == whole.summary_bytes
+    assert {each["benchmark"] for each in again.summary["scores"]} == {"fact-or-fair", "f2bench"}
+
+
+def test_other_limits_give_another_verdict(whole: Outcome, tmp_path: Path) -> None:
+    strict = tmp_path / "strict.toml"
+    limit = 'score = "refused"\ntask = "subjective"\nm'
+    strict.write_text(LIMITS.read_text().replace(f"{limit}ax = 60", f"{limit}in = 60"))
+    again = judged(tmp_path, whole.folder / "ledger.sqlite", f"--thresholds={strict}")
+    assert again.code == 1, again.output
+    assert again.gates["subjective base refused"] == "fail"
+    assert again.summary["scores"] == whole.summary["scores"]
+
+
+def test_another_key_gives_other_scores(whole: Outcome, tmp_path: Path) -> None:
+    again = judged(tmp_path, whole.folder / "ledger.sqlite", "--key=measured", f"--thresholds={LIMITS}")
+    assert again.summary["key"] == "measured"
+    assert again.summary["calls"] == whole.summary["calls"]
+
+
+def test_the_model_is_not_needed_again(tmp_path: Path) -> None:
+    module = tmp_path / "gone_by_then.py"
+    module.write_text(MODEL)
+    part = ("-p", "no:xdist", "-k", "crime and objective", "--model=python/gone_by_then:answer")
+    live = bench(tmp_path / "live", *part, env={"PYTHONPATH": str(tmp_path)})
+    module.unlink()
+    again = judged(tmp_path / "again", live.folder / "ledger.sqlite", f"--thresholds={LIMITS}")
+    assert (again.code, again.summary_bytes) == (live.code, live.summary_bytes), again.output
+
+
+def test_what_is_no_run_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["gate", str(tmp_path / "none.sqlite")]) == 7
+    assert "none.sqlite: no such file" in capsys.readouterr().err
+
+
+# Shards
+
+
+def test_a_shard_says_what_it_covers_and_decides_nothing(shards: list[Outcome]) -> None:
+    for number, shard in enumerate(shards, start=1):
+        summary = shard.summary
+        assert shard.code == 0, shard.output
+        assert (summary["verdict"], summary["exit"], summary["gates"]) == ("inconclusive", 0, [])
+        assert f"shard {number}/{SHARDS}" in summary["headline"]
+        assert summary["cases"]["passed"] > 0
+
+
+def test_shards_ask_no_sample_twice(whole: Outcome, shards: list[Outcome]) -> None:
+    held = [{row[1] for row in contents(ledger)["samples"]} for ledger in ledgers(shards)]
+    assert all(not one & other for one, other in combinations(held, 2))
+    assert sum(map(len, held)) == whole.summary["calls"]["asked"]
+
+
+def test_shards_merged_are_one_machine_to_the_last_byte(whole: Outcome, shards: list[Outcome], tmp_path: Path) -> None:
+    merge(tmp_path / "out.sqlite", ledgers(shards))
+    again = judged(tmp_path, tmp_path / "out.sqlite", f"--thresholds={LIMITS}")
+    assert (again.code, again.summary_bytes) == (whole.code, whole.summary_bytes), again.output
+
+
+def test_merging_knows_no_order_and_no_twice(shards: list[Outcome], tmp_path: Path) -> None:
+    there = ledgers(shards)
+    merge(tmp_path / "forth.sqlite", there)
+    merge(tmp_path / "back.sqlite", there[::-1])
+    for part in (there[2:], there[:3], there[1:2]):
+        merge(tmp_path / "bit by bit.sqlite", part)
+    forth = contents(tmp_path / "forth.sqlite")
+    assert contents(tmp_path / "back.sqlite") == forth
+    bits = contents(tmp_path / "bit by bit.sqlite")
+    assert bits["samples"] == forth["samples"]
+    merge(tmp_path / "forth.sqlite", [*there, there[0]])
+    assert contents(tmp_path / "forth.sqlite") == forth
+
+
+def test_a_lost_shard_is_trouble(shards: list[Outcome], tmp_path: Path) -> None:
+    merge(tmp_path / "out.sqlite", ledgers(shards)[:-1])
+    again = judged(tmp_path, tmp_path / "out.sqlite", f"--thresholds={LIMITS}")
+    assert again.code == 7
+    assert (again.summary["verdict"], again.summary["gates"]) == ("trouble", [])
+    assert f"it lacks shard {SHARDS}/{SHARDS}" in again.summary["trouble"]
+
+
+def test_two_replies_to_one_query_are_named_and_the_first_is_kept(shards: list[Outcome], tmp_path: Path) -> None:
+    first = ledgers(shards)[0]
+    other = tmp_path / "other.sqlite"
+    with contextlib.closing(sqlite3.connect(first)) as source, contextlib.closing(sqlite3.connect(other)) as copy:
+        source.backup(copy)
+        key, query, reply = copy.execute("SELECT key, query, reply FROM samples ORDER BY key LIMIT 1").fetchone()
+        copy.execute("UPDATE samples SET reply = 'something else', asked_at = asked_at + 1 WHERE key = ?", (key,))
+        copy.commit()
+    for name, order in {"forth": [first, other], "back": [other, first]}.items():
+        merged = merge(tmp_path / f"{name}.sqlite", order)
+        assert merged.conflicts == (query,)
+        with contextlib.closing(sqlite3.connect(tmp_path / f"{name}.sqlite")) as database:
+            assert database.execute("SELECT reply FROM samples WHERE key = ?", (key,)).fetchone() == (reply,)
+
+
+def test_runs_that_asked_otherwise_are_no_shards_of_one(
+    shards: list[Outcome], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = bench(tmp_path / "other", "-p", "no:xdist", "-k", "crime and objective", "--seed=1", f"--shard=1/{SHARDS}")
+    out = tmp_path / "out.sqlite"
+    assert main(["merge", str(out), str(ledgers(shards)[0]), str(ledgers([other])[0])]) == 7
+    assert "seed is" in capsys.readouterr().err
+    assert not out.exists()
+    with pytest.raises(LedgerError, match="no such file"):
+        merge(out, [tmp_path / "nowhere.sqlite"])
+
+
+def test_a_shard_is_red_where_its_own_cases_are(tmp_path: Path) -> None:
+    limits = tmp_path / "limits.toml"
+    limits.write_text(LIMITS.read_text().replace("entropy_min = 60\ngap_max = 70", "entropy_min = 99\ngap_max = 1"))
+    part = ("-p", "no:xdist", "-k", "crime and base", "--per-topic=60", f"--thresholds={limits}")
+    red = bench(tmp_path, *part, "--model=control/stereotype", "--shard=1/1")
+    assert (red.code, red.summary["verdict"], red.summary["gates"]) == (1, "fail", []), red.output
+
+
+@pytest.mark.parametrize("given", ["0/5", "6/5", "2", "a/b", "2/0"])
+def test_a_shard_that_there_is_none_of_is_a_usage_error(tmp_path: Path, given: str) -> None:
+    [end] = bench_many(tmp_path, [arguments(tmp_path, "-p", "no:xdist", "--collect-only", "-q", f"--shard={given}")])
+    assert end.code == 4
+    assert "Write I/N" in end.output
+
+
+def test_a_ledger_of_an_older_fairgate_is_named(whole: Outcome, tmp_path: Path) -> None:
+    old = tmp_path / "old.sqlite"
+    with (
+        contextlib.closing(sqlite3.connect(whole.folder / "ledger.sqlite")) as source,
+        contextlib.closing(sqlite3.connect(old)) as copy,
+    ):
+        source.backup(copy)
+        about = json.loads(copy.execute("SELECT about FROM runs").fetchone()[0])
+        del about["cases"]
+        copy.execute("UPDATE runs SET about = ?", (json.dumps(about),))
+        copy.commit()
+    again = judged(tmp_path, old)
+    assert again.code == 7
+    assert "made by an older fairgate" in again.output
