@@ -6,7 +6,8 @@ FairgateError(Exception)        trouble, which never is a score: an *error* of t
 ├── DataError                   a data file, ours or the user's
 ├── LedgerError                 the store of samples
 ├── CallFailed                  one sample could not be had, after all retries
-├── RunStopped                  no further sample can be had: bad key, unknown model, spent quota or budget
+├── RunStopped                  no further sample can be had: bad key, unknown model, spent quota
+│   └── BudgetSpent             … because the user's own budget is spent
 └── Unsampled                   a topic lacks more samples than may be missing
 """
 
@@ -49,11 +50,19 @@ class LedgerError(FairgateError):
 
 
 class CallFailed(FairgateError):
-    """One sample could not be had, after all retries; others may still be."""
+    """One sample could not be had, after all retries; others may still be. `attempts` counts its requests."""
+
+    def __init__(self, what: str, *, where: str | None = None, mend: str | None = None, attempts: int = 1) -> None:
+        super().__init__(what, where=where, mend=mend)
+        self.attempts = attempts
 
 
 class RunStopped(FairgateError):
     """No further sample can be had: asking on would only cost time or money."""
+
+
+class BudgetSpent(RunStopped):
+    """The user's budget of calls, tokens or money is spent: what is in flight is paid for, and still waited for."""
 
 
 class Unsampled(FairgateError):

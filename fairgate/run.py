@@ -35,6 +35,8 @@ from fairgate.fact_or_fair.results import read_llm, read_t2i
 from fairgate.fact_or_fair.tally import tally
 from fairgate.gate import check_attributes, check_waivers
 from fairgate.ledger import Ledger, RunState
+from fairgate.limits import Limits
+from fairgate.line import Line
 from fairgate.models import providers
 from fairgate.models.base import CONTROL_JUDGE, Identity
 from fairgate.sampler import Progress, Sampler
@@ -96,6 +98,7 @@ class Run:
         check_waivers(self.thresholds, attributes, str(settings.thresholds))
         self.folders = dict(self._folders())
         providers.check_judge(settings)
+        self._check_prices()
         gold = load_gold()
         self.f2bench = Plan(
             f2bench_data.read_workbooks(settings.f2bench, lenient=settings.lenient)
@@ -109,6 +112,20 @@ class Run:
         if past is not None:
             for name, version in self.versions.items():
                 past.check(name, version)
+
+    def _check_prices(self) -> None:
+        """A budget in USD needs the price of whoever is asked; controls cost nothing."""
+        if self.settings.budget_usd is None:
+            return
+        for spec in (self.settings.model_spec, self.settings.judge_spec):
+            if spec is None or spec in self.thresholds.prices or spec.startswith(("control/", "results/")):
+                continue
+            raise ConfigError(
+                f"no price is known for {spec}.",
+                where="--budget-usd",
+                mend=f'Add it to {self.settings.thresholds}, in USD per million tokens: [prices."{spec}"] input = 0.15,'
+                " output = 0.60, date = 2026-03-23, each on a line of its own.",
+            )
 
     def _folders(self) -> Iterator[tuple[Modality, ResultFolder]]:
         """The result folders that stand in for models, by what they hold."""
@@ -193,9 +210,14 @@ class Run:
         return tuple(modality for modality in self.modalities if modality not in self.folders)
 
     @cached_property
+    def line(self) -> Line:
+        """Where the samples of this run wait, whoever they are asked of."""
+        return Line(Limits(self.settings.bounds, self.thresholds.prices))
+
+    @cached_property
     def model(self) -> ChatModel:
         """The model under test, made once. Raises ConfigError where it cannot be had."""
-        return providers.make(self.settings, self.dataset)
+        return providers.make(self.settings, self.dataset, self.line.step_aside)
 
     @property
     def roles(self) -> tuple[Role, ...]:
@@ -213,11 +235,11 @@ class Run:
             usual = self.f2bench.prompts.sampling(self.settings.model_spec or "")
             # The paper samples some models in a way of their own; the others are asked as ever.
             made[Role.SPEAKER] = self.model if usual is None else self._speaker(asdict(usual))
-            made[Role.JUDGE] = providers.make_judge(self.settings)
+            made[Role.JUDGE] = providers.make_judge(self.settings, self.line.step_aside)
         return made
 
     def _speaker(self, usual: Mapping[str, object]) -> ChatModel:
-        speaker = providers.make(self.settings, self.dataset, usual)
+        speaker = providers.make(self.settings, self.dataset, self.line.step_aside, usual)
         return self.model if speaker.identity == self.model.identity else speaker
 
     def asks(self, case: AnyCase) -> bool:
@@ -450,7 +472,7 @@ class Sampling:
             others={role: model for role, model in models.items() if role is not Role.MODEL},
             ledger=run.settings.ledger,
             run=run.id,
-            max_in_flight=run.settings.max_in_flight,
+            line=run.line,
             about=run.about(self.cases),
         )
 

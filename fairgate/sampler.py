@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from fairgate.domain import AnswerKind, Query, Role
-from fairgate.errors import CallFailed, FairgateError, RunStopped
+from fairgate.errors import BudgetSpent, CallFailed, FairgateError, RunStopped
 from fairgate.ledger import Ledger, RunState
 from fairgate.samples import read
 
@@ -17,17 +17,23 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fairgate.domain import Reply, Theme, Topic
+    from fairgate.line import Line
     from fairgate.models.base import ChatModel
     from fairgate.samples import Steps
 
 # An endpoint that never answered is down or misconfigured: so many failures in a row, and no answer yet, end the run.
 HOPELESS = 20
 HEARTBEAT = 2.0  # seconds
+# What is in flight when trouble ends the run may be paid for already: so long it is waited for.
+GRACE = 5.0  # seconds
 
 
 @dataclass
 class Progress:
-    """How far a sampler is. Written by the sampler's thread alone, read by any."""
+    """How far a sampler is. Written by the sampler's thread alone, read by any.
+
+    `requests` counts repeated ones too, `cost` is in USD, None where a price is not known.
+    """
 
     planned: int = 0
     asked: int = 0
@@ -39,6 +45,8 @@ class Progress:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     uncounted: int = 0
+    requests: int = 0
+    cost: float | None = None
     served: set[tuple[str | None, str | None]] = field(default_factory=set)
     last_failure: str = ""
 
@@ -60,9 +68,9 @@ class _Open:
 class Sampler:
     """Fills the ledger for the given topics, in the background.
 
-    `queries(topic)` yields a topic's queries, or conversations, whose next query depends on the replies. The number of
-    samples in flight is at most `max_in_flight`, whatever the number of topics. `model` answers the queries to
-    `Role.MODEL`, `others` those to the other roles.
+    `queries(topic)` yields a topic's queries, or conversations, whose next query depends on the replies. `line` says
+    how many samples are in flight, whatever the number of topics, and when each request may go. `model` answers the
+    queries to `Role.MODEL`, `others` those to the other roles.
     """
 
     def __init__(
@@ -75,14 +83,14 @@ class Sampler:
         others: Mapping[Role, ChatModel] | None = None,
         ledger: Path,
         run: str,
-        max_in_flight: int,
+        line: Line,
         about: str = "{}",
     ) -> None:
         self.progress = Progress(planned=planned)
         self.error: FairgateError | None = None
         self._topics, self._queries = tuple(topics), queries
         self._models = {Role.MODEL: model, **(others or {})}
-        self._ledger_path, self._run, self._max_in_flight = ledger, run, max_in_flight
+        self._ledger_path, self._run, self._line = ledger, run, line
         self._about = about
         self._stopping = threading.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -144,18 +152,41 @@ class Sampler:
             await asyncio.sleep(HEARTBEAT)
 
     async def _ask_all(self, ledger: Ledger) -> None:
-        pending = self._pending(ledger)
-        # Workers share one iterator: memory stays flat however many samples the plan has.
+        pending, tasks = self._pending(ledger), set[asyncio.Task[None]]()
         try:
-            async with asyncio.TaskGroup() as group:
-                for _ in range(self._max_in_flight):
-                    group.create_task(self._ask_on(pending, ledger))
-        except ExceptionGroup as trouble:
-            raise _first(trouble) from None
+            try:
+                await self._begin_all(pending, ledger, tasks)
+            except FairgateError as trouble:
+                self._line.close(trouble)
+                if tasks:
+                    # A budget's last requests are worth every second; the retries' waits have ended already.
+                    await asyncio.wait(tasks, timeout=None if isinstance(trouble, BudgetSpent) else GRACE)
+                raise
         finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
             # One model may play two roles; not every model can be hashed.
             for model in {id(model): model for model in self._models.values()}.values():
                 await model.close()
+
+    async def _begin_all(
+        self, pending: Iterator[tuple[Query | Steps[object], _Open]], ledger: Ledger, tasks: set[asyncio.Task[None]]
+    ) -> None:
+        """Begin with each as soon as there is a use for it: memory stays flat however many the plan has."""
+        line = self._line
+        while True:
+            await line.begin()
+            found = next(pending, None)
+            if found is None:
+                line.end()
+                break
+            task = asyncio.create_task(self._sample_one(*found, ledger))
+            tasks.add(task)
+            task.add_done_callback(tasks.discard)
+        while tasks:
+            await asyncio.wait(tasks)
+        await line.begin()
 
     def _pending(self, ledger: Ledger) -> Iterator[tuple[Query | Steps[object], _Open]]:
         for topic in self._topics:
@@ -175,16 +206,20 @@ class Sampler:
         if open_topic.issued and open_topic.waiting == 0:
             ledger.mark_sampled(self._run, open_topic.topic.id)
 
-    async def _ask_on(self, pending: Iterator[tuple[Query | Steps[object], _Open]], ledger: Ledger) -> None:
-        for query, open_topic in pending:
+    async def _sample_one(self, query: Query | Steps[object], open_topic: _Open, ledger: Ledger) -> None:
+        try:
             if isinstance(query, Query):
                 await self._ask(query, ledger)
             else:
                 await self._converse(query, ledger)
             open_topic.waiting -= 1
             self._close_if_sampled(ledger, open_topic)
-            # A model that answers without waiting would leave the heartbeat, and who wants to stop, no turn.
-            await asyncio.sleep(0)
+        except FairgateError as trouble:
+            self._line.close(trouble)
+        except Exception as error:  # noqa: BLE001 - whatever breaks a sample is the run's trouble, never silence
+            self._line.close(RunStopped(f"the sampler broke: {type(error).__name__}: {error}."))
+        finally:
+            self._line.end()
 
     async def _converse(self, steps: Steps[object], ledger: Ledger) -> None:
         """One query after the other, what the ledger holds from there."""
@@ -203,22 +238,21 @@ class Sampler:
             return
 
     async def _ask(self, query: Query, ledger: Ledger) -> Reply | None:
-        progress, model = self.progress, self._models[query.to]
+        model, line = self._models[query.to], self._line
+        label, characters = model.identity.label, len(query.text)
+        expected, reply = line.limits.meter(label).expect(characters), None
+        await line.enter(expected)
         try:
             reply = await model.ask(query)
         except CallFailed as failure:
-            progress.failed += 1
-            progress.last_failure = str(failure)
-            ledger.add_failure(self._run, model.identity, query, str(failure))
-            if progress.failed >= HOPELESS and progress.asked == 0:
-                raise RunStopped(
-                    f"the first {progress.failed} samples all failed; the last: {failure}",
-                    where=model.identity.label,
-                    mend="Nothing was answered, so nothing more is asked.",
-                ) from None
+            self._count_failure(query, model, failure, ledger)
             return None
+        finally:
+            line.leave(label, characters, expected, reply)
+            self.progress.requests = line.limits.requests
         answer = read(query, reply)
         ledger.add(self._run, model.identity, query, reply, answer)
+        progress = self.progress
         progress.asked += 1
         progress.retried += reply.attempts - 1
         progress.refused += answer.kind is AnswerKind.REFUSED
@@ -227,12 +261,18 @@ class Sampler:
         progress.completion_tokens += reply.completion_tokens or 0
         progress.uncounted += reply.prompt_tokens is None
         progress.served.add((reply.served_model, reply.fingerprint))
+        progress.cost = line.limits.usd
         return reply
 
-
-def _first(group: ExceptionGroup[Exception]) -> Exception:
-    """What ended the run, trouble that names itself before any other; what it made of the tasks beside it is noise."""
-    error: Exception = group.subgroup(FairgateError) or group
-    while isinstance(error, ExceptionGroup):
-        error = error.exceptions[0]
-    return error
+    def _count_failure(self, query: Query, model: ChatModel, failure: CallFailed, ledger: Ledger) -> None:
+        progress = self.progress
+        progress.failed += 1
+        progress.retried += failure.attempts - 1
+        progress.last_failure = str(failure)
+        ledger.add_failure(self._run, model.identity, query, str(failure))
+        if progress.failed >= HOPELESS and progress.asked == 0:
+            raise RunStopped(
+                f"the first {progress.failed} samples all failed; the last: {failure}",
+                where=model.identity.label,
+                mend="Nothing was answered, so nothing more is asked.",
+            ) from None

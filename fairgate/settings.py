@@ -6,12 +6,14 @@ import datetime
 import os
 import re
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
 
 from fairgate.errors import ConfigError
 from fairgate.fact_or_fair.queries import Profiles
+from fairgate.limits import Bounds
 from fairgate.models.base import CONTROL_JUDGE
 
 if TYPE_CHECKING:
@@ -57,6 +59,23 @@ class Settings:
     explain: bool = False
     replay: bool = False
     shard: tuple[int, int] | None = None
+    requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
+    budget_calls: int | None = None
+    budget_tokens: int | None = None
+    budget_usd: float | None = None
+
+    @property
+    def bounds(self) -> Bounds:
+        """What this run may ask at once, a minute and in all."""
+        return Bounds(
+            in_flight=self.max_in_flight,
+            requests_a_minute=self.requests_per_minute,
+            tokens_a_minute=self.tokens_per_minute,
+            calls=self.budget_calls,
+            tokens=self.budget_tokens,
+            usd=self.budget_usd,
+        )
 
     @property
     def given(self) -> bool:
@@ -225,7 +244,26 @@ def add_options(parser: pytest.Parser) -> None:
     )
     option("--report-dir", metavar="DIR", type=Path, help="write summary.json and summary.md there")
     option(
-        "--max-in-flight", type=int, default=16, metavar="N", help="requests at once, over the whole run. Default: 16"
+        "--max-in-flight",
+        type=int,
+        default=16,
+        metavar="N",
+        help="requests at once, over the whole run; fewer while the server cannot take as many. Default: 16",
+    )
+    option("--requests-per-minute", type=float, metavar="N", help="over the whole run, repeated ones too. Default: any")
+    option("--tokens-per-minute", type=float, metavar="N", help="sent and received, over the whole run. Default: any")
+    option(
+        "--budget-calls",
+        type=int,
+        metavar="N",
+        help="end the run cleanly after N requests, repeated ones and the judge's too; what was answered is kept",
+    )
+    option("--budget-tokens", type=int, metavar="N", help="as --budget-calls, for tokens sent and received")
+    option(
+        "--budget-usd",
+        type=float,
+        metavar="USD",
+        help="as --budget-calls, for money, by the table [prices] of thresholds.toml",
     )
     option("--request-timeout", type=float, default=120.0, metavar="SECONDS", help="of one request. Default: 120")
     option(
@@ -274,6 +312,12 @@ def read(config: pytest.Config) -> Settings:
             raise ConfigError(
                 f"{value} is too small.", where=f"--{name.replace('_', '-')}", mend=f"Give {least} or more."
             )
+    for name in ("requests_per_minute", "tokens_per_minute", "budget_calls", "budget_tokens", "budget_usd"):
+        value = get(name)
+        if value is not None and not 0 < value < inf:
+            raise ConfigError(
+                f"{value:g} is no limit.", where=f"--{name.replace('_', '-')}", mend="Give a number above 0."
+            )
     if not get("request_timeout") > 0:
         raise ConfigError(
             f"{get('request_timeout')} is no time.", where="--request-timeout", mend="Give seconds above 0."
@@ -313,4 +357,9 @@ def read(config: pytest.Config) -> Settings:
         explain=get("explain"),
         replay=get("replay"),
         shard=_shard(get("shard")),
+        requests_per_minute=get("requests_per_minute"),
+        tokens_per_minute=get("tokens_per_minute"),
+        budget_calls=get("budget_calls"),
+        budget_tokens=get("budget_tokens"),
+        budget_usd=get("budget_usd"),
     )

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 Percent = Annotated[float, msgspec.Meta(ge=0, le=100)]
 Times = Annotated[int, msgspec.Meta(ge=1, le=100_000)]
+Money = Annotated[float, msgspec.Meta(ge=0, le=1e6)]
 Reason = Annotated[str, msgspec.Meta(min_length=10)]
 
 Table = TypeVar("Table", bound="Strict")
@@ -119,8 +120,20 @@ class Waiver(Strict, frozen=True):
         return today <= self.expires
 
 
+class Price(Strict, frozen=True):
+    """USD for a million tokens that are sent (`input`) and that come back (`output`), as seen on that date."""
+
+    input: Money
+    output: Money
+    date: datetime.date
+
+    def of(self, prompt: float, completion: float) -> float:
+        """What so many tokens cost, in USD."""
+        return (prompt * self.input + completion * self.output) / 1e6
+
+
 class Thresholds(Strict, frozen=True):
-    """The whole file."""
+    """The whole file. `prices` are by PROVIDER/NAME."""
 
     schema: Literal[1]
     plans: dict[str, PlanSize]
@@ -129,6 +142,7 @@ class Thresholds(Strict, frozen=True):
     gates: tuple[GateLimit, ...]
     judge: JudgeLimits | None = None
     waivers: tuple[Waiver, ...] = ()
+    prices: dict[str, Price] = {}
 
     def plan(self, name: str) -> PlanSize:
         """The plan of this name; ConfigError with a suggestion where there is none."""
@@ -147,6 +161,8 @@ def load(path: Path) -> Thresholds:
         raise ConfigError(f"is no TOML: {error}.", where=str(path)) from error
     for name, plan in raw.get("plans", {}).items() if isinstance(raw.get("plans"), dict) else ():
         _convert(plan, PlanSize, str(path), f"plans.{name}")
+    for model, price in raw.get("prices", {}).items() if isinstance(raw.get("prices"), dict) else ():
+        _convert(price, Price, str(path), f'prices."{model}"')
     thresholds = _convert(raw, Thresholds, str(path), "")
     if not thresholds.gates:
         raise ConfigError("has no [[gates]].", where=str(path), mend="A run without a limit cannot be judged.")

@@ -18,7 +18,7 @@ from httpx_aiohttp import AiohttpTransport
 
 from fairgate.errors import CallFailed, ConfigError, FairgateError, RunStopped
 from fairgate.models.redaction import Redaction
-from fairgate.models.retries import Judgement, MayPass, Retries, judge, names_field, read_error, retry_after
+from fairgate.models.retries import CROWDED, Judgement, MayPass, Retries, judge, names_field, read_error, retry_after
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -203,7 +203,7 @@ class Endpoint:
                 finally:
                     await response.aclose()
         except TimeoutError:
-            return MayPass("timeout", f"no whole answer within {self._timeout:g} s")
+            return MayPass("timeout", f"no whole answer within {self._timeout:g} s", crowded=True)
         except (httpx.HTTPError, aiohttp.ClientError, aiohttp.http_exceptions.HttpProcessingError, OSError) as error:
             return self._broken(error)
         return response
@@ -267,7 +267,7 @@ class Endpoint:
         match judge(status, error, self._fields, told_to_wait=wait is not None):
             case Judgement.MAY_PASS:
                 asked = f" (asks to wait {wait:g} s)" if wait else ""
-                return MayPass(f"HTTP {status}", said + asked, wait=wait)
+                return MayPass(f"HTTP {status}", said + asked, wait=wait, crowded=status in CROWDED)
             case Judgement.FILTERED:
                 return Filtered(said, latency, number)
             case Judgement.WRONG_KEY if self._has_key:
@@ -287,7 +287,7 @@ class Endpoint:
             case Judgement.BAD_FIELD:
                 return self._bad_field(names_field(error, self._fields) or "FIELD", http)
             case Judgement.REJECTED:
-                return CallFailed(f"the server rejects this query ({http}).", where=self._where)
+                return CallFailed(f"the server rejects this query ({http}).", where=self._where, attempts=number)
 
     def _lost(self, status: int, http: str, headers: httpx.Headers) -> RunStopped:
         mend = f"Check --base-url or {self._provider.address}; it usually ends in /v1."
@@ -314,7 +314,7 @@ class Endpoint:
         detail = f", last: {last.detail if len(kinds) == 1 else last}" if last.detail or len(kinds) > 1 else ""
         if last.kind == "name not resolved":
             return self._stop(f"{each}{detail}.", "Check the network.")
-        return CallFailed(f"{each}{detail}.", where=self._where)
+        return CallFailed(f"{each}{detail}.", where=self._where, attempts=len(failures))
 
     @property
     def _where(self) -> str:

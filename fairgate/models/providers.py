@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 from fairgate.errors import ConfigError, did_you_mean
 from fairgate.models.base import CONTROL_JUDGE
+from fairgate.models.retries import Retries
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fairgate.fact_or_fair.data import Dataset
     from fairgate.models.base import ChatModel
+    from fairgate.models.retries import Aside
     from fairgate.settings import Settings
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -39,10 +41,11 @@ def result_folder(spec: str | None, option: str) -> Path | None:
     return Path(name).expanduser() if provider == "results" else None
 
 
-def make(settings: Settings, dataset: Dataset, usual: Mapping[str, object] | None = None) -> ChatModel:
+def make(settings: Settings, dataset: Dataset, aside: Aside, usual: Mapping[str, object] | None = None) -> ChatModel:
     """The language model under test. Raises ConfigError, with the mend, where it cannot be had.
 
-    `usual` are body fields that an endpoint is sent where the user says nothing else.
+    `usual` are body fields that an endpoint is sent where the user says nothing else; `aside` is how a request that is
+    repeated waits.
     """
     provider, name = split(settings.model_spec or "")
     # Each provider is imported where it is named: an offline run needs no HTTP client, and a run of the project's own
@@ -59,6 +62,7 @@ def make(settings: Settings, dataset: Dataset, usual: Mapping[str, object] | Non
         provider,
         name,
         settings,
+        Retries(aside=aside),
         model_args=settings.model_args,
         usual=usual,
         base_url=settings.base_url,
@@ -70,6 +74,7 @@ def _chat(
     provider: str,
     name: str,
     settings: Settings,
+    retries: Retries,
     *,
     model_args: Sequence[str],
     base_url: str | None,
@@ -88,14 +93,15 @@ def _chat(
         from fairgate.models.openai import OPENAI, OpenAIChat
 
         address, key = base_url or _said(OPENAI.address) or OPENAI_URL, key or _said(OPENAI.key)
-        return OpenAIChat(name, address, key, body_fields(model_args, usual), system_prompt, places, patience)
+        fields = body_fields(model_args, usual)
+        return OpenAIChat(name, address, key, fields, system_prompt, places, patience, retries=retries)
     if provider == "anthropic":
         from fairgate.models.anthropic import ANTHROPIC, USUAL, AnthropicChat
         from fairgate.models.fields import body_fields
 
         address, key = base_url or _said(ANTHROPIC.address) or ANTHROPIC_URL, key or _said(ANTHROPIC.key)
         fields = body_fields(model_args, {**USUAL, **(usual or {})})
-        return AnthropicChat(name, address, key, fields, system_prompt, places, patience)
+        return AnthropicChat(name, address, key, fields, system_prompt, places, patience, retries=retries)
     raise ConfigError(f"{provider}/{name} is not asked anything: it is read.", where="--model")
 
 
@@ -126,8 +132,8 @@ def check_judge(settings: Settings) -> None:
         )
 
 
-def make_judge(settings: Settings) -> ChatModel:
-    """The judge. Raises ConfigError, with the mend, where it cannot be had."""
+def make_judge(settings: Settings, aside: Aside) -> ChatModel:
+    """The judge. Raises ConfigError, with the mend, where it cannot be had. `aside` as in `make`."""
     provider, name = split(settings.judge_spec or "", "--judge")
     if provider == "control":
         from fairgate.models.controls import ControlJudge
@@ -139,6 +145,7 @@ def make_judge(settings: Settings) -> ChatModel:
         provider,
         name,
         settings,
+        Retries(aside=aside),
         model_args=settings.judge_args,
         base_url=settings.judge_base_url or (settings.base_url if same else None),
         key=_said("JUDGE_API_KEY"),

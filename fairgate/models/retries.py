@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -12,10 +13,9 @@ from random import Random
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
-import tenacity
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Mapping
+    from collections.abc import Collection, Mapping
 
 T = TypeVar("T")
 
@@ -24,12 +24,16 @@ class MayPass(Exception):
     """A request failed in a way that a repetition may mend.
 
     `kind` is short, and equal for equal causes ("HTTP 503", "cut connection"); `wait` is what the server asked for.
-    Both texts are fit to be shown.
+    Both texts are fit to be shown. `crowded`: fewer requests at once might have been answered.
     """
 
-    def __init__(self, kind: str, detail: str = "", *, wait: float | None = None) -> None:
+    def __init__(self, kind: str, detail: str = "", *, wait: float | None = None, crowded: bool = False) -> None:
         super().__init__(f"{kind}: {detail}" if detail else kind)
-        self.kind, self.detail, self.wait = kind, detail, wait
+        self.kind, self.detail, self.wait, self.crowded = kind, detail, wait, crowded
+
+
+# Statuses by which servers say that they have too much to do.
+CROWDED = {429, 503, 529}
 
 
 class Judgement(Enum):
@@ -235,37 +239,36 @@ class Waits:
         return min(self.longest, self.base * self.factor ** min(failures - 1, 64))
 
 
+# Waits so many seconds before a request is repeated; told whether the server has too many of them.
+Aside = Callable[[float, bool], Awaitable[None]]
+
+
+async def _sleep(seconds: float, crowded: bool) -> None:  # noqa: ARG001
+    await asyncio.sleep(seconds)
+
+
 @dataclass(frozen=True)
 class Retries:
-    """Repeats what may pass, at most `attempts` times in all; then the last MayPass comes through."""
+    """Repeats what may pass, at most `attempts` times in all; then the last MayPass comes through.
+
+    Between two attempts it waits by `aside`: in a run that is the line's, so that nobody who waits holds a place.
+    """
 
     attempts: int = 6
     waits: Waits = field(default_factory=Waits)
     # Jitter only spreads load; no sample depends on it.
     random: Random = field(default_factory=Random, repr=False)
-    sleep: Callable[[float], Awaitable[None]] = field(default=asyncio.sleep, repr=False)
+    aside: Aside = field(default=_sleep, repr=False)
 
     async def run(self, attempt: Callable[[], Awaitable[T]]) -> T:
         """The result of the first attempt that has one."""
-        try:
-            return await attempt()
-        except MayPass as trouble:
-            if self.attempts < 2:
-                raise
-            wait = self._wait(1, trouble)
-        await self.sleep(wait)
-        # tenacity costs some 20 µs a call: only those that failed once pay for it.
-        again = tenacity.AsyncRetrying(
-            stop=tenacity.stop_after_attempt(self.attempts - 1),
-            wait=lambda state: self._wait(
-                state.attempt_number + 1, state.outcome.exception() if state.outcome else None
-            ),
-            retry=tenacity.retry_if_exception_type(MayPass),
-            sleep=self.sleep,
-            reraise=True,
-        )
-        return await again(attempt)
-
-    def _wait(self, failures: int, trouble: BaseException | None) -> float:
-        asked = trouble.wait if isinstance(trouble, MayPass) else None
-        return self.waits.before_next(failures, asked, self.random.random)
+        failures = 0
+        while True:
+            try:
+                return await attempt()
+            except MayPass as trouble:
+                failures += 1
+                if failures >= self.attempts:
+                    raise
+                seconds, crowded = self.waits.before_next(failures, trouble.wait, self.random.random), trouble.crowded
+            await self.aside(seconds, crowded)

@@ -19,7 +19,7 @@ from fairgate.errors import CallFailed, ConfigError, FairgateError, RunStopped
 from fairgate.models.base import Identity
 from fairgate.models.fields import body_fields
 from fairgate.models.openai import OpenAIChat
-from fairgate.models.retries import Retries, Waits
+from fairgate.models.retries import Aside, Retries, Waits
 from tests.servers.chat import (
     ChatStub,
     Fault,
@@ -43,7 +43,7 @@ from tests.servers.chat import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
+    from collections.abc import Iterator
 
 KEY = "planted-key-5f1e/9c"
 TOPIC = Topic("b", Modality.TEXT, Task.OBJECTIVE, "s", Level.HIGH)
@@ -52,7 +52,7 @@ TOPIC = Topic("b", Modality.TEXT, Task.OBJECTIVE, "s", Level.HIGH)
 class Slept(list[float]):
     """Notes the waits, and waits for none of them."""
 
-    async def __call__(self, seconds: float) -> None:
+    async def __call__(self, seconds: float, crowded: bool) -> None:  # noqa: ARG002
         self.append(seconds)
 
 
@@ -60,8 +60,8 @@ def query(prompt: str = "Who?\nA. one\nB. two", index: int = 0) -> Query:
     return Query(TOPIC, index, prompt, ())
 
 
-def retries(sleep: Callable[[float], Awaitable[None]] | None = None) -> Retries:
-    return Retries(waits=Waits(base=0.001), random=random.Random(0), sleep=Slept() if sleep is None else sleep)  # noqa: S311
+def retries(aside: Aside | None = None) -> Retries:
+    return Retries(waits=Waits(base=0.001), random=random.Random(0), aside=Slept() if aside is None else aside)  # noqa: S311
 
 
 def chat(stub: ChatStub, **more: object) -> OpenAIChat:
@@ -358,7 +358,7 @@ def test_many_at_once_keep_to_the_limit(stub: ChatStub) -> None:
     stub.latency = 0.005
     stub.plan = now_and_then(rate_limited("0.01"), 0.1)
     queries = [query(f"{index}\nA. x\nB. y", index) for index in range(200)]
-    replies = ask(chat(stub, max_in_flight=16, retries=retries(asyncio.sleep)), *queries)
+    replies = ask(chat(stub, max_in_flight=16, retries=Retries()), *queries)
     assert [reply.text for reply in replies] == [stub.reply(each.prompt) for each in queries]
     assert sorted(stub.prompts) == sorted(each.prompt for each in queries)
     assert stub.peak == 16
@@ -375,12 +375,12 @@ def test_a_restart_of_the_server_loses_nothing(stub: ChatStub) -> None:
     stub.latency = 0.002
     queries = [query(f"no. {index}", index) for index in range(300)]
 
-    async def patient(_: float) -> None:
+    async def patient(_: float, crowded: bool) -> None:  # noqa: ARG001
         await asyncio.sleep(0.05)
 
     restarting = threading.Timer(0.03, stub.restart, [0.05])
     restarting.start()
-    replies = ask(chat(stub, max_in_flight=4, retries=Retries(20, sleep=patient)), *queries)
+    replies = ask(chat(stub, max_in_flight=4, retries=Retries(20, aside=patient)), *queries)
     restarting.join()
     assert len(replies) == 300
     assert set(stub.prompts) == {each.prompt for each in queries}

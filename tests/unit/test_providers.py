@@ -9,6 +9,7 @@ import pytest
 
 from fairgate import settings
 from fairgate.fact_or_fair.data import load
+from fairgate.line import Line
 from fairgate.models import providers
 from tests.unit.test_settings import Config
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from fairgate.settings import Settings
 
 VARIABLES = {"openai": "OPENAI_BASE_URL", "anthropic": "ANTHROPIC_BASE_URL"}
+ASIDE = Line().step_aside
 OWN = {"openai": "https://api.openai.com/v1", "anthropic": "https://api.anthropic.com/v1"}
 
 
@@ -32,7 +34,7 @@ def _nothing_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("provider", VARIABLES)
 def test_the_environment_names_the_server_unless_the_user_does(provider: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def address(*more: str) -> str | None:
-        return providers.make(given(f"--model={provider}/m", *more), load()).identity.address
+        return providers.make(given(f"--model={provider}/m", *more), load(), ASIDE).identity.address
 
     assert address() == OWN[provider]
     for variable in VARIABLES.values():
@@ -57,6 +59,6 @@ def test_a_judge_of_another_provider_is_not_sought_at_the_models_address(
     judge: str, more: tuple[str, ...], address: str
 ) -> None:
     made = providers.make_judge(
-        given("--model=openai/m", "--base-url=http://model.invalid/v1", f"--judge={judge}", *more)
+        given("--model=openai/m", "--base-url=http://model.invalid/v1", f"--judge={judge}", *more), ASIDE
     )
     assert made.identity.address == address

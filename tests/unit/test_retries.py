@@ -92,7 +92,7 @@ def rehearse(retries: Retries, outcomes: list[object]) -> object:
 
 
 class Slept(list[float]):
-    async def __call__(self, seconds: float) -> None:
+    async def __call__(self, seconds: float, crowded: bool) -> None:  # noqa: ARG002
         self.append(seconds)
 
 
@@ -105,7 +105,7 @@ def test_what_may_pass_is_tried_again_until_it_does() -> None:
         "reply",
         "unasked",
     ]
-    assert rehearse(Retries(random=random.Random(1), sleep=slept), outcomes) == "reply"  # noqa: S311
+    assert rehearse(Retries(random=random.Random(1), aside=slept), outcomes) == "reply"  # noqa: S311
     assert outcomes == ["unasked"]
     assert len(slept) == 3
     assert 0 <= slept[0] <= 0.25
@@ -116,7 +116,7 @@ def test_what_may_pass_is_tried_again_until_it_does() -> None:
 def test_the_same_seed_waits_the_same() -> None:
     def once() -> list[float]:
         slept = Slept()
-        rehearse(Retries(random=random.Random(5), sleep=slept), [MayPass("x")] * 5 + ["reply"])  # noqa: S311
+        rehearse(Retries(random=random.Random(5), aside=slept), [MayPass("x")] * 5 + ["reply"])  # noqa: S311
         return list(slept)
 
     assert once() == once()
@@ -126,14 +126,14 @@ def test_the_same_seed_waits_the_same() -> None:
 def test_attempts_are_all_there_are(attempts: int) -> None:
     outcomes: list[object] = [MayPass(f"no. {n}") for n in range(1, 9)]
     with pytest.raises(MayPass, match=f"no. {attempts}"):
-        rehearse(Retries(attempts, sleep=Slept()), outcomes)
+        rehearse(Retries(attempts, aside=Slept()), outcomes)
     assert len(outcomes) == 8 - attempts
 
 
 def test_what_will_not_pass_is_not_tried_again() -> None:
     outcomes: list[object] = [MayPass("x"), ValueError("no"), "unasked"]
     with pytest.raises(ValueError, match="no"):
-        rehearse(Retries(sleep=Slept()), outcomes)
+        rehearse(Retries(aside=Slept()), outcomes)
     assert outcomes == ["unasked"]
 
 

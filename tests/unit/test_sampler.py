@@ -14,6 +14,8 @@ from fairgate import sampler as sampling
 from fairgate.domain import Form, Level, Query, Reply, Role, Theme, Topic
 from fairgate.errors import CallFailed, LedgerError, RunStopped
 from fairgate.ledger import Ledger, RunState
+from fairgate.limits import Bounds, Limits
+from fairgate.line import Line
 from fairgate.sampler import HOPELESS, Sampler
 from tests.builders import MODEL, objective, query, subjective
 
@@ -75,7 +77,7 @@ def sampler(
         model=model,
         ledger=path,
         run=run,
-        max_in_flight=max_in_flight,
+        line=Line(Limits(Bounds(in_flight=max_in_flight))),
     )
 
 
@@ -357,7 +359,7 @@ def talking(path: Path, model: Model, judge: Model, run: str = "r") -> Sampler:
         others={Role.JUDGE: judge},
         ledger=path,
         run=run,
-        max_in_flight=2,
+        line=Line(Limits(Bounds(in_flight=2))),
     )
 
 

@@ -1,0 +1,181 @@
+"""Where samples stand in line: for a place in flight, and until limits and budgets let their requests go."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from math import inf
+from typing import TYPE_CHECKING
+
+from fairgate.errors import BudgetSpent
+from fairgate.limits import Limits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fairgate.domain import Reply
+    from fairgate.errors import FairgateError
+    from fairgate.limits import Bill
+
+# Samples that wait to be asked again, for each place: beyond that, nothing new is begun.
+ASIDE = 8
+
+Turn = asyncio.Future[None]
+
+
+class Line:
+    """The waiting of a run, in one event loop. Whoever is asked again goes before whoever is new.
+
+    A sample begins (`begin`) and ends (`end`). Each of its requests takes a place (`enter`) and gives it back
+    (`leave`). While it waits to be asked again it steps aside (`step_aside`), so that another can use its place. Nobody
+    holds a place while limits or budgets keep him waiting: the one whom he waits for may need it.
+    """
+
+    def __init__(self, limits: Limits | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+        self.limits = limits or Limits()
+        self.in_flight = 0
+        self._clock = clock
+        self._open = self._aside = 0
+        self._returning: deque[Turn] = deque()
+        self._arriving: deque[tuple[Bill, Turn]] = deque()
+        self._resting: set[Turn] = set()
+        self._beginning: Turn | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._closed: FairgateError | None = None
+
+    async def begin(self) -> None:
+        """Wait until there is a use for one more sample. Only one may wait here. Raises what the line closed with."""
+        while not self._has_use():
+            self._beginning = _turn()
+            await self._beginning
+        if self._closed is not None:
+            raise self._closed
+        self._open += 1
+
+    def end(self) -> None:
+        """A sample that began has ended, with a reply or without."""
+        self._open -= 1
+        self._call_in()
+
+    async def enter(self, expected: Bill) -> None:
+        """Take a place for a request, as soon as it may go. Raises BudgetSpent where it never may."""
+        if self._closed is not None:
+            raise self._closed
+        at_once = not self._returning and not self._arriving and self._has_place()
+        if at_once and self.limits.wait(self._clock(), expected) <= 0:
+            self.limits.take(expected)
+            self.in_flight += 1
+            return
+        turn = _turn()
+        self._arriving.append((expected, turn))
+        self._call_in()
+        await self._wait(turn)
+
+    def leave(self, model: str, characters: int, expected: Bill, reply: Reply | None) -> None:
+        """Give the place back, and tell the limits what came of the request: None where it failed."""
+        self.in_flight -= 1
+        self.limits.settle(model, characters, expected, reply)
+        if reply is not None:
+            self.limits.window.answered(reply.latency)
+        if self._returning or self._arriving:
+            self._call_in()
+
+    async def step_aside(self, seconds: float, crowded: bool) -> None:
+        """Wait so long without a place, then take one again. `crowded`: the server says that it has too many."""
+        if crowded:
+            self.limits.window.refused()
+        self._aside += 1
+        self.in_flight -= 1
+        self._call_in()
+        try:
+            await self._rest(seconds)
+            turn = _turn()
+            self._returning.append(turn)
+            self._call_in()
+            await self._wait(turn)
+        except BaseException:
+            # Whoever entered leaves, even who is told not to come back.
+            self.in_flight += 1
+            raise
+        finally:
+            self._aside -= 1
+
+    def close(self, reason: FairgateError) -> None:
+        """Let nobody begin or go any more: all who wait are told why. What is in flight goes on."""
+        if self._closed is not None:
+            return
+        self._closed = reason
+        for turn in [*self._resting, *self._returning, *(turn for _, turn in self._arriving)]:
+            if not turn.done():
+                turn.set_exception(reason)
+        self._returning.clear()
+        self._arriving.clear()
+        self._call_in()
+
+    def _has_place(self) -> bool:
+        return self.in_flight < self.limits.window.size
+
+    def _has_use(self) -> bool:
+        """A sample that is not aside has a request in flight, or is about to have one."""
+        most = self.limits.bounds.in_flight
+        return self._closed is not None or (
+            self._open - self._aside < self.limits.window.size and self._aside < ASIDE * most
+        )
+
+    async def _rest(self, seconds: float) -> None:
+        if self._closed is not None:
+            raise self._closed
+        rest = _turn()
+        timer = asyncio.get_running_loop().call_later(seconds, _wake, rest)
+        self._resting.add(rest)
+        try:
+            await rest
+        finally:
+            timer.cancel()
+            self._resting.discard(rest)
+
+    async def _wait(self, turn: Turn) -> None:
+        try:
+            await turn
+        except asyncio.CancelledError:
+            # Called off in the very moment in which its turn had come: the place is for the next.
+            if turn.done() and not turn.cancelled() and turn.exception() is None:
+                self.in_flight -= 1
+                self._call_in()
+            raise
+
+    def _call_in(self) -> None:
+        """Let in who may, and let begin what there is use for; come back when the next one may."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        while (self._returning or self._arriving) and self._has_place():
+            again = bool(self._returning)
+            expected, turn = (None, self._returning[0]) if again else self._arriving[0]
+            if not turn.done():
+                try:
+                    wait = self.limits.wait(self._clock(), expected)
+                except BudgetSpent as spent:
+                    self.close(spent)
+                    return
+                if wait > 0:
+                    if wait < inf:
+                        self._timer = asyncio.get_running_loop().call_later(wait, self._call_in)
+                    break
+                self.limits.take(expected)
+                self.in_flight += 1
+                turn.set_result(None)
+            (self._returning if again else self._arriving).popleft()
+        if self._beginning is not None and self._has_use():
+            _wake(self._beginning)
+            self._beginning = None
+
+
+def _turn() -> Turn:
+    return asyncio.get_running_loop().create_future()
+
+
+def _wake(turn: Turn) -> None:
+    if not turn.done():
+        turn.set_result(None)
