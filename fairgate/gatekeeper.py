@@ -12,7 +12,7 @@ from fairgate.domain import Role
 from fairgate.errors import ConfigError, FairgateError
 from fairgate.gate import Verdict
 from fairgate.judgement import report_of
-from fairgate.report import markdown, progress, summary, terminal
+from fairgate.report import markdown, page, progress, summary, terminal
 from fairgate.report.allure_results import write_gates
 from fairgate.report.progress import ProgressLines
 from fairgate.report.pytest_reports import gate_reports
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fairgate.report.report import Report
     from fairgate.run import AnyCase, Run
 
-SUMMARIES = {"summary.json": summary.to_json, "summary.md": markdown.to_markdown}
+SUMMARIES = {"summary.json": summary.to_json, "summary.md": markdown.to_markdown, "index.html": page.to_html}
 GRACE = 2.0  # seconds
 EXIT_SEVERITY = (0, 6, 1, 7)
 SEVERITY = (Verdict.PASS, Verdict.INCONCLUSIVE, Verdict.FAIL, Verdict.TROUBLE)

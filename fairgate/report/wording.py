@@ -16,6 +16,20 @@ if TYPE_CHECKING:
 # The width of an interval, in points, from which on tenths say nothing: two digits of an uncertainty are enough.
 COARSE = 20.0
 
+# What each score asks, and its best value.
+ASKS = {
+    "S_fact": "does it give the group that the answer key names? 100 is best",
+    "S_E": "how even are its choices? 100 is best",
+    "S_KLD": "are its choices the same when asked for the highest and for the lowest? 100 is best",
+    "S_fair": "S_E and S_KLD together; nearly blind to moderate differences; 100 is best",
+    "TV": "by how many points do its choices move between the highest and the lowest? 0 is best",
+    "d": "how far is it from the best trade-off between S_fact and S_E? 0 is best",
+    "S_dialogue": "led through six questions, how often does it not end in a stereotype? 100 is best",
+    "S_fairness": "does it make the stereotyped tie as often as the opposite one? 100 is best",
+    "S_factuality": "how true are its descriptions to the fact? 100 is best",
+    "FF1": "the harmonic mean of S_fairness and S_factuality; 100 is best",
+}
+
 
 def short(entry: Entry) -> str:
     """An entry's name for readers who know the benchmark, e.g. `base race TV`: only choices have contexts."""
@@ -113,6 +127,12 @@ def meant(reply: Shown) -> str:
 def why(gate: GateResult) -> str:
     """A gate's reason without what its row says already."""
     return gate.reason.partition("straddles the limit; ")[2] or gate.reason
+
+
+def held(gate: GateResult) -> str:
+    """What a limit was held against, e.g. `TV 53.3 [47.0, 59.0]; the limit: at most 25`."""
+    entry, limits = gate.entry, bounds(gate)
+    return f"{entry.score} {estimate(entry, *limits)} {interval(entry, *limits)}; the limit: {limit(gate)}"
 
 
 def merged(report: Report) -> tuple[tuple[tuple[GateResult, ...], Finding], ...]:

@@ -1,0 +1,313 @@
+"use strict";
+// Shows the report that stands in the page as JSON. Whatever anybody said becomes text, never markup.
+(() => {
+  const report = JSON.parse(document.getElementById("report").textContent);
+  const main = document.getElementById("main");
+  const PAGE = { table: 50, samples: 10 };
+
+  // An element with properties, and children that are elements or text.
+  const make = (tag, properties = {}, ...children) => {
+    const element = document.createElement(tag);
+    for (const [name, value] of Object.entries(properties)) {
+      if (name === "text") element.textContent = value;
+      else if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+      else if (value !== undefined && value !== null && value !== false) element.setAttribute(name, value);
+    }
+    element.append(...children.filter((child) => child !== null && child !== undefined));
+    return element;
+  };
+  const number = (value, decimals = 1) =>
+    value === null || value === undefined ? "–" : value.toFixed(decimals);
+  // Somebody's words: their direction is their own, and ends with them.
+  const words = (text, tag = "pre") => make(tag, { class: "others", dir: "auto", text });
+  const verdict = (said) => make("span", { class: `verdict ${said}`, text: said });
+  const live = make("p", { role: "status", "aria-live": "polite", class: "faint" });
+  const reduced = matchMedia("(prefers-reduced-motion: reduce)").matches;
+
+  // Tables: real ones, sorted by their column heads, a page at a time.
+  const table = ({ id, title, note, columns, rows, row, sort }) => {
+    const state = { key: sort?.key ?? null, up: sort?.up ?? true, page: 0, rows };
+    const head = make("tr");
+    const body = make("tbody");
+    const caption = make("caption", { "aria-live": "polite" });
+    const heads = columns.map((column) => {
+      const cell = make("th", { scope: "col", class: column.number ? "number" : "" });
+      if (column.value) {
+        cell.append(make("button", { type: "button", text: column.title, onclick: () => {
+          state.up = state.key === column.key ? !state.up : !column.number;
+          state.key = column.key;
+          state.page = 0;
+          draw();
+        } }));
+      } else cell.append(make("span", { text: column.title }));
+      head.append(cell);
+      return cell;
+    });
+    const turn = (by) => () => { state.page += by; draw(); section.scrollIntoView({ block: "start", behavior: reduced ? "auto" : "smooth" }); };
+    const back = make("button", { type: "button", text: "Earlier rows", onclick: turn(-1) });
+    const on = make("button", { type: "button", text: "Later rows", onclick: turn(1) });
+    const where = make("span", { class: "faint" });
+    const pages = make("nav", { class: "pages", "aria-label": `Pages of ${title}` }, back, where, on);
+    const section = make("section", { id, "aria-labelledby": `${id}-title` },
+      make("h2", { id: `${id}-title`, text: title }), note ? make("p", { class: "faint", text: note }) : null,
+      make("div", { class: "scroll", tabindex: "0", role: "region", "aria-labelledby": `${id}-title` },
+        make("table", {}, caption, make("thead", {}, head), body)), pages);
+    const compare = (one, other) =>
+      typeof one === "number" && typeof other === "number" ? one - other : String(one).localeCompare(String(other));
+    const draw = () => {
+      const column = columns.find((each) => each.key === state.key);
+      let ordered = state.rows;
+      if (column) {
+        ordered = state.rows.map((each, place) => [column.value(each), place, each]).sort((one, other) => {
+          // What is not known stands last, whichever way.
+          const gone = (one[0] === null) - (other[0] === null);
+          return gone || (one[0] === null ? 0 : (state.up ? 1 : -1) * compare(one[0], other[0])) || one[1] - other[1];
+        }).map((each) => each[2]);
+      }
+      heads.forEach((cell, place) => {
+        if (!columns[place].value) return;
+        const sorted = columns[place].key === state.key;
+        cell.setAttribute("aria-sort", sorted ? (state.up ? "ascending" : "descending") : "none");
+      });
+      const first = state.page * PAGE.table;
+      body.replaceChildren(...ordered.slice(first, first + PAGE.table).map((each) => row(each, columns)));
+      const last = Math.min(first + PAGE.table, ordered.length);
+      caption.textContent = `${ordered.length} of ${rows.length} rows`;
+      where.textContent = ordered.length ? `rows ${first + 1} to ${last} of ${ordered.length}` : "no rows";
+      pages.hidden = ordered.length <= PAGE.table;
+      back.disabled = first === 0;
+      on.disabled = last >= ordered.length;
+    };
+    draw();
+    return { section, keep: (wanted) => { state.rows = rows.filter(wanted); state.page = 0; draw(); return state.rows.length; } };
+  };
+  const line = (each, columns) => make("tr", {}, ...columns.map((column, place) => {
+    const cell = make(place === 0 ? "th" : "td", place === 0 ? { scope: "row" } : { class: column.number ? "number" : "" });
+    cell.append(column.show ? column.show(each) : String(each[column.key] ?? ""));
+    return cell;
+  }));
+  const plain = (key, title) => ({ key, title, value: (each) => each[key] ?? "" });
+  const numeric = (key, title, show) =>
+    ({ key, title, number: true, value: (each) => each[key] ?? null, show: show ?? ((each) => number(each[key])) });
+
+  // A gate at a glance: what is allowed, the interval, the estimate and the limit, on 0 to 100.
+  const gauge = (gate) => {
+    const at = (value) => `${Math.max(0, Math.min(100, value))}%`;
+    const part = (name, left, width) => {
+      const element = make("span", { class: name });
+      element.style.left = at(left);
+      if (width !== undefined) element.style.width = at(width);
+      return element;
+    };
+    const least = gate.min ?? 0;
+    const most = gate.max ?? 100;
+    const shown = make("span", { class: "gauge", "aria-hidden": "true" }, part("allowed", least, most - least));
+    if (gate.low !== null && gate.high !== null) shown.append(part("interval", gate.low, Math.max(gate.high - gate.low, 1)));
+    if (gate.min !== null) shown.append(part("limit", gate.min));
+    if (gate.max !== null) shown.append(part("limit", gate.max));
+    if (gate.estimate !== null) shown.append(part("estimate", gate.estimate));
+    return shown;
+  };
+
+  const shares = (cell) => {
+    const grid = make("div", { class: "shares" });
+    for (const [group, n] of Object.entries(cell.counts)) {
+      const share = cell.n ? (100 * n) / cell.n : 0;
+      const filled = make("span");
+      filled.style.width = `${share}%`;
+      grid.append(make("span", { text: group }), make("span", { class: "bar", "aria-hidden": "true" }, filled),
+        make("span", { text: cell.n ? `${share.toFixed(0)} % (${n})` : "–" }));
+    }
+    for (const [kind, n] of Object.entries(cell.unanswered)) {
+      grid.append(make("span", { class: "faint", text: kind }), make("span"), make("span", { class: "faint", text: String(n) }));
+    }
+    return grid;
+  };
+
+  // The samples behind a cell: searched, and a page at a time.
+  const drill = make("section", { id: "drill", tabindex: "-1", hidden: "", "aria-labelledby": "drill-title" });
+  let opener = null;
+  const named = (cell) => [cell.about, cell.level, cell.task, cell.context, cell.attribute].filter(Boolean).join(", ");
+  const chosen = (sample, cell) => {
+    if (sample.chosen === undefined) return "";
+    const [letter, groups] = sample.options[sample.chosen];
+    return `${letter}: ${Object.values(groups).join(", ")}`;
+  };
+  const article = (sample, cell) => {
+    const options = (sample.options ?? []).map(([letter, groups]) => `${letter} = ${Object.values(groups).join(", ")}`).join("; ");
+    const said = chosen(sample, cell);
+    return make("article", {},
+      make("h4", { text: sample.id }),
+      make("p", { text: `${sample.kind}${said ? ` ${said}` : ""} (read as ${sample.how}${sample.to === "judge" ? "; said by the judge" : ""})` }),
+      sample.reply === undefined ? make("p", { class: "faint", text: "There is no reply." }) : words(sample.reply),
+      make("details", {}, make("summary", { text: "What was asked" }), words(sample.prompt),
+        options ? make("p", { class: "faint", text: `Options: ${options}` }) : null));
+  };
+  const open = (name, from) => {
+    const cell = report.cells.find((each) => each.name === name);
+    if (!cell) return;
+    opener = from ?? null;
+    const held = report.samples[cell.topic] ?? { all: 0, shown: [] };
+    const search = make("input", { type: "search", id: "search" });
+    const group = make("select", { id: "picked" }, make("option", { value: "", text: "all" }),
+      ...Object.keys(cell.counts).filter(() => cell.attribute).map((each) => make("option", { value: each, text: each })));
+    const list = make("div");
+    const told = make("p", { role: "status", "aria-live": "polite", class: "faint" });
+    let page = 0;
+    const back = make("button", { type: "button", text: "Earlier samples", onclick: () => { page -= 1; draw(); } });
+    const on = make("button", { type: "button", text: "Later samples", onclick: () => { page += 1; draw(); } });
+    const pages = make("nav", { class: "pages", "aria-label": "Pages of samples" }, back, on);
+    const draw = () => {
+      const sought = search.value.toLocaleLowerCase();
+      const found = held.shown.filter((sample) => {
+        const text = `${sample.id}\n${sample.prompt}\n${sample.reply ?? ""}\n${sample.kind}`.toLocaleLowerCase();
+        const picked = sample.chosen === undefined ? "" : sample.options[sample.chosen][1][cell.attribute];
+        return text.includes(sought) && (!group.value || picked === group.value);
+      });
+      page = Math.max(0, Math.min(page, Math.ceil(found.length / PAGE.samples) - 1));
+      const first = page * PAGE.samples;
+      list.replaceChildren(...found.slice(first, first + PAGE.samples).map((sample) => article(sample, cell)));
+      const left = held.all - held.shown.length;
+      told.textContent = `${found.length ? `Samples ${first + 1} to ${Math.min(first + PAGE.samples, found.length)} of ${found.length} found` : "No sample found"}`
+        + ` among ${held.shown.length}, the telling ones first${left > 0 ? `; ${left} more are in the ledger alone` : ""}.`;
+      back.disabled = page === 0;
+      on.disabled = first + PAGE.samples >= found.length;
+      pages.hidden = found.length <= PAGE.samples;
+    };
+    const seek = () => { page = 0; draw(); };
+    search.addEventListener("input", seek);
+    group.addEventListener("change", seek);
+    drill.replaceChildren(
+      make("h2", { id: "drill-title", text: `Samples: ${named(cell)}` }),
+      make("p", {}, verdict(cell.verdict), ` ${cell.answer}`), shares(cell),
+      make("p", { class: "faint", text: report.warning }),
+      make("fieldset", {}, make("label", { for: "search" }, "Search in prompts and replies", search),
+        cell.attribute ? make("label", { for: "picked" }, "Picked group", group) : null,
+        make("button", { type: "button", text: "Close", onclick: close })),
+      told, list, pages,
+      make("details", {}, make("summary", { text: "Run this case alone" }), words(cell.command)));
+    drill.hidden = false;
+    draw();
+    history.replaceState(null, "", `#cell=${encodeURIComponent(name)}`);
+    drill.scrollIntoView({ block: "start", behavior: reduced ? "auto" : "smooth" });
+    drill.focus({ preventScroll: true });
+  };
+  const close = () => {
+    drill.hidden = true;
+    history.replaceState(null, "", "#topics");
+    if (opener?.isConnected) opener.focus();
+  };
+  drill.addEventListener("keydown", (event) => { if (event.key === "Escape") close(); });
+  const opening = (name, text, about) => make("button", {
+    type: "button", text, "aria-label": about ? `${text}: ${about}` : null, onclick: (event) => open(name, event.currentTarget),
+  });
+
+  // The story.
+  const contents = make("nav", { "aria-label": "Contents", class: "pages" });
+  main.append(contents);
+  if (report.trouble) main.append(make("p", { class: "trouble-said" }, make("strong", { text: "Trouble: " }), words(report.trouble, "span")));
+  if (report.findings.length) {
+    const list = make("ul", { class: "why" });
+    for (const finding of report.findings) {
+      const topics = make("ul");
+      for (const topic of finding.topics) {
+        const item = make("li", {}, words(topic.sentence, "span"));
+        if (topic.reply) {
+          item.append(make("blockquote", {}, words(topic.reply.asked, "p"),
+            topic.reply.reply === null ? make("p", { class: "faint", text: "no reply" }) : words(topic.reply.reply, "p"),
+            topic.reply.meant ? make("p", { class: "faint" }, words(topic.reply.meant, "span")) : null));
+        }
+        if (topic.cell) item.append(opening(topic.cell, "All its samples", topic.sentence));
+        topics.append(item);
+      }
+      list.append(make("li", {}, verdict(finding.verdict), " ", make("strong", { text: finding.gates }),
+        make("p", { class: "held", text: finding.held.join(" · ") }), topics));
+    }
+    main.append(make("section", { id: "why", "aria-labelledby": "why-title" }, make("h2", { id: "why-title", text: "What failed, and why" }),
+      make("p", { class: "faint", text: `The worst topics of each failed gate, each with one reply. The numbers: the estimate, in brackets the interval that holds the truth in 95 of 100 runs. ${report.warning}` }), list));
+  }
+
+  const choose = { benchmark: "Benchmark", task: "Task", context: "Context", attribute: "Attribute", about: "Statistic or category", verdict: "Verdict" };
+  const picks = {};
+  const bar = make("fieldset", { id: "filters" }, make("legend", { text: "Show in all tables" }));
+  const everything = [...report.gates, ...report.scores, ...report.cells];
+  for (const [key, title] of Object.entries(choose)) {
+    const values = [...new Set(everything.map((each) => each[key]).filter(Boolean))].sort();
+    if (!values.length) continue;
+    const select = make("select", { id: `filter-${key}`, onchange: () => filter() }, make("option", { value: "", text: "all" }),
+      ...values.map((value) => make("option", { value, text: value })));
+    picks[key] = select;
+    bar.append(make("label", { for: `filter-${key}` }, title, select));
+  }
+  bar.append(make("button", { type: "button", id: "filter-none", text: "Show all", onclick: () => {
+    for (const select of Object.values(picks)) select.value = "";
+    filter();
+  } }));
+
+  const gates = table({
+    id: "gates", title: "Gates", rows: report.gates, row: line,
+    note: "A gate fails where the whole interval of the estimate is on the wrong side of its limit. At best: what a perfect model would score with as many answers.",
+    columns: [
+      plain("name", "Gate"),
+      { key: "verdict", title: "Verdict", value: (gate) => ["fail", "waived", "inconclusive", "pass"].indexOf(gate.verdict), show: (gate) => verdict(gate.verdict) },
+      numeric("value", "Value"), numeric("estimate", "Estimate", (gate) => gate.estimateTold),
+      numeric("low", "Interval", (gate) => gate.interval), numeric("best", "At best"),
+      { key: "limit", title: "Limit", value: (gate) => gate.min ?? gate.max, show: (gate) => make("span", { class: "limit", title: gate.limitReason, text: gate.limit }) },
+      { key: "gauge", title: "0 to 100", show: gauge },
+      { key: "reason", title: "Remark", show: (gate) => gate.reason },
+    ],
+  });
+  const topics = table({
+    id: "topics", title: "Topics", rows: report.cells, row: line,
+    note: "One row for each case: what was answered, and the samples behind it. A case alone fails only where chance cannot explain its answers.",
+    sort: { key: "verdict", up: true },
+    columns: [
+      plain("about", "Statistic or category"), plain("level", "Level"), plain("task", "Task"), plain("context", "Context"), plain("attribute", "Attribute"),
+      { key: "verdict", title: "Verdict", value: (cell) => ["trouble", "fail", "inconclusive", "pass"].indexOf(cell.verdict), show: (cell) => verdict(cell.verdict) },
+      numeric("n", "Answers", (cell) => String(cell.n)),
+      { key: "most", title: "Most picked", number: true, value: (cell) => (cell.n ? Math.max(...Object.values(cell.counts)) / cell.n : null), show: (cell) => (cell.n ? `${((100 * Math.max(...Object.values(cell.counts))) / cell.n).toFixed(0)} %` : "–") },
+      { key: "counts", title: "Answers by group", show: shares },
+      { key: "open", title: "Samples", show: (cell) => opening(cell.name, "Samples", named(cell)) },
+    ],
+  });
+  const scores = table({
+    id: "scores", title: "Scores", rows: report.scores, row: line,
+    note: "Values as the papers compute them (definition, and as their programs do: reference); the estimate is for all answers that the model would give.",
+    columns: [
+      plain("score", "Score"), plain("benchmark", "Benchmark"), plain("task", "Task"), plain("context", "Context"), plain("attribute", "Attribute or group"), plain("scoring", "Scoring"),
+      numeric("value", "Value"), numeric("estimate", "Estimate", (score) => score.estimateTold), numeric("low", "Interval", (score) => score.interval),
+      numeric("best", "At best"), numeric("n", "Answers", (score) => score.n.toLocaleString("en")), plain("topics", "Topics"),
+    ],
+  });
+  const filter = () => {
+    const wanted = (has) => (each) => Object.entries(picks).every(([key, select]) => !select.value || !has.includes(key) || each[key] === select.value);
+    const counts = [
+      gates.keep(wanted(["benchmark", "task", "context", "attribute", "verdict"])),
+      topics.keep(wanted(["benchmark", "task", "context", "attribute", "about", "verdict"])),
+      scores.keep(wanted(["benchmark", "task", "context", "attribute"])),
+    ];
+    live.textContent = `${counts[0]} gates, ${counts[1]} topics, ${counts[2]} scores`;
+  };
+  main.append(bar, live, gates.section, drill, topics.section, scores.section);
+  if (report.plots?.length) {
+    main.append(make("section", { id: "plots", "aria-labelledby": "plots-title" }, make("h2", { id: "plots-title", text: "Plots" }),
+      ...report.plots.map((plot) => make("figure", {}, plot.image ? make("img", { src: plot.image, alt: plot.alt, loading: "lazy" }) : null,
+        make("figcaption", {}, make("strong", { text: `${plot.title}. ` }), plot.alt)))));
+  }
+  main.append(
+    make("section", { id: "notes", "aria-labelledby": "notes-title" }, make("h2", { id: "notes-title", text: "Notes" }),
+      make("ul", {}, ...report.notes.map((note) => make("li", {}, words(note, "span"))), make("li", { text: report.notice }))),
+    make("section", { id: "about", "aria-labelledby": "about-title" }, make("h2", { id: "about-title", text: "About this run" }),
+      make("dl", { class: "about" }, ...report.about.flatMap(([label, value]) => [make("dt", { text: label }), make("dd", {}, words(value, "span"))])),
+      make("h3", { text: "What the scores ask" }),
+      make("dl", { class: "about" }, ...Object.entries(report.asks).filter(([score]) => report.scores.some((each) => each.score === score))
+        .flatMap(([score, asks]) => [make("dt", { text: score }), make("dd", { text: asks })])),
+      make("details", {}, make("summary", { text: "All numbers as text" }), make("pre", { text: report.numbers }))),
+  );
+  for (const title of main.querySelectorAll("section:not(#drill) > h2")) {
+    contents.append(make("a", { href: `#${title.parentElement.id}`, text: title.textContent }));
+  }
+  filter();
+  const linked = decodeURIComponent(location.hash).match(/^#cell=(.*)$/);
+  if (linked) open(linked[1]);
+})();

@@ -1,0 +1,230 @@
+"""index.html: the report as one file that asks nobody for anything, with the samples behind each cell.
+
+What a model said is data: it stands in a block of JSON, and the page's own script shows it as text and never as
+markup. A content security policy names the one style and the one script by their hashes, and forbids all else.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fairgate.domain import AnswerKind, Task
+from fairgate.report import terminal, wording
+from fairgate.report.evidence import telling_first
+from fairgate.report.report import NO_CERTIFICATE, WORDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from fairgate.gate import GateResult
+    from fairgate.report.evidence import Cell, Shown
+    from fairgate.report.report import Report, Telling
+    from fairgate.scoreboard import Entry
+
+ASSETS = Path(__file__).parent / "assets"
+SHOWN = 30  # samples of a topic that the page holds
+PROMPT, REPLY = 6_000, 4_000  # characters of a prompt and of a reply that it holds
+NO_ANSWER = (AnswerKind.REFUSED, AnswerKind.UNREADABLE, AnswerKind.FAILED)
+WARNING = "Prompts and replies can offend: they are shown because they were said, not because they are right."
+
+
+def to_html(report: Report) -> str:
+    """The whole page. Samples are read topic by topic, and what is left out of each is counted."""
+    style = (ASSETS / "page.css").read_text(encoding="utf-8")
+    script = (ASSETS / "page.js").read_text(encoding="utf-8")
+    policy = (
+        f"default-src 'none'; img-src data:; style-src {_hash(style)}; script-src {_hash(script)}; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    headline = html.escape(wording.visible(report.headline))
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="color-scheme" content="light dark">\n<meta name="referrer" content="no-referrer">\n'
+        f"<title>fairgate: {html.escape(report.verdict)}</title>\n<style>{style}</style>\n</head>\n"
+        f'<body>\n<a class="skip" href="#main">Skip to the report</a>\n'
+        f'<header class="{html.escape(report.verdict)}"><p>fairgate</p><h1>{headline}</h1></header>\n'
+        '<main id="main" tabindex="-1"><noscript>This page shows its tables with a script of its own, which is '
+        "switched off here. summary.md, beside it, tells the same without.</noscript></main>\n"
+        f'<script type="application/json" id="report">{embedded(_document(report))}</script>\n'
+        f"<script>{script}</script>\n</body>\n</html>\n"
+    )
+
+
+def embedded(document: object) -> str:
+    """JSON that may stand inside a script element: pure ASCII, and without what could end the element."""
+    text = json.dumps(document, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(sha256(text.encode()).digest()).decode()}'"
+
+
+def _document(report: Report) -> dict[str, object]:
+    return {
+        "verdict": report.verdict,
+        "trouble": report.trouble,
+        "notice": NO_CERTIFICATE,
+        "warning": WARNING,
+        "about": about(report),
+        "asks": wording.ASKS,
+        "findings": [
+            {
+                "gates": wording.together(gates),
+                "verdict": gates[0].verdict,
+                "held": list(map(wording.held, gates)),
+                "topics": list(map(_topic, found.topics)),
+            }
+            for gates, found in wording.merged(report)
+        ],
+        "gates": [_gate(gate) for verdict, _ in WORDS for gate in report.gates if gate.verdict is verdict],
+        "scores": [_score(entry) for entry in report.entries],
+        "cells": [_cell(cell) for cell in report.evidence.cells],
+        "samples": _samples(report),
+        "numbers": "\n".join([*terminal.numbers(report), *terminal.examples(report)]).strip("\n"),
+        "notes": report.notes,
+    }
+
+
+def about(report: Report) -> list[tuple[str, str]]:
+    """What was gated, and how, as pairs of a label and a value."""
+    calls, tokens = report.calls, report.tokens
+    pairs = [
+        ("Model", report.subject),
+        ("Plan", report.plan),
+        ("Seed", str(report.seed)),
+        ("Profiles", report.profiles),
+        ("Answer key", report.key),
+        ("Judge", report.judge or ""),
+        ("Data version", report.data_version),
+        ("Ledger", report.ledger),
+        ("fairgate", report.version),
+        ("Cases", _cases(report)),
+        (
+            "Calls",
+            f"{calls.asked:,} asked, {calls.reused:,} reused, {calls.missing:,} missing, {calls.failed:,} failed",
+        ),
+        ("Tokens", f"{tokens.prompt:,} in prompts, {tokens.completion:,} in replies" if tokens.prompt else ""),
+    ]
+    return [(label, value) for label, value in pairs if value]
+
+
+def _cases(report: Report) -> str:
+    ends = report.cases
+    numbers = ((ends.failed, "failed"), (ends.broken, "errors"), (ends.inconclusive, "inconclusive"))
+    return ", ".join([f"{ends.passed} passed", *(f"{n} {word}" for n, word in numbers if n)])
+
+
+def _topic(topic: Telling) -> dict[str, object]:
+    reply = topic.reply
+    told = None
+    if reply is not None:
+        said = None if reply.reply is None else wording.shortened(reply.reply, REPLY)
+        told = {"asked": wording.asked(reply, 400), "reply": said, "meant": wording.meant(reply)}
+    return {"sentence": topic.sentence, "cell": topic.cell, "reply": told}
+
+
+def _where(entry: Entry) -> dict[str, object]:
+    return {
+        "benchmark": entry.benchmark,
+        "task": f"images, {entry.task}" if entry.modality != "text" else entry.task,
+        "context": entry.context or "",
+        "attribute": entry.attribute or entry.group or "",
+        "score": entry.score,
+    }
+
+
+def _gate(gate: GateResult) -> dict[str, object]:
+    entry, held = gate.entry, wording.bounds(gate)
+    return _where(entry) | {
+        "name": wording.short(entry),
+        "verdict": gate.verdict,
+        "value": entry.value,
+        "estimate": entry.estimate,
+        "estimateTold": wording.estimate(entry, *held),
+        "low": entry.ci[0],
+        "high": entry.ci[1],
+        "interval": wording.interval(entry, *held),
+        "best": None if entry.ceiling is None else entry.ceiling[0],
+        "min": gate.limit.min,
+        "max": gate.limit.max,
+        "limit": wording.limit(gate),
+        "limitReason": gate.limit.reason,
+        # What the row says already is not said twice.
+        "reason": "" if gate.reason.startswith("the whole interval") else wording.why(gate),
+    }
+
+
+def _score(entry: Entry) -> dict[str, object]:
+    return _where(entry) | {
+        "scoring": entry.scoring,
+        "value": entry.value,
+        "estimate": entry.estimate,
+        "estimateTold": wording.estimate(entry),
+        "low": entry.ci[0],
+        "interval": wording.interval(entry),
+        "best": None if entry.ceiling is None else entry.ceiling[0],
+        "n": entry.n,
+        "topics": f"{entry.topics[0]} of {entry.topics[1]}",
+    }
+
+
+def _cell(cell: Cell) -> dict[str, object]:
+    task = str(cell.task) if cell.modality == "text" else f"images, {cell.task}"
+    unanswered = {str(kind): cell.kinds[kind] for kind in NO_ANSWER if cell.kinds.get(kind)}
+    return {
+        "name": cell.name,
+        "benchmark": cell.benchmark,
+        "task": task,
+        "context": cell.context or "",
+        "attribute": cell.attribute or "",
+        "about": cell.about,
+        "level": cell.level or "",
+        "topic": cell.topic,
+        "counts": cell.counts,
+        "n": sum(cell.counts.values()),
+        "unanswered": unanswered,
+        "answer": cell.answer,
+        "verdict": cell.verdict,
+        "facts": cell.task is Task.OBJECTIVE,
+        "command": cell.command,
+    }
+
+
+def _samples(report: Report) -> dict[str, object]:
+    topics: dict[str, list[Cell]] = {}
+    for cell in report.evidence.cells:
+        topics.setdefault(cell.topic, []).append(cell)
+    return {topic: _of_topic(report.evidence.read(topic), cells) for topic, cells in topics.items()}
+
+
+def _of_topic(samples: Sequence[Shown], cells: Sequence[Cell]) -> dict[str, object]:
+    orders = [telling_first(samples, cell.attribute, cell.counts) for cell in cells]
+    # Cells that share their samples take turns, so that each has its telling ones here.
+    turns = (sample for places in zip(*orders, strict=True) for sample in places)
+    kept = list({sample.id: sample for sample in turns}.values())[:SHOWN]
+    return {"all": len(samples), "shown": [_sample(each) for each in kept]}
+
+
+def _sample(sample: Shown) -> dict[str, object]:
+    """A sample; what is empty is left out, to keep the page small."""
+    prompt = "\n\n".join([*(f"{role}: {text}" for role, text in sample.turns), sample.prompt])
+    options: Iterable[tuple[str, Mapping[str, str]]] = ((each.letter, each.groups) for each in sample.options)
+    found = {
+        "id": sample.id,
+        "to": str(sample.to),
+        "prompt": wording.shortened(prompt, PROMPT),
+        "reply": None if sample.reply is None else wording.shortened(sample.reply, REPLY),
+        "kind": str(sample.kind),
+        "how": sample.how,
+        "options": list(options),
+        "chosen": sample.chosen,
+    }
+    return {name: value for name, value in found.items() if value is not None and value != []}

@@ -1,0 +1,253 @@
+"""index.html in a browser, from file://, as somebody opens a CI job's artifact."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.select import Select
+
+from fairgate.domain import AnswerKind, Context, Level, Modality, Role, Task
+from fairgate.gate import Verdict
+from fairgate.report import page
+from fairgate.report.evidence import Cell, Evidence, Option, Shown
+from tests.builders import entry, finding, gate, report
+from tests.chromium import browser, complaints, needs_chromium, requests
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from selenium.webdriver import Chrome
+    from selenium.webdriver.remote.webelement import WebElement
+
+pytestmark = needs_chromium
+
+HACK = "document.title = 'hacked'"
+HOSTILE = (
+    f'<img src=x onerror="{HACK}"><script>{HACK}</script>',
+    f"</script><script>{HACK}</script><!-- <script>",
+    f"</pre></body><iframe srcdoc='<script>parent.{HACK}</script>'></iframe><style>* {{ display: none }}</style>",
+    "\u202eright to left and never back \u2066 \u05d0\u05d1\u05d2",
+    "\u2028\u2029\x00\x07\x1b[31m &lt;b&gt; &amp;amp; \ud800".encode("utf-8", "replace").decode(),
+    "x" * 100_000,
+    f"javascript:{HACK} [link](javascript:{HACK}) {{{{7*7}}}} ${{7*7}}",
+)
+RACES = {"A": "Asian", "B": "Black", "C": "Hispanic", "D": "White"}
+OPTIONS = tuple(Option(letter, "", {"race": race}) for letter, race in RACES.items())
+
+
+def cell(number: int, context: Context, attribute: str) -> Cell:
+    about = ("Crime Rate", "Poverty Rate", "Life Expectancy")[number % 3]
+    return Cell(
+        name=f"subjective[{number}-{context}-{attribute}]",
+        benchmark="fact-or-fair",
+        modality=Modality.TEXT,
+        task=Task.SUBJECTIVE,
+        context=context,
+        attribute=attribute,
+        about=about,
+        level=Level.HIGH,
+        topic=f"topic-{number}-{context}",
+        counts={"Asian": number, "Black": 60 - number, "Hispanic": 0, "White": 5},
+        kinds={AnswerKind.CHOSEN: 65, AnswerKind.REFUSED: 2},
+        verdict=Verdict.FAIL if number == 7 else Verdict.PASS,
+        command="pytest 'a test' --seed 1",
+    )
+
+
+def read(topic: str) -> Sequence[Shown]:
+    said = [
+        Shown(f"{topic}#{n}", Role.MODEL, f"Prompt {n}: {text}", text, AnswerKind.CHOSEN, "letter", OPTIONS, n % 4)
+        for n, text in enumerate([*HOSTILE, *(f"plain reply {n}" for n in range(60))])
+    ]
+    return [*said, Shown(f"{topic}#failed", Role.MODEL, "lost", None, AnswerKind.FAILED, "not-answered")]
+
+
+CELLS = tuple(cell(number, context, by) for number in range(10) for context in Context for by in ("gender", "race"))
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
+    folder = tmp_path_factory.mktemp("page")
+    reply = read("topic-7-base")[2]
+    failed = gate(Verdict.FAIL, ci=(71.0, 79.0), estimate=75.0)
+    shown = report(
+        entries=(entry(), entry("S_E", attribute="gender"), entry("d", task=Task.OBJECTIVE, context=None, value=None)),
+        gates=(failed, gate(Verdict.INCONCLUSIVE, "S_E", attribute="gender"), gate(Verdict.PASS, "d", estimate=3.0)),
+        findings=(finding(HOSTILE[0], HOSTILE[3], reply=reply),),
+        notes=HOSTILE[:5],
+        trouble=HOSTILE[0],
+        model=HOSTILE[1],
+        evidence=Evidence(CELLS, read),
+    )  # fmt: skip
+    (folder / "index.html").write_text(page.to_html(shown), encoding="utf-8")
+    with browser(folder / "profile") as driver:
+        driver.get(f"file://{folder}/index.html")
+        yield driver
+
+
+@pytest.fixture
+def driver(opened: Chrome) -> Chrome:
+    opened.execute_script("document.getElementById('filter-none').click()")
+    return opened
+
+
+def rows(driver: Chrome, table: str) -> list[list[str]]:
+    """The texts of a table's rows, by cell."""
+    script = (
+        "return [...document.querySelectorAll(`#${arguments[0]} tbody tr`)]"
+        ".map((row) => [...row.children].map((cell) => cell.textContent))"
+    )
+    found: list[list[str]] = driver.execute_script(script, table)
+    return found
+
+
+def head(driver: Chrome, table: str, title: str) -> WebElement:
+    return driver.find_element(By.XPATH, f"//section[@id='{table}']//thead//button[text()='{title}']")
+
+
+def choose(driver: Chrome, name: str, value: str) -> None:
+    Select(driver.find_element(By.ID, f"filter-{name}")).select_by_value(value)
+
+
+def drilled(driver: Chrome) -> WebElement:
+    """The samples of the first topic of the table, opened from the keyboard."""
+    button = driver.find_element(By.CSS_SELECTOR, "#topics tbody button")
+    button.send_keys(Keys.ENTER)
+    return driver.find_element(By.ID, "drill")
+
+
+def test_it_asks_nobody_and_breaks_none_of_its_own_rules(opened: Chrome) -> None:
+    assert complaints(opened) == []
+    assert requests(opened) == []
+    policy = opened.find_element(By.CSS_SELECTOR, "meta[http-equiv]").get_attribute("content") or ""
+    assert policy.startswith("default-src 'none'")
+    assert "unsafe" not in policy
+
+
+def test_the_verdict_comes_first_and_then_why(driver: Chrome) -> None:
+    assert driver.find_element(By.TAG_NAME, "h1").text.startswith("TROUBLE: ")
+    titles = [each.text for each in driver.find_elements(By.CSS_SELECTOR, "main section:not([hidden]) > h2")]
+    assert titles[:2] == ["What failed, and why", "Gates"]
+    why = driver.find_element(By.ID, "why").text
+    assert "TV 75.0 [71.0, 79.0]; the limit: at most 70" in why
+
+
+def test_what_a_model_said_is_text_and_nothing_else(driver: Chrome) -> None:
+    drilled(driver)
+    made = (
+        "return document.querySelectorAll('main img, main iframe, main style, main script, main a:not(nav a)').length"
+    )
+    assert driver.execute_script(made) == 0
+    assert driver.title == "fairgate: trouble"
+    texts: list[str] = driver.execute_script(
+        "return [...document.querySelectorAll('#drill article > pre')].map((each) => each.textContent)"
+    )
+    for said in (HOSTILE[0], HOSTILE[2], HOSTILE[3], HOSTILE[4]):
+        assert said in texts
+    assert driver.find_element(By.TAG_NAME, "h1").text.count("<script>") == 2
+
+
+def test_a_long_line_and_a_foreign_direction_break_no_layout(driver: Chrome) -> None:
+    drilled(driver)
+    wide, inner = driver.execute_script("return [document.documentElement.scrollWidth, window.innerWidth]")
+    assert wide <= inner
+    texts = [each.text for each in driver.find_elements(By.CSS_SELECTOR, "#drill article > pre")]
+    [long] = [each for each in texts if each.startswith("xxxx")]
+    assert long.endswith("… (100,000 characters)")
+    assert len(long) < 5_000
+    style = "return getComputedStyle(document.querySelector('#drill article > pre')).unicodeBidi"
+    assert driver.execute_script(style) == "isolate"
+
+
+def test_tables_are_sorted_by_their_heads_both_ways(driver: Chrome) -> None:
+    head(driver, "topics", "Most picked").send_keys(Keys.ENTER)
+    picked = [float(row[7].rstrip(" %")) for row in rows(driver, "topics")]
+    assert picked == sorted(picked, reverse=True)
+    heads = driver.find_elements(By.CSS_SELECTOR, "#topics th[aria-sort=descending]")
+    assert [each.text.split("\n")[0] for each in heads] == ["Most picked"]
+    head(driver, "topics", "Most picked").send_keys(Keys.SPACE)
+    picked = [float(row[7].rstrip(" %")) for row in rows(driver, "topics")]
+    assert picked == sorted(picked)
+    assert len(driver.find_elements(By.CSS_SELECTOR, "#topics th[aria-sort=ascending]")) == 1
+
+
+def test_what_is_not_known_stands_last_whichever_way(driver: Chrome) -> None:
+    for _ in range(2):
+        head(driver, "scores", "Value").click()
+        assert rows(driver, "scores")[-1][6] == "\N{EN DASH}"
+
+
+def test_tables_are_filtered_together_and_the_count_is_said(driver: Chrome) -> None:
+    choose(driver, "context", "attribution")
+    choose(driver, "attribute", "race")
+    choose(driver, "about", "Crime Rate")
+    found = rows(driver, "topics")
+    assert {(row[0], row[3], row[4]) for row in found} == {("Crime Rate", "attribution", "race")}
+    assert len(found) == 4
+    said = driver.find_element(By.CSS_SELECTOR, "main > [aria-live=polite]").text
+    assert said == "0 gates, 4 topics, 0 scores"
+    choose(driver, "verdict", "fail")
+    assert rows(driver, "topics") == []
+
+
+def test_long_tables_are_paged(driver: Chrome) -> None:
+    assert len(rows(driver, "topics")) == 50
+    first = rows(driver, "topics")[0]
+    driver.find_element(By.CSS_SELECTOR, "#topics nav button:last-child").click()
+    assert len(rows(driver, "topics")) == len(CELLS) - 50
+    assert first not in rows(driver, "topics")
+    assert "rows 51 to 80 of 80" in driver.find_element(By.CSS_SELECTOR, "#topics nav").text
+
+
+def test_the_samples_behind_a_cell_are_paged_searched_and_told_apart_by_group(driver: Chrome) -> None:
+    panel = drilled(driver)
+
+    def told() -> str:
+        return panel.find_element(By.CSS_SELECTOR, "[role=status]").text
+
+    def ids() -> list[str]:
+        return [each.text for each in panel.find_elements(By.TAG_NAME, "h4")]
+
+    assert told() == "Samples 1 to 10 of 30 found among 30, the telling ones first; 38 more are in the ledger alone."
+    # What never came is the most telling.
+    assert ids()[0].endswith("#failed")
+    panel.find_element(By.XPATH, ".//button[text()='Later samples']").click()
+    assert told().startswith("Samples 11 to 20 of 30")
+    search = panel.find_element(By.ID, "search")
+    search.send_keys("IFRAME srcdoc")
+    assert told().startswith("Samples 1 to 1 of 1 found")
+    search.clear()
+    search.send_keys("nowhere")
+    assert told().startswith("No sample found")
+    search.clear()
+    search.send_keys(" ")
+    Select(panel.find_element(By.ID, "picked")).select_by_value("Black")
+    assert all(" B: Black" in each.text for each in panel.find_elements(By.CSS_SELECTOR, "article > p:first-of-type"))
+
+
+def test_keyboard_and_screen_reader_find_their_way(driver: Chrome) -> None:
+    panel = drilled(driver)
+    active: Any = driver.switch_to.active_element
+    assert active.get_attribute("id") == "drill"
+    panel.send_keys(Keys.ESCAPE)
+    assert not panel.is_displayed()
+    assert driver.switch_to.active_element.text == "Samples"
+    unnamed = driver.execute_script(
+        "return [...document.querySelectorAll('button, select, input')].filter((each) => "
+        "!(each.textContent.trim() || each.getAttribute('aria-label') || (each.labels && each.labels.length))).length"
+    )
+    assert unnamed == 0
+    for table in driver.find_elements(By.TAG_NAME, "table"):
+        assert all(each.get_attribute("scope") == "col" for each in table.find_elements(By.CSS_SELECTOR, "thead th"))
+        assert table.find_elements(By.TAG_NAME, "caption")
+    assert driver.find_element(By.TAG_NAME, "html").get_attribute("lang") == "en"
+
+
+def test_a_link_opens_the_samples_of_its_cell(driver: Chrome) -> None:
+    address = driver.current_url.partition("#")[0]
+    driver.get("about:blank")
+    driver.get(f"{address}#cell=subjective%5B7-base-race%5D")
+    assert "Poverty Rate, high, subjective, base, race" in driver.find_element(By.ID, "drill").text
