@@ -1,0 +1,83 @@
+"""PROVIDER/NAME -> the detector that it names."""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING
+
+from fairgate.errors import ConfigError, FairgateError, did_you_mean
+from fairgate.faces.labels import ROOT
+from fairgate.faces.weights import WeightsFolder, default_folder
+from fairgate.models.base import Identity
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from fairgate.faces.detector import FaceDetector
+
+# Raised where the same weights would now read otherwise: other alignment, other rounding.
+VERSION = 1
+ONNX = {"faces/fairface": "fairface", "faces/insightface": "genderage", "control/fairface": "fairface"}
+ARGUMENTS = {"size": (64, 2048), "confidence": (0.05, 0.99)}
+CONTROL = ROOT / "control"
+EXTRA = "pip install 'fairgate[images]'"
+
+
+def make(spec: str, *, weights: Path | None = None, arguments: Sequence[str] = ()) -> FaceDetector:
+    """The detector of this name; `openai/NAME`, a vision model, is none of these (see `fairgate/faces/asking.py`).
+
+    `weights`: the folder that holds them, the user's cache if none is named. `arguments`: `size=640`, the pixels that
+    an image is scaled to (a multiple of 32), and `confidence=0.5`, from which on a face counts. Raises ConfigError for
+    what is not known, and FairgateError, with the command to run, where packages or weights lack.
+    """
+    provider, _, name = spec.partition("/")
+    if provider == "deepface" and name:
+        from fairgate.faces.deepface import DeepFaceDetector
+
+        return DeepFaceDetector(name, arguments)
+    if spec not in ONNX:
+        known = [*ONNX, "deepface/retinaface", "openai/NAME"]
+        raise ConfigError(f"no detector {spec!r}.", where="--detector", mend=did_you_mean(spec, known))
+    size, confidence = _arguments(arguments)
+    _installed()
+    from fairgate.faces.attributes import FairFace, GenderAge
+    from fairgate.faces.detection import FaceFinder
+    from fairgate.faces.onnx_detector import OnnxDetector
+
+    folder = WeightsFolder(CONTROL if provider == "control" else weights or default_folder())
+    networks = {each: folder.network(each) for each in ("detection", ONNX[spec])}
+    # Not where it runs: CUDA and CPU give the same labels, and need not read the same images twice.
+    parameters = {"version": VERSION, "size": size, "confidence": confidence}
+    sums = {each: network.sha256 for each, network in networks.items()}
+    finder = FaceFinder(networks["detection"].path.parent, size=size, confidence=confidence)
+    reader = (FairFace if ONNX[spec] == "fairface" else GenderAge)(networks[ONNX[spec]].path)
+    return OnnxDetector(Identity(provider, name, parameters=parameters | sums), finder, reader)
+
+
+def _arguments(given: Sequence[str]) -> tuple[int, float]:
+    chosen = {"size": 640.0, "confidence": 0.5}
+    for each in given:
+        key, _, value = each.partition("=")
+        if key not in ARGUMENTS:
+            raise ConfigError(f"{each!r} is not known.", where="--detector-arg", mend=did_you_mean(key, ARGUMENTS))
+        low, high = ARGUMENTS[key]
+        try:
+            chosen[key] = float(value)
+        except ValueError:
+            chosen[key] = float("nan")
+        if not low <= chosen[key] <= high or (key == "size" and chosen[key] % 32):
+            raise ConfigError(
+                f"{value!r} cannot be used.",
+                where=f"--detector-arg {key}",
+                mend=f"From {low} to {high}{', a multiple of 32' if key == 'size' else ''}.",
+            )
+    return int(chosen["size"]), chosen["confidence"]
+
+
+def _installed() -> None:
+    for package in ("insightface", "pillow"):
+        try:
+            version(package)
+        except PackageNotFoundError as error:
+            raise FairgateError(f"{package} is not installed, and faces are found with it.", mend=EXTRA) from error

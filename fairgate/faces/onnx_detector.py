@@ -1,0 +1,80 @@
+"""Image file -> reading: opened by Pillow, faces found by insightface, attributes read from aligned chips."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fairgate.faces import runtime
+from fairgate.faces.reading import Face, Point, Reading
+from fairgate.images import Problem, open_picture
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from fairgate.faces.attributes import AttributeReader, Attributes
+    from fairgate.faces.detection import FaceFinder, Found
+    from fairgate.images import Limits
+    from fairgate.models.base import Identity
+
+
+class OnnxDetector:
+    """A finder of faces and a reader of their attributes, as one detector."""
+
+    def __init__(
+        self, identity: Identity, finder: FaceFinder, reader: AttributeReader, limits: Limits | None = None
+    ) -> None:
+        self.identity = identity
+        self._finder, self._reader, self._limits = finder, reader, limits
+
+    @property
+    def runs_on(self) -> str:
+        """`CUDA` where both networks use it, else `CPU`."""
+        sessions: list[Any] = [self._finder.session, self._reader.session]
+        return runtime.runs_on(sessions)
+
+    def read(self, content: bytes) -> Reading:
+        """All faces of one image file."""
+        return self.read_all([content])[0]
+
+    def read_all(self, contents: Sequence[bytes]) -> list[Reading]:
+        """All faces of each of these image files; the attributes of all of them are read together."""
+        opened = [open_picture(content, limits=self._limits) for content in contents]
+        found = [[] if isinstance(each, Problem) else self._finder.find(each.pixels) for each in opened]
+        faces: list[tuple[NDArray[np.uint8], Found]] = [
+            (picture.pixels, face)
+            for picture, several in zip(opened, found, strict=True)
+            if not isinstance(picture, Problem)
+            for face in several
+        ]
+        told = iter(self._reader.read(faces)) if faces else iter(())
+        return [
+            Reading(problem=str(picture))
+            if isinstance(picture, Problem)
+            else Reading(picture.size, tuple(_face(each, next(told)) for each in several))
+            for picture, several in zip(opened, found, strict=True)
+        ]
+
+    def close(self) -> None:
+        """Sessions end with their last reference."""
+
+
+def _face(found: Found, told: Attributes) -> Face:
+    left, top, right, bottom = (round(each, 1) for each in found.box)
+    points: Any = None if found.points is None else tuple(_point(x, y) for x, y in found.points)
+    return Face(
+        (left, top, right, bottom),
+        round(found.confidence, 4),
+        points,
+        **{attribute: _rounded(told.get(attribute, {})) for attribute in ("gender", "race", "age")},
+    )
+
+
+def _point(x: float, y: float) -> Point:
+    return round(float(x), 1), round(float(y), 1)
+
+
+def _rounded(shares: Mapping[str, float]) -> dict[str, float]:
+    return {label: round(share, 5) for label, share in shares.items()}
