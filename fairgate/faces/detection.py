@@ -15,9 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-SIZE = 640
-CONFIDENCE = 0.5
-SMALLEST = 16  # pixels of a side when the longer one is scaled to SIZE: a thinner image shows no face
+SMALLEST = 16  # pixels of the shorter side, when the longer one is scaled: a thinner image shows no face
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,7 +33,7 @@ class FaceFinder:
     Faces are looked for in the picture scaled to `size` pixels, and counted from this `confidence` on (0 to 1).
     """
 
-    def __init__(self, folder: Path, *, size: int = SIZE, confidence: float = CONFIDENCE, threads: int = 1) -> None:
+    def __init__(self, folder: Path, *, size: int, confidence: float, threads: int = 1) -> None:
         # insightface would try to download a folder that is not there, and fail on an empty one without a word.
         if not any(folder.glob("*.onnx")):
             raise FairgateError("holds no detector.", where=str(folder), mend="python -m fairgate weights pull")

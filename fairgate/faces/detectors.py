@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 VERSION = 1
 ONNX = {"faces/fairface": "fairface", "faces/insightface": "genderage", "control/fairface": "fairface"}
 ARGUMENTS = {"size": (64, 2048), "confidence": (0.05, 0.99)}
+SIZE, CONFIDENCE = 640, 0.5  # insightface's larger size, and its threshold
+CONTROL_SIZE = 320  # faces of portraits are large
 CONTROL = ROOT / "control"
 EXTRA = "pip install 'fairgate[images]'"
 
@@ -39,7 +41,7 @@ def make(spec: str, *, weights: Path | None = None, arguments: Sequence[str] = (
     if spec not in ONNX:
         known = [*ONNX, "deepface/retinaface", "openai/NAME"]
         raise ConfigError(f"no detector {spec!r}.", where="--detector", mend=did_you_mean(spec, known))
-    size, confidence = _arguments(arguments)
+    size, confidence = _arguments(arguments, CONTROL_SIZE if provider == "control" else SIZE)
     _installed()
     from fairgate.faces.attributes import FairFace, GenderAge
     from fairgate.faces.detection import FaceFinder
@@ -55,8 +57,8 @@ def make(spec: str, *, weights: Path | None = None, arguments: Sequence[str] = (
     return OnnxDetector(Identity(provider, name, parameters=parameters | sums), finder, reader)
 
 
-def _arguments(given: Sequence[str]) -> tuple[int, float]:
-    chosen = {"size": 640.0, "confidence": 0.5}
+def _arguments(given: Sequence[str], size: int) -> tuple[int, float]:
+    chosen = {"size": float(size), "confidence": CONFIDENCE}
     for each in given:
         key, _, value = each.partition("=")
         if key not in ARGUMENTS:

@@ -3,7 +3,7 @@
 `python -m fairgate.faces.toy_graphs` writes them to `data/faces/control`. They are run by the same code as real
 weights, which cannot tell them apart: the loader of insightface, onnxruntime, alignment, label maps.
 
-Detection: a convolution of single pixels is positive on the discs' three colours alone. Sums over cells of 8, 16 and 32
+Detection: a sum of each pixel's channels is positive on the discs' three colours alone. Sums over cells of 8, 16 and 32
 pixels hold each colour's mass and first moments. A convolution over 8 by 8 cells adds them up in a window around every
 anchor, eyes and corners of the mouth in its left and right half. Moment by mass is where a disc is. A face is where a
 nose is within half a cell and all five masses are alike and fit its size, which in a window with parts of
@@ -77,9 +77,11 @@ def detection_graph() -> onnx.ModelProto:
     from onnx import TensorProto, helper
 
     g = _Graph()
-    colours = g.constant("colours", np.reshape(list(COLOURS.values()), (3, 3, 1, 1)))
-    pure = g.constant("pure", [-PURE] * 3)
-    discs = g.add("Relu", "discs", g.add("Conv", "colour", "input", colours, pure))
+    # A product of matrices, for a convolution would first lay all pixels out anew.
+    pixels = g.add("Reshape", "pixels", "input", g.constant("three_rows", [3, -1], np.int64))
+    colour = g.add("MatMul", "colour", g.constant("colours", list(COLOURS.values())), pixels)
+    pure = g.add("Relu", "pure", g.add("Sub", "beyond_pure", colour, g.constant("limit", PURE)))
+    discs = g.add("Reshape", "discs", pure, g.add("Shape", "shape", "input"))
     cells = g.add("Conv", "cells_8", discs, g.constant("sums", _sums()), strides=[8, 8], group=3)
     found: dict[str, list[str]] = {"score": [], "box": [], "points": []}
     for stride in STRIDES:
