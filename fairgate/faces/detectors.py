@@ -50,11 +50,11 @@ def make(spec: str, *, weights: Path | None = None, arguments: Sequence[str] = (
     folder = WeightsFolder(CONTROL if provider == "control" else weights or default_folder())
     networks = {each: folder.network(each) for each in ("detection", ONNX[spec])}
     # Not where it runs: CUDA and CPU give the same labels, and need not read the same images twice.
-    parameters = {"version": VERSION, "size": size, "confidence": confidence}
-    sums = {each: network.sha256 for each, network in networks.items()}
+    parameters: dict[str, object] = {"version": VERSION, "size": size, "confidence": confidence}
+    parameters |= {each: network.sha256 for each, network in networks.items()}
     finder = FaceFinder(networks["detection"].path.parent, size=size, confidence=confidence)
     reader = (FairFace if ONNX[spec] == "fairface" else GenderAge)(networks[ONNX[spec]].path)
-    return OnnxDetector(Identity(provider, name, parameters=parameters | sums), finder, reader)
+    return OnnxDetector(Identity(provider, name, parameters=parameters), finder, reader)
 
 
 def _arguments(given: Sequence[str], size: int) -> tuple[int, float]:
