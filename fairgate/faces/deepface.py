@@ -1,6 +1,6 @@
 """`deepface/NAME`: DeepFace, the papers' second detector, with NAME as its finder of faces (retinaface, opencv, …).
 
-Imported only when it is asked for: it brings TensorFlow, and fetches weights of its own at its first call.
+Imported only when it is asked for: it brings much of its own, and fetches its weights at the first call.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class DeepFaceDetector:
             raise FairgateError(f"deepface is not installed ({error}).", where="--detector", mend=EXTRA) from error
         self._name, self._analyze = name, DeepFace.analyze
         self.identity = Identity("deepface", name, parameters={"version": 1, "deepface": _version()})
-        # TensorFlow's graphs are built at the first call, which no two threads may make at once.
+        # Its networks are fetched and loaded at the first call, which no two threads may make at once.
         self._alone = threading.Lock()
 
     def read(self, content: bytes) -> Reading:
