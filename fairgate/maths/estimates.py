@@ -37,7 +37,7 @@ HIGH, LOW = 0, 1
 RADII = np.array([0.0, 0.3, 0.6, 0.8, 1.0, 1.3])
 FINE = np.concatenate([[0.0], np.geomspace(1e-5, 1.0, 140)])
 STEPS = np.concatenate([[0.0], np.geomspace(1e-7, 1.0, 200)])
-DRAWS_OF_DISTANCE = 250
+JOINT, DRAWS_OF_DISTANCE = 10_000, 250
 
 # Added to each group's count where a share of 0 would end all comparison: a group that was not chosen in n answers may
 # be chosen rarely. Also what Krichevsky & Trofimov (1981) and Jeffreys' prior add.
@@ -441,7 +441,7 @@ def _sharpened(p: FloatArray, n: IntArray, sharpness: float) -> FloatArray:
 def _noise(
     plan: _Plan, levels: _Levels | None, rng: np.random.Generator, draws: int
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Joint normal quantiles [draws] of accuracy, entropy and overlap over simulated runs at the observed shares.
+    """Joint normal quantiles [JOINT] of accuracy, entropy and overlap, dependent as in runs at the observed shares.
 
     They carry the dependence of the scores into those made of them.
     """
@@ -452,7 +452,11 @@ def _noise(
     fact, even = (right * weight).sum(axis=(-2, -1)), (entropy(runs) * weight).sum(axis=(-2, -1))
     both = plan.there.all(axis=1)
     alike = fact if levels is None else _overlap(_smoothed(runs[:, both], levels.n, JEFFREYS))
-    return _normal_scores(fact), _normal_scores(even), _normal_scores(alike)
+    scores = np.stack([_normal_scores(each) for each in (fact, even, alike)])
+    # A few hundred runs tell how the scores go together; how far they reach out needs more draws than that.
+    scale, turn = np.linalg.eigh(np.corrcoef(scores))
+    joint = turn @ (np.sqrt(np.maximum(scale, 0.0))[:, np.newaxis] * rng.standard_normal((3, JOINT)))
+    return joint[0], joint[1], joint[2]
 
 
 def _normal_scores(x: FloatArray) -> FloatArray:

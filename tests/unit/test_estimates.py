@@ -270,7 +270,7 @@ PINNED = {
         "s_kld": (0.9329, 0.8142, 1.0),
         "s_fair": (0.9994, 0.9898, 1.0),
         "tv": (0.1249, 0.0, 0.2291),
-        "d": (0.0093, 0.0, 0.0373),
+        "d": (0.0093, 0.0, 0.0415),
     },
     300: {
         "s_fact": (0.25, 0.2364, 0.2641),
@@ -289,6 +289,17 @@ def test_the_method_is_the_one_whose_coverage_was_measured(n: int) -> None:
     for name, expected in PINNED[n].items():
         estimate = getattr(found, name)
         assert (estimate.value, estimate.low, estimate.high) == pytest.approx(expected, abs=2e-3), name
+
+
+def test_an_end_of_s_fair_is_no_nearer_at_a_higher_confidence_than_its_tail_asks_for() -> None:
+    counts, key = a_plan(300)
+
+    def below(confidence: float) -> float:
+        fair = estimate_scores(counts, key, rng=np.random.default_rng(7), confidence=confidence, replicates=600).s_fair
+        return fair.value - fair.low
+
+    # A normal tail would be 3.89 / 1.96 = 1.98 times as far; a hundred draws end before.
+    assert below(0.9999) > 1.9 * below(0.95)
 
 
 @pytest.mark.parametrize(
