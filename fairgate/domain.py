@@ -192,7 +192,8 @@ class Reply:
     """What a model sent back for one query.
 
     `filtered`: the provider's content filter refused, which is an answer, not a failure. Tokens are None where the
-    server does not count them; `latency` in seconds, of the last attempt; `attempts` counts requests, 1 or more.
+    server does not count them; `latency` in seconds, of the last attempt; `attempts` counts requests, 1 or more. `mark`
+    is what a reviewer says that the reply says: it is read in its stead, and the text stays as it was sent.
     """
 
     text: str
@@ -203,3 +204,9 @@ class Reply:
     fingerprint: str | None = None
     latency: float = 0.0
     attempts: int = 1
+    mark: str | None = None
+
+    @property
+    def said(self) -> str:
+        """What a parser is to read: the reviewer's word where there is one."""
+        return self.text if self.mark is None else self.mark

@@ -17,6 +17,7 @@ from fairgate.report.allure_results import write_gates
 from fairgate.report.progress import ProgressLines
 from fairgate.report.pytest_reports import gate_reports
 from fairgate.run import Sampling
+from fairgate.turn import is_taken
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Sequence
@@ -52,6 +53,8 @@ class Gatekeeper:
         missing = [name for name, spec in zip(("text", "image"), models, strict=True) if spec is None]
         without = f"; no {missing[0]} model was named, so its cases are deselected" if missing else ""
         new = " (new)" if self._run.ledger_is_new else ""
+        if settings.ledger_wait and is_taken(settings.ledger):
+            new += f" (another run asks with it: waiting up to {settings.ledger_wait:g} s)"
         judge = f", judged by {settings.judge_spec}" if Role.JUDGE in self._run.roles else ""
         if not judge and Role.MODEL in self._run.roles:
             without += "; no judge was named, so the cases of F²Bench are deselected (--judge)"

@@ -67,6 +67,7 @@ def report_of(sampling: Sampling, verdicts: Mapping[AnyCase, Verdict]) -> Report
         sources[Modality.TEXT] = tallies
         shares = _shares(tallies)
         notes += _of_answers(tallies, served)
+    notes += _of_marks(sampling)
     reasons = _reasons(sampling)
     if reasons:
         notes += _of_reasons(reasons.values())
@@ -133,6 +134,19 @@ def report_of(sampling: Sampling, verdicts: Mapping[AnyCase, Verdict]) -> Report
         evidence=evidence,
         shard=None if settings.shard is None else "{}/{}".format(*settings.shard),
     )
+
+
+def _of_marks(sampling: Sampling) -> Iterator[str]:
+    run = sampling.run
+    if not run.roles:
+        return
+    asked = {topic.id for topic in sampling.topics} | {theme.id for theme in sampling.themes}
+    with Ledger(run.settings.ledger) as ledger:
+        marked = ledger.marked(run.identity_of(role) for role in run.roles)
+    count = sum(query.partition("#")[0] in asked for query in marked)
+    if count:
+        were = "reply was" if count == 1 else "replies were"
+        yield f"{count:,} {were} marked by a reviewer, and count{'s' if count == 1 else ''} as marked."
 
 
 def _spoken(sampling: Sampling) -> tuple[tuple[ThemeTally, ...], tuple[Fitness, ...]]:

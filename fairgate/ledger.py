@@ -14,10 +14,11 @@ import os
 import sqlite3
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from hashlib import blake2b
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from fairgate.answers import PARSER_VERSION
 from fairgate.domain import Reply
@@ -31,26 +32,52 @@ if TYPE_CHECKING:
     from fairgate.domain import Answer, Query
     from fairgate.models.base import Identity
 
-SCHEMA = 1
+SCHEMA = 2
 
-_TABLES = """
-CREATE TABLE IF NOT EXISTS models (id INTEGER PRIMARY KEY, identity TEXT NOT NULL UNIQUE);
-CREATE TABLE IF NOT EXISTS samples (
+_OF_SCHEMA_2 = """
+CREATE TABLE marks (
+    id INTEGER PRIMARY KEY, key BLOB NOT NULL, word TEXT, who TEXT NOT NULL, why TEXT NOT NULL, made_at REAL NOT NULL
+);
+CREATE TABLE batches (
+    id TEXT PRIMARY KEY, model INTEGER NOT NULL REFERENCES models (id), remote TEXT, sent_at REAL NOT NULL
+);
+CREATE TABLE batched (key BLOB PRIMARY KEY, batch TEXT NOT NULL REFERENCES batches (id)) WITHOUT ROWID;
+"""
+
+# Of each sample's marks the last one, where it was not taken back.
+MARKS = """
+SELECT key, word, who, why FROM marks AS one WHERE word IS NOT NULL AND id =
+    (SELECT id FROM marks WHERE key = one.key ORDER BY made_at DESC, id DESC LIMIT 1)
+"""
+
+# Step n makes a ledger of schema n out of one of schema n - 1; a new file takes them all. A step that was released is
+# never changed.
+_STEPS = (
+    """
+CREATE TABLE models (id INTEGER PRIMARY KEY, identity TEXT NOT NULL UNIQUE);
+CREATE TABLE samples (
     key BLOB PRIMARY KEY, model INTEGER NOT NULL REFERENCES models (id), query TEXT NOT NULL, prompt TEXT NOT NULL,
     reply TEXT NOT NULL, filtered INTEGER NOT NULL,
     kind TEXT NOT NULL, choice INTEGER, how TEXT NOT NULL, parser INTEGER NOT NULL,
     prompt_tokens INTEGER, completion_tokens INTEGER, served_model TEXT, fingerprint TEXT,
     latency REAL NOT NULL, attempts INTEGER NOT NULL, asked_at REAL NOT NULL, run TEXT NOT NULL
 ) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS failures (
+CREATE TABLE failures (
     key BLOB NOT NULL, run TEXT NOT NULL, query TEXT NOT NULL, reason TEXT NOT NULL, PRIMARY KEY (key, run)
 ) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS runs (
+CREATE TABLE runs (
     id TEXT PRIMARY KEY, about TEXT NOT NULL, state TEXT NOT NULL, message TEXT NOT NULL, beat INTEGER NOT NULL,
     started_at REAL NOT NULL
 );
-CREATE TABLE IF NOT EXISTS sampled (run TEXT NOT NULL, topic TEXT NOT NULL, PRIMARY KEY (run, topic)) WITHOUT ROWID;
+CREATE TABLE sampled (run TEXT NOT NULL, topic TEXT NOT NULL, PRIMARY KEY (run, topic)) WITHOUT ROWID;
+""",
+    # What a reply may be (its query's form, and the letters on offer): null in rows that are older.
+    """
+ALTER TABLE samples ADD COLUMN form TEXT;
+ALTER TABLE samples ADD COLUMN letters TEXT;
 """
+    + _OF_SCHEMA_2,
+)
 
 
 class RunState(StrEnum):
@@ -98,50 +125,88 @@ class RunStatus:
 
 
 class Ledger:
-    """An open ledger, for one thread. Raises LedgerError, naming the file, for whatever SQLite cannot do."""
+    """An open ledger, for one thread. Raises LedgerError, naming the file, for whatever SQLite cannot do.
 
-    def __init__(self, path: Path) -> None:
+    With `write=False` nothing is written, not even a newer schema: the file must be there, and may be where nobody may
+    write.
+    """
+
+    def __init__(self, path: Path, *, write: bool = True) -> None:
         self.path = path
         self._models: dict[str, int] = {}
-        with self._translated():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-            self._db = sqlite3.connect(path, timeout=60, isolation_level=None)
+        self._marked: dict[bytes, str] | None = None
+        if not write and not path.is_file():
+            raise LedgerError("no such file.", where=str(path))
+        with self.translated():
+            if write:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                _make_private(path)
+            self._db = sqlite3.connect(_uri(path, write), uri=True, timeout=60, isolation_level=None)
         try:
-            with self._translated():
-                self._prepare()
+            with self.translated():
+                self._prepare(write)
         except LedgerError:
             self._db.close()
             raise
 
-    def _prepare(self) -> None:
-        version = self._db.execute("PRAGMA user_version").fetchone()[0]
+    def _prepare(self, write: bool) -> None:
+        # Both looked at in one transaction: another process may be making its tables at this moment.
+        self._db.execute("BEGIN")
+        version = self.schema
+        tables = self._db.execute("SELECT count(*) FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'").fetchone()[0]
+        self._db.execute("COMMIT")
         if version > SCHEMA:
             raise LedgerError(
                 f"was written by a newer fairgate (schema {version}, this one reads {SCHEMA}).",
                 where=str(self.path),
                 mend="Upgrade fairgate, or name another file with --ledger.",
             )
+        if version == 0 and tables:
+            raise LedgerError(
+                "is another program's database.", where=str(self.path), mend="Name another file with --ledger."
+            )
+        if not write:
+            self._pretend(version)
+            return
         self._db.execute("PRAGMA journal_mode=WAL")
         self._db.execute("PRAGMA synchronous=NORMAL")
         if version < SCHEMA:
             # One statement at a time inside a transaction: two processes may open a new ledger at the same moment.
             self._db.execute("BEGIN IMMEDIATE")
-            for statement in filter(str.strip, _TABLES.split(";")):
-                self._db.execute(statement)
+            for step in _STEPS[self.schema :]:
+                self._do(step)
             self._db.execute(f"PRAGMA user_version={SCHEMA}")
             self._db.execute("COMMIT")
 
+    def _pretend(self, version: int) -> None:
+        """Give an older ledger the tables that it lacks, in memory."""
+        if version == 0:
+            raise LedgerError("holds no run.", where=str(self.path), mend="Gate a model with it first.")
+        if version < 2:
+            self._do("CREATE TEMP VIEW samples AS SELECT *, NULL AS form, NULL AS letters FROM main.samples")
+            self._do(_OF_SCHEMA_2.replace("CREATE TABLE", "CREATE TEMP TABLE"))
+
+    def _do(self, statements: str) -> None:
+        for statement in filter(str.strip, statements.split(";")):
+            self._db.execute(statement)
+
+    @property
+    def schema(self) -> int:
+        """The version of the tables in the file."""
+        return int(self._db.execute("PRAGMA user_version").fetchone()[0])
+
     @contextmanager
-    def _translated(self) -> Iterator[None]:
+    def translated(self) -> Iterator[None]:
+        """Turn what SQLite and the file system say into LedgerError, with the mend."""
         try:
             yield
         except (sqlite3.Error, OSError) as error:
-            raise LedgerError(
-                f"{type(error).__name__}: {error}.",
-                where=str(self.path),
-                mend="Nothing that was stored is lost; mend the file's place, or name another with --ledger.",
-            ) from error
+            raise LedgerError(f"{type(error).__name__}: {error}.", where=str(self.path), mend=_mend(error)) from error
+
+    @property
+    def database(self) -> sqlite3.Connection:
+        """The open database, for who looks after the file (`fairgate.custody`, `fairgate.export`)."""
+        return self._db
 
     def close(self) -> None:
         """Give the file back."""
@@ -176,14 +241,16 @@ class Ledger:
             reply.attempts,
             time.time(),
             run,
+            query.form,
+            "".join(choice.letter for choice in query.choices),
         )
-        with self._translated():
+        with self.translated():
             self._db.execute(f"INSERT OR IGNORE INTO samples VALUES ({','.join('?' * len(row))})", row)  # noqa: S608 - only question marks are put in
 
     def add_failure(self, run: str, identity: Identity, query: Query, reason: str) -> None:
         """Store that this run could not have this sample, and why; the next run asks for it again."""
         key = sample_key(identity, query)
-        with self._translated():
+        with self.translated():
             self._db.execute(
                 "INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?)", (key, run, query.id, _storable(reason))
             )
@@ -191,47 +258,85 @@ class Ledger:
     def holds(self, identity: Identity, query: Query) -> bool:
         """Whether this sample was answered, in whatever run."""
         key = sample_key(identity, query)
-        with self._translated():
+        with self.translated():
             return self._db.execute("SELECT 1 FROM samples WHERE key = ?", (key,)).fetchone() is not None
 
     def reply(self, identity: Identity, query: Query) -> Reply | None:
         """The stored reply to this query, or None where it was never answered."""
         key = sample_key(identity, query)
-        with self._translated():
+        with self.translated():
             row = self._db.execute(
                 "SELECT reply, filtered, prompt_tokens, completion_tokens, served_model, fingerprint, latency, attempts"
                 " FROM samples WHERE key = ?",
                 (key,),
             ).fetchone()
-        return None if row is None else Reply(row[0], bool(row[1]), *row[2:])
+        if row is None:
+            return None
+        reply, word = Reply(row[0], bool(row[1]), *row[2:]), self._mark_of(key)
+        return reply if word is None else replace(reply, mark=word)
 
     def failure(self, run: str, identity: Identity, query: Query) -> str | None:
         """Why this run could not have this sample, or None where it did not try or succeeded."""
         key = sample_key(identity, query)
-        with self._translated():
+        with self.translated():
             row = self._db.execute("SELECT reason FROM failures WHERE key = ? AND run = ?", (key, run)).fetchone()
         return None if row is None else str(row[0])
 
     def _model(self, identity: Identity) -> int:
         text = identity.canonical
         if text not in self._models:
-            with self._translated():
+            with self.translated():
                 self._db.execute("INSERT OR IGNORE INTO models (identity) VALUES (?)", (text,))
                 row = self._db.execute("SELECT id FROM models WHERE identity = ?", (text,)).fetchone()
             self._models[text] = row[0]
         return self._models[text]
 
+    # Marks
+
+    def mark(self, key: bytes, word: str | None, who: str, why: str) -> None:
+        """Keep what a reviewer says that a reply says, or with None that it says what the parser reads.
+
+        Nothing is overwritten, an earlier mark neither: the last one counts.
+        """
+        with self.translated():
+            # The last one counts, whatever became of the clock in between.
+            self._db.execute(
+                "INSERT INTO marks (key, word, who, why, made_at)"
+                " SELECT ?, ?, ?, ?, max(?, coalesce(max(made_at), 0)) FROM marks",
+                (key, word, _storable(who), _storable(why), time.time()),
+            )
+        self._marked = None
+
+    def marked(self, models: Iterable[Identity]) -> list[str]:
+        """The ids of these models' queries whose replies bear a reviewer's mark."""
+        of = {each.canonical for each in models}
+        with self.translated():
+            rows = self._db.execute(
+                f"SELECT query, identity FROM samples JOIN ({MARKS}) USING (key) JOIN models ON model = models.id"  # noqa: S608 - our own words
+            )
+            return [query for query, identity in rows if identity in of]
+
+    def _mark_of(self, key: bytes) -> str | None:
+        # Marks are few and replies many: looked up once, for whoever opened the ledger.
+        if self._marked is None:
+            with self.translated():
+                rows = self._db.execute(
+                    "SELECT key, word FROM marks WHERE id IN (SELECT max(id) FROM marks GROUP BY key)"
+                )
+                self._marked = dict(rows.fetchall())
+        return self._marked.get(key)
+
     # Runs
 
     def start_run(self, run: str, about: str = "{}") -> None:
         """Say that a sampler begins; `about` is JSON that says what it asks, for who reads the ledger later."""
-        with self._translated():
+        with self.translated():
             row = (run, about, RunState.SAMPLING, time.time())
             self._db.execute("INSERT INTO runs VALUES (?, ?, ?, '', 0, ?)", row)
 
     def last_run(self) -> PastRun:
         """The run that began last. Raises LedgerError where there is none."""
-        with self._translated():
+        with self.translated():
             row = self._db.execute("SELECT id, about, state, message FROM runs ORDER BY rowid DESC LIMIT 1").fetchone()
         if row is None:
             raise LedgerError("holds no run.", where=str(self.path), mend="Gate a model with it first.")
@@ -240,7 +345,7 @@ class Ledger:
     def put_run(self, past: PastRun, members: Iterable[str]) -> None:
         """Make several runs known as one, and as the last: what they sampled and failed to get is its own too."""
         ids = json.dumps(sorted({*members} - {past.id}))
-        with self._translated():
+        with self.translated():
             self._db.execute("BEGIN IMMEDIATE")
             beat, began = self._db.execute(
                 "SELECT max(beat), max(started_at) FROM runs WHERE id IN (SELECT value FROM json_each(?)) OR id = ?",
@@ -265,7 +370,7 @@ class Ledger:
 
         Of two replies to one query the one asked first is kept, so that the order of merging plays no part.
         """
-        with self._translated():
+        with self.translated():
             self._db.execute("ATTACH ? AS other", (str(other),))
             try:
                 self._db.execute("BEGIN IMMEDIATE")
@@ -297,14 +402,20 @@ class Ledger:
         )
         known = {row[0] for row in run("SELECT name FROM other.sqlite_master WHERE type = 'table'")}
         for (table,) in run("SELECT name FROM main.sqlite_master WHERE type = 'table'").fetchall():
-            if table in known - {"models", "samples"}:
+            if table in known - {"models", "samples", "marks", "batches", "batched"}:
                 run(f"INSERT OR IGNORE INTO main.{table} SELECT * FROM other.{table}")  # noqa: S608 - our own tables
+        if "marks" in known:
+            marked = "key, word, who, why, made_at"
+            run(
+                f"INSERT INTO main.marks ({marked}) SELECT {marked} FROM other.marks WHERE (key, who, made_at)"  # noqa: S608 - as above
+                " NOT IN (SELECT key, who, made_at FROM main.marks) ORDER BY id"
+            )
         return conflicts
 
     def spent(self, runs: Iterable[str]) -> Spent:
         """What these runs asked for, together."""
         ids = json.dumps([*runs])
-        with self._translated():
+        with self.translated():
             answered = self._db.execute(
                 "SELECT count(*), sum(attempts - 1), sum(prompt_tokens), sum(completion_tokens),"
                 " sum(prompt_tokens IS NULL) FROM samples WHERE run IN (SELECT value FROM json_each(?))",
@@ -318,36 +429,78 @@ class Ledger:
 
     def beat(self, run: str) -> None:
         """Say that the sampler lives."""
-        with self._translated():
+        with self.translated():
             self._db.execute("UPDATE runs SET beat = beat + 1 WHERE id = ?", (run,))
 
     def end_run(self, run: str, state: RunState, message: str = "") -> None:
         """Say that the sampler ended, and why where it stopped early."""
-        with self._translated():
+        with self.translated():
             self._db.execute("UPDATE runs SET state = ?, message = ? WHERE id = ?", (state, _storable(message), run))
 
     def status(self, run: str) -> RunStatus | None:
         """How far this run's sampler is, or None where it has not begun."""
-        with self._translated():
+        with self.translated():
             row = self._db.execute("SELECT state, message, beat FROM runs WHERE id = ?", (run,)).fetchone()
         return None if row is None else RunStatus(RunState(row[0]), row[1], row[2])
 
     def mark_sampled(self, run: str, topic: str) -> None:
         """Say that this run has asked all that it will ask of a topic."""
-        with self._translated():
+        with self.translated():
             self._db.execute("INSERT OR IGNORE INTO sampled VALUES (?, ?)", (run, topic))
 
     def is_sampled(self, run: str, topic: str) -> bool:
         """Whether this run has asked all that it will ask of a topic."""
-        with self._translated():
+        with self.translated():
             row = self._db.execute("SELECT 1 FROM sampled WHERE run = ? AND topic = ?", (run, topic)).fetchone()
         return row is not None
 
 
 def sample_key(identity: Identity, query: Query) -> bytes:
     """The ledger's key of a sample: 16 bytes over the model's identity, the query's id and its prompt."""
-    parts = "\0".join((identity.canonical, query.id, query.text))
+    return key_of(identity.canonical, query.id, query.text)
+
+
+def key_of(identity: str, query: str, prompt: str) -> bytes:
+    """The same, from what the ledger holds of them."""
+    parts = "\0".join((identity, query, prompt))
     return blake2b(parts.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def _make_private(path: Path) -> None:
+    """Make the file if need be, readable by its owner alone; SQLite gives its companions the same mode."""
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        held = os.fstat(handle)
+        if held.st_mode & 0o077 and held.st_uid == os.geteuid():
+            os.fchmod(handle, 0o600)
+    finally:
+        os.close(handle)
+
+
+def _uri(path: Path, write: bool) -> str:
+    uri = f"file:{quote(str(path.absolute()))}"
+    if write:
+        return f"{uri}?mode=rw"
+    # Where nobody may write, SQLite reads a file only if it is told that nobody does.
+    frozen = not os.access(path.parent, os.W_OK) and not path.with_name(f"{path.name}-wal").exists()
+    return f"{uri}?mode=ro{'&immutable=1' if frozen else ''}"
+
+
+_MENDS = {
+    "SQLITE_FULL": "Make room; what was stored is kept, and a run goes on from there.",
+    "SQLITE_IOERR": "Make room, or mend the disk; what was stored is kept, and a run goes on from there.",
+    "SQLITE_READONLY": "Allow writing to the file and its folder, or name another with --ledger.",
+    "SQLITE_CANTOPEN": "Allow writing to the file and its folder, or name another with --ledger.",
+    "SQLITE_CORRUPT": "The file is damaged: `sqlite3 FILE .recover | sqlite3 NEW` saves what can be read of it.",
+    "SQLITE_NOTADB": "Name another file with --ledger.",
+    "SQLITE_BUSY": "Another program holds the file: let it end, then run again.",
+}
+
+
+def _mend(error: Exception) -> str:
+    name = getattr(error, "sqlite_errorname", "")
+    known = next((mend for start, mend in _MENDS.items() if name.startswith(start)), None)
+    return known or "Nothing that was stored is lost; mend the file's place, or name another with --ledger."
 
 
 def _storable(text: str) -> str:

@@ -48,9 +48,7 @@ class PastRun:
 
 def last_run(path: Path) -> PastRun:
     """Read the last run of a ledger. Raises LedgerError where there is none, or its data is not at hand."""
-    if not path.is_file():
-        raise LedgerError("no such file.", where=str(path))
-    with Ledger(path) as ledger:
+    with Ledger(path, write=False) as ledger:
         about: dict[str, Any] = json.loads(ledger.last_run().about)
         folders = {name: Path(about[name]) if about[name] else None for name in ("data", "scenarios")}
         dataset = load_dataset(overlay=folders["data"], scenarios=folders["scenarios"])

@@ -43,6 +43,7 @@ from fairgate.sampler import Progress, Sampler
 from fairgate.samples import Sample, from_ledger, replay
 from fairgate.stock import Recollection
 from fairgate.thresholds import load as load_thresholds
+from fairgate.turn import Turn
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -451,6 +452,7 @@ class Sampling:
         drawn = (case.topic for case in self.cases if isinstance(case, Case) and case.topic.modality in run.sampled)
         self.topics = tuple(dict.fromkeys(drawn))
         self._asked: tuple[Topic | Theme, ...] = (*self.themes, *self.topics)
+        self._turn: Turn | None = None
         self._sampler: Sampler | Recollection | None = None
         if self._asked:
             self._sampler = self._make_sampler() if run.past is None else Recollection(run, run.past, self._asked)
@@ -463,7 +465,10 @@ class Sampling:
     def _make_sampler(self) -> Sampler:
         # What is wrong with the model's name or the ledger's file is said before anything is asked.
         run, models = self.run, self.run.models
-        Ledger(run.settings.ledger).close()
+        settings = run.settings
+        Ledger(settings.ledger).close()
+        named = filter(None, (settings.model_spec, settings.t2i_model))
+        self._turn = Turn(settings.ledger, " and ".join(named), settings.ledger_wait)
         return Sampler(
             topics=self._asked,
             queries=run.queries,
@@ -495,7 +500,9 @@ class Sampling:
         """Ask no more, and wait for the sampler to give its connections back."""
         if self._sampler is not None:
             self._sampler.stop()
-            self._sampler.wait(timeout)
+            # While it still asks, nobody else may: then the end of this process gives the turn back.
+            if self._sampler.wait(timeout) and self._turn is not None:
+                self._turn.release()
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait for the end of the sampling."""

@@ -41,6 +41,7 @@ class Sample:
 
 
 FAILED = Answer(AnswerKind.FAILED, None, "not-answered")
+MARKED = "marked"
 _DECLINES = re.compile(
     r"\W*(?:i['\u2019]?m (?:really |so |very )?sorry|i am (?:really |so |very )?sorry|sorry,|i apologi[sz]e|"
     r"(?:as an ai[^.!?\n]{0,80}?,? )?"
@@ -51,7 +52,9 @@ _DECLINES = re.compile(
 
 
 def read(query: Query, reply: Reply) -> Answer:
-    """What a reply says, read in the form that its query asks for."""
+    """What a reply says, read in the form that its query asks for; a reviewer's mark goes before any parser."""
+    if reply.mark is not None:
+        return _marked(query, reply.mark)
     if query.form is Form.CHOICE:
         return read_reply(reply, query.choices)
     if reply.filtered:
@@ -67,6 +70,20 @@ def read(query: Query, reply: Reply) -> Answer:
     judged = read_verdict(reply.text) if query.form is Form.VERDICT else read_mark(reply.text)
     unreadable = (judged.yes if query.form is Form.VERDICT else judged.value) is None  # type: ignore[union-attr]
     return Answer(AnswerKind.UNREADABLE if unreadable else AnswerKind.SAID, None, judged.how)
+
+
+def _marked(query: Query, word: str) -> Answer:
+    """What a reviewer's word says; a word that the query has no place for is unreadable."""
+    if word in (AnswerKind.REFUSED, AnswerKind.UNREADABLE):
+        return Answer(AnswerKind(word), None, MARKED)
+    if query.form is not Form.CHOICE:
+        unmarked = read(query, Reply(word))
+        fits = unmarked.kind is AnswerKind.SAID
+        return Answer(AnswerKind.SAID if fits else AnswerKind.UNREADABLE, None, MARKED)
+    letters = [choice.letter for choice in query.choices]
+    if word not in letters:
+        return Answer(AnswerKind.UNREADABLE, None, MARKED)
+    return Answer(AnswerKind.CHOSEN, letters.index(word), MARKED)
 
 
 def from_ledger(ledger: Ledger, identity: Identity, queries: Iterable[Query]) -> Iterator[Sample]:

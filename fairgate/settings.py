@@ -51,6 +51,7 @@ class Settings:
     timeout: float
     inconclusive: str
     today: datetime.date
+    ledger_wait: float = 0.0
     judge: str | None = None
     judge_base_url: str | None = None
     judge_args: tuple[str, ...] = ()
@@ -202,6 +203,14 @@ def add_options(parser: pytest.Parser) -> None:
         help=f"the store of samples; what it holds is not asked again. Default: {DEFAULT_LEDGER}",
     )
     option(
+        "--ledger-wait",
+        type=float,
+        default=0.0,
+        metavar="SECONDS",
+        help="how long to wait while another run asks with the same ledger: what it asks is then not asked again. "
+        "Default: 0, end at once",
+    )
+    option(
         "--plan",
         metavar="NAME",
         help="sampling plan of thresholds.toml: quick (default), paper, … With --explain the default is explain",
@@ -335,6 +344,7 @@ def read(config: pytest.Config) -> Settings:
         model_args=tuple(get("model_arg")),
         system_prompt=get("system_prompt"),
         ledger=path("ledger") or DEFAULT_LEDGER,
+        ledger_wait=get("ledger_wait"),
         plan=get("plan") or ("explain" if get("explain") else "quick"),
         per_topic=get("per_topic"),
         seed=get("seed"),

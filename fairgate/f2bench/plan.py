@@ -177,7 +177,7 @@ class _Talk:
             answers.append(said)
         asked = self.prompts.reference_dialogue(answers[-1], self.instance.group1, self.instance.attribute1)
         reply = yield self._judged("reference/tie", asked, self._pair)
-        biased = None if reply is None else reference.yes(reply.text)
+        biased = None if reply is None else reference.yes(reply.said)
         return Dialogue(self.instance, self.repeat, REFERENCE, answers[-1], biased)
 
     def balance(self, twin_text: str) -> Asking[Outcome]:
@@ -241,10 +241,10 @@ class _Talk:
             (
                 Reading(
                     texts[0],
-                    stereotyped=None if tied is None else reference.yes(tied.text),
-                    mark=None if marked is None else reference.mark(marked.text),
+                    stereotyped=None if tied is None else reference.yes(tied.said),
+                    mark=None if marked is None else reference.mark(marked.said),
                 ),
-                Reading(texts[1], opposite=None if twin_tied is None else reference.yes(twin_tied.text)),
+                Reading(texts[1], opposite=None if twin_tied is None else reference.yes(twin_tied.said)),
             ),
         )
 
@@ -296,7 +296,7 @@ def _readable(query: Query, read: Callable[[str], T | None]) -> Asking[T | None]
         reply = yield asked
         if reply is None:
             return None
-        if (said := read(reply.text)) is not None:
+        if (said := read(reply.said)) is not None:
             return said
     return None
 

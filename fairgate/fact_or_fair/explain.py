@@ -97,7 +97,7 @@ def _explained(query: Query, prompts: Prompts) -> Generator[Query, Reply | None,
         said = yield each
         if said is None:
             break
-        if (kind := read_kind(said.text)) is not None:
+        if (kind := read_kind(said.said)) is not None:
             return Explained(query, reason, kind)
     return Explained(query, reason, None)
 

@@ -1,0 +1,208 @@
+"""`python -m fairgate ledger`: what a ledger holds, whether it is sound, and what is done with it."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import sys
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from fairgate.errors import ConfigError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections import Counter
+    from collections.abc import Iterator
+
+    from fairgate.custody import Survey
+
+RUNS_SHOWN = 10
+BROKEN = 7
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Register the command."""
+    ledger = commands.add_parser(
+        "ledger",
+        help="what a ledger holds; verify, export and prune it; mark replies that were misread",
+        description="Shows what a ledger holds, or does what is named after it.",
+    )
+    ledger.add_argument("ledger", type=Path, metavar="LEDGER", help="the file that --ledger named")
+    ledger.set_defaults(command=_show, topics=False, kind=None)
+    what = ledger.add_subparsers(metavar="WHAT")
+
+    show = what.add_parser("show", help="models, runs, samples by topic and kind, failures (default)")
+    show.add_argument("--topics", action="store_true", help="every topic by itself")
+    show.add_argument("--kind", help="also list samples of this kind: chosen, said, refused, unreadable")
+    show.set_defaults(command=_show)
+
+    verify = what.add_parser("verify", help="whether the file is whole, private, and what its keys say; exit 7 if not")
+    verify.set_defaults(command=_verify)
+
+    export = what.add_parser("export", help="write every sample as JSON lines, CSV or Parquet")
+    export.add_argument("--format", choices=["jsonl", "csv", "parquet"], default="jsonl", help="default: jsonl")
+    export.add_argument("--output", type=Path, metavar="FILE", help="default: standard output")
+    export.set_defaults(command=_export)
+
+    prune = what.add_parser("prune", help="throw samples away; says what it would do, and does it with --yes")
+    prune.add_argument("--runs-before", metavar="DATE", help="of runs that began before this day (YYYY-MM-DD, UTC)")
+    prune.add_argument("--model", metavar="PROVIDER/NAME", help="of this model")
+    prune.add_argument("--failures", action="store_true", help="failures alone, no samples")
+    prune.add_argument("--yes", action="store_true", help="do it")
+    prune.set_defaults(command=_prune)
+
+    mark = what.add_parser("mark", help="say what a reply says that the parser misread; scores follow")
+    mark.add_argument("sample", help="its query, as reports name it, or its key")
+    mark.add_argument("word", metavar="ANSWER", help="a letter, yes, no, a mark, a kind of reason, refused, unreadable")
+    unmark = what.add_parser("unmark", help="let the parser read a reply again")
+    unmark.add_argument("sample", help="its query, as reports name it, or its key")
+    for each, command in ((mark, _mark), (unmark, _unmark)):
+        each.add_argument("--why", required=True, help="the reason, kept beside the mark")
+        each.add_argument("--who", help="the reviewer; default: the name of who is logged in")
+        each.add_argument("--model", metavar="PROVIDER/NAME", help="whose reply, where several models were asked")
+        each.set_defaults(command=command)
+
+
+def _show(options: argparse.Namespace) -> str:
+    from fairgate.custody import samples_of, survey
+    from fairgate.ledger import Ledger
+    from fairgate.models.redaction import Redaction
+
+    with Ledger(options.ledger, write=False) as ledger:
+        text = _surveyed(options.ledger, survey(ledger), topics=options.topics)
+        if options.kind is not None:
+            shown = Redaction().show
+            listed = samples_of(ledger, options.kind, 50)
+            lines = [f"  {each.key.hex()[:12]}  {each.query}  {shown(each.reply)[:80]}" for each in listed]
+            text += "\n".join([f"The first samples that were {options.kind}, by key and query:", *lines, ""])
+    return text
+
+
+def _surveyed(path: Path, held: Survey, *, topics: bool) -> str:
+    lines = [f"{path}: {held.kinds.total():,} samples, {held.size / 1e6:,.1f} MB, schema {held.schema}", ""]
+    for asked in held.models:
+        address = f" at {asked.model.address}" if asked.model.address else ""
+        tokens = f"; {asked.prompt_tokens:,} + {asked.completion_tokens:,} tokens" if asked.prompt_tokens else ""
+        lines.append(f"{asked.model.label}{address}: {_kinds(asked.kinds)}{tokens}")
+    by_task: dict[str, Counter[str]] = {}
+    for topic, kinds in held.topics.items():
+        name = topic if topics else topic.rpartition("/")[0]
+        by_task[name] = by_task[name] + kinds if name in by_task else kinds
+    lines += ["", *(f"{name}: {_kinds(kinds)}" for name, kinds in by_task.items())]
+    lines += ["", f"{len(held.runs):,} runs" + (", the last:" if len(held.runs) > RUNS_SHOWN else ":")]
+    for run in held.runs[-RUNS_SHOWN:]:
+        when = datetime.fromtimestamp(run.started_at, UTC).strftime("%Y-%m-%d %H:%M")
+        failed = f", {run.failed:,} failed" if run.failed else ""
+        message = f": {run.message}" if run.message else ""
+        lines.append(f"  {when} {run.id[:8]} {run.model}, {run.asked:,} asked{failed}, {run.state}{message}")
+    if held.failures:
+        lines += ["", f"{held.failures.total():,} failures:"]
+        lines += [f"  {count:,} times: {reason}" for reason, count in held.failures.most_common(5)]
+    if held.marks:
+        lines += ["", f"{held.marks:,} replies were marked by a reviewer."]
+    if held.waiting:
+        lines += ["", f"{held.waiting:,} samples are in batches whose results were not fetched yet."]
+    return "\n".join(lines) + "\n"
+
+
+def _kinds(kinds: Counter[str]) -> str:
+    return (
+        f"{kinds.total():,} samples (" + ", ".join(f"{kind} {count:,}" for kind, count in sorted(kinds.items())) + ")"
+    )
+
+
+def _verify(options: argparse.Namespace) -> tuple[str, int]:
+    from fairgate.custody import problems
+    from fairgate.ledger import Ledger
+
+    with Ledger(options.ledger, write=False) as ledger:
+        found = list(problems(ledger))
+        [count] = ledger.database.execute("SELECT count(*) FROM samples").fetchone()
+    if not found:
+        return f"{options.ledger} is sound: {count:,} samples, each what its key says.\n", 0
+    return "".join(f"{options.ledger}: {each}\n" for each in found), BROKEN
+
+
+def _export(options: argparse.Namespace) -> str:
+    from fairgate.export import Format, write
+    from fairgate.ledger import Ledger
+
+    form = Format(options.format)
+    if form is Format.PARQUET and options.output is None:
+        raise ConfigError("Parquet is no text.", where="--format parquet", mend="Name a file: --output FILE.")
+    with Ledger(options.ledger, write=False) as ledger, _opened(options.output) as to:
+        count = write(ledger, form, to)
+    return "" if options.output is None else f"{count:,} samples written to {options.output}\n"
+
+
+@contextmanager
+def _opened(path: Path | None) -> Iterator[IO[bytes]]:
+    """The file, which holds prompts and replies as the ledger does: its owner's alone."""
+    if path is None:
+        try:
+            yield sys.stdout.buffer
+            sys.stdout.buffer.flush()
+        except BrokenPipeError:
+            # Whoever read has had enough; the interpreter would complain once more at its end.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(handle, "wb") as file:
+            os.fchmod(handle, 0o600)
+            yield file
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be written: {error.strerror}.", where="--output") from error
+
+
+def _prune(options: argparse.Namespace) -> str:
+    from fairgate.custody import prune
+    from fairgate.ledger import Ledger
+    from fairgate.turn import Turn
+
+    if not (options.runs_before or options.model or options.failures):
+        raise ConfigError("says not what.", where="ledger prune", mend="Give --runs-before, --model or --failures.")
+    before = None if options.runs_before is None else _day(options.runs_before)
+    # Looked for before anything is opened for writing: a mistyped name must make no new ledger.
+    Ledger(options.ledger, write=False).close()
+    with Turn(options.ledger, "pruning it"), Ledger(options.ledger) as ledger:
+        gone = prune(ledger, before=before, model=options.model, failures=options.failures, really=options.yes)
+    counts = f"{gone.samples:,} samples, {gone.failures:,} failures, {gone.runs:,} runs, {gone.marks:,} marks"
+    counts += f" and {gone.images:,} images" if gone.images else ""
+    return f"{counts} are gone.\n" if options.yes else f"{counts} would go. Nothing was done: add --yes.\n"
+
+
+def _day(text: str) -> float:
+    try:
+        return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC).timestamp()
+    except ValueError:
+        raise ConfigError(f"{text!r} is no day.", where="--runs-before", mend="Write YYYY-MM-DD.") from None
+
+
+def _mark(options: argparse.Namespace) -> str:
+    from fairgate.custody import find, mark
+    from fairgate.ledger import Ledger
+
+    Ledger(options.ledger, write=False).close()
+    with Ledger(options.ledger) as ledger:
+        sample = find(ledger, options.sample, options.model)
+        kept = mark(ledger, sample, options.word, who=_who(options), why=options.why)
+    return f"{sample.query} of {sample.model} was read as {sample.kind}, and counts as {kept} from now on.\n"
+
+
+def _unmark(options: argparse.Namespace) -> str:
+    from fairgate.custody import find, unmark
+    from fairgate.ledger import Ledger
+
+    Ledger(options.ledger, write=False).close()
+    with Ledger(options.ledger) as ledger:
+        sample = find(ledger, options.sample, options.model)
+        unmark(ledger, sample, who=_who(options), why=options.why)
+    return f"{sample.query} of {sample.model} is read by the parser again.\n"
+
+
+def _who(options: argparse.Namespace) -> str:
+    return str(options.who or getpass.getuser())

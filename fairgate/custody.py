@@ -1,0 +1,386 @@
+"""Looking after a ledger: what it holds, whether it is sound, what of it is thrown away, and a reviewer's marks."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from fairgate.domain import AnswerKind, Form
+from fairgate.errors import LedgerError
+from fairgate.fact_or_fair.explain import Reason
+from fairgate.images import ImageStore, hash_in
+from fairgate.ledger import MARKS, key_of
+from fairgate.models.base import Identity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from fairgate.ledger import Ledger
+
+SHOWN = 5  # of what is alike
+COMPANIONS = ("", "-wal", "-shm", ".lock")
+IN_TOPIC = "substr(query, 1, instr(query, '#') - 1)"
+
+
+# What it holds
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What one model answered: samples by kind, as they were read when they came; tokens where they were counted."""
+
+    model: Identity
+    kinds: Counter[str]
+    prompt_tokens: int
+    completion_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class PastRun:
+    """A run: `started_at` in seconds since 1970, by the clock of its machine."""
+
+    id: str
+    model: str
+    state: str
+    message: str
+    started_at: float
+    asked: int
+    failed: int
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What a ledger holds. `topics`: samples by kind; `failures`: how often each reason was given."""
+
+    size: int
+    schema: int
+    models: tuple[Asked, ...]
+    topics: dict[str, Counter[str]]
+    runs: tuple[PastRun, ...]
+    failures: Counter[str]
+    marks: int
+    waiting: int
+    kinds: Counter[str] = field(default_factory=Counter)
+
+
+def survey(ledger: Ledger) -> Survey:
+    """Count what a ledger holds."""
+    database = ledger.database
+    with ledger.translated():
+        by_model: dict[str, Asked] = {}
+        for identity, kind, count, prompt, completion in database.execute(
+            "SELECT identity, kind, count(*), total(prompt_tokens), total(completion_tokens)"
+            " FROM samples JOIN models ON model = models.id GROUP BY identity, kind ORDER BY models.id"
+        ):
+            before = by_model.get(identity) or Asked(_identity(identity), Counter(), 0, 0)
+            kinds = before.kinds + Counter({kind: count})
+            by_model[identity] = Asked(
+                before.model, kinds, before.prompt_tokens + int(prompt), before.completion_tokens + int(completion)
+            )
+        topics: dict[str, Counter[str]] = {}
+        for topic, kind, count in database.execute(
+            f"SELECT {IN_TOPIC}, kind, count(*) FROM samples GROUP BY 1, 2 ORDER BY 1"  # noqa: S608 - our own words
+        ):
+            topics.setdefault(topic, Counter())[kind] = count
+        asked = dict(database.execute("SELECT run, count(*) FROM samples GROUP BY run").fetchall())
+        failed = dict(database.execute("SELECT run, count(*) FROM failures GROUP BY run").fetchall())
+        runs = tuple(
+            PastRun(run, _model_of(about), state, message, started, asked.get(run, 0), failed.get(run, 0))
+            for run, about, state, message, started in database.execute(
+                "SELECT id, about, state, message, started_at FROM runs ORDER BY rowid"
+            )
+        )
+        failures = Counter(
+            dict(database.execute("SELECT reason, count(*) FROM failures GROUP BY reason ORDER BY 2 DESC").fetchall())
+        )
+        pages, size = (database.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
+        [waiting] = database.execute("SELECT count(*) FROM batched").fetchone()
+        return Survey(
+            size=pages * size,
+            schema=ledger.schema,
+            models=tuple(by_model.values()),
+            topics=topics,
+            runs=runs,
+            failures=failures,
+            marks=len(_marked(ledger)),
+            waiting=waiting,
+            kinds=sum((each.kinds for each in by_model.values()), Counter()),
+        )
+
+
+def _identity(text: str) -> Identity:
+    return Identity(**json.loads(text))
+
+
+def _model_of(about: str) -> str:
+    identity = json.loads(about).get("identity")
+    return f"{identity['provider']}/{identity['name']}" if identity else "no language model"
+
+
+def _marked(ledger: Ledger) -> dict[bytes, str]:
+    """The words that count, by key."""
+    return {key: word for key, word, *_ in ledger.database.execute(MARKS)}
+
+
+# Whether it is sound
+
+
+def problems(ledger: Ledger) -> Iterator[str]:
+    """What is wrong with a ledger, a sentence each: the file, who may read it, its keys, what belongs together."""
+    database = ledger.database
+    with ledger.translated():
+        for (said,) in database.execute("PRAGMA integrity_check").fetchall():
+            if said != "ok":
+                yield f"SQLite finds it damaged: {said}."
+        for table, *_ in database.execute("PRAGMA foreign_key_check").fetchall():
+            yield f"A row of {table} names what is not there."
+    yield from _readable_by_others(ledger.path)
+    yield from _of_samples(ledger)
+    with ledger.translated():
+        lost = database.execute("SELECT count(*) FROM marks WHERE key NOT IN (SELECT key FROM samples)").fetchone()[0]
+        if lost:
+            yield f"{lost} marks are of samples that are not there."
+
+
+def _readable_by_others(path: Path) -> Iterator[str]:
+    folder = ImageStore(path).folder
+    for each in (*(path.with_name(f"{path.name}{end}") for end in COMPANIONS), folder):
+        if each.exists() and (mode := each.stat().st_mode & 0o777) & 0o077:
+            yield f"{each.name} may be read by others (mode {mode:o}): chmod go= {each.name}"
+
+
+def _of_samples(ledger: Ledger) -> Iterator[str]:
+    """Keys that are not those of their rows, choices without an option, images that are gone or changed."""
+    store = ImageStore(ledger.path)
+    wrong: dict[str, list[str]] = {}
+    with ledger.translated():
+        for key, identity, query, prompt, kind, choice, reply in ledger.database.execute(
+            "SELECT key, identity, query, prompt, kind, choice, reply FROM samples JOIN models ON model = models.id"
+        ):
+            if key != key_of(identity, query, prompt):
+                wrong.setdefault("are not what their keys say", []).append(query)
+            if (kind == AnswerKind.CHOSEN) != (choice is not None):
+                wrong.setdefault("are of a kind that does not go with their choice", []).append(query)
+            image = hash_in(reply)
+            if image is not None and not _is_whole(store, image):
+                wrong.setdefault("have an image that is gone or changed", []).append(query)
+    for what, queries in wrong.items():
+        more = f" and {len(queries) - SHOWN} more" if len(queries) > SHOWN else ""
+        yield f"{len(queries)} samples {what}: {', '.join(queries[:SHOWN])}{more}."
+
+
+def _is_whole(store: ImageStore, image: str) -> bool:
+    try:
+        store.read(image)
+    except LedgerError:
+        return False
+    return True
+
+
+# What is thrown away
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """How much a pruning throws away, or would."""
+
+    samples: int
+    failures: int
+    runs: int
+    marks: int
+    images: int
+
+
+def prune(
+    ledger: Ledger, *, before: float | None = None, model: str | None = None, failures: bool = False, really: bool
+) -> Pruned:
+    """Throw away samples and failures of runs that began before a time (seconds since 1970), of a model
+    (PROVIDER/NAME), or of both where both are given; with `failures` those alone. Without `really` it only counts.
+
+    Marks of what goes go too, and images that no sample has any more. The file shrinks.
+    """
+    database = ledger.database
+    limits = ["1"]
+    given: list[object] = []
+    if before is not None:
+        limits.append("run IN (SELECT id FROM runs WHERE started_at < ?)")
+        given.append(before)
+    if model is not None:
+        limits.append("model IN (SELECT value FROM json_each(?))")
+        given.append(json.dumps(_ids_of(ledger, model)))
+    sampled = " AND ".join(limits)
+    # A failure knows no model: those of runs that asked this model count.
+    failed = sampled.replace("model IN (SELECT value FROM json_each(?))", "run IN (SELECT value FROM json_each(?))")
+    given_failed = [*given]
+    if model is not None:
+        given_failed[-1] = json.dumps([each.id for each in survey(ledger).runs if each.model == model])
+    with ledger.translated():
+        database.execute("PRAGMA secure_delete=ON")
+        database.execute("BEGIN IMMEDIATE")
+        try:
+            pruned = _pruned(ledger, sampled, given, failed, given_failed, only_failures=failures, before=before)
+        except BaseException:
+            database.execute("ROLLBACK")
+            raise
+        database.execute("COMMIT" if really else "ROLLBACK")
+        if really:
+            for image in _orphans(ledger):
+                image.unlink(missing_ok=True)
+            database.execute("VACUUM")
+            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return pruned
+
+
+def _pruned(
+    ledger: Ledger,
+    sampled: str,
+    given: Sequence[object],
+    failed: str,
+    given_failed: Sequence[object],
+    *,
+    only_failures: bool,
+    before: float | None,
+) -> Pruned:
+    def deleted(statement: str, values: Sequence[object] = ()) -> int:
+        return ledger.database.execute(statement, values).rowcount
+
+    lost = deleted(f"DELETE FROM failures WHERE {failed}", given_failed)  # noqa: S608 - our own words
+    if only_failures:
+        return Pruned(0, lost, 0, 0, 0)
+    samples = deleted(f"DELETE FROM samples WHERE {sampled}", given)  # noqa: S608 - our own words
+    marks = deleted("DELETE FROM marks WHERE key NOT IN (SELECT key FROM samples)")
+    runs = 0
+    if before is not None:
+        runs = deleted(
+            "DELETE FROM runs WHERE started_at < ? AND id NOT IN (SELECT run FROM samples)"
+            " AND id NOT IN (SELECT run FROM failures)",
+            (before,),
+        )
+        deleted("DELETE FROM sampled WHERE run NOT IN (SELECT id FROM runs)")
+    return Pruned(samples, lost, runs, marks, len(_orphans(ledger)))
+
+
+def _ids_of(ledger: Ledger, label: str) -> list[int]:
+    with ledger.translated():
+        rows = ledger.database.execute("SELECT id, identity FROM models").fetchall()
+    found = [number for number, identity in rows if _identity(identity).label == label]
+    if not found:
+        known = sorted({_identity(identity).label for _, identity in rows})
+        raise LedgerError(
+            f"holds nothing of {label!r}.", where=str(ledger.path), mend=f"It knows: {', '.join(known) or 'no model'}."
+        )
+    return found
+
+
+def _orphans(ledger: Ledger) -> list[Path]:
+    """Images that no sample has."""
+    folder = ImageStore(ledger.path).folder
+    if not folder.is_dir():
+        return []
+    rows = ledger.database.execute("SELECT reply FROM samples WHERE reply LIKE 'sha256:%'")
+    held = {hash_in(reply) for (reply,) in rows}
+    return [path for path in sorted(folder.glob("??/*")) if path.is_file() and path.name not in held]
+
+
+# A reviewer's marks
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A sample as a reviewer names it. `words`: what it may be marked as, None where an old ledger does not say."""
+
+    key: bytes
+    model: str
+    query: str
+    reply: str
+    kind: str
+    choice: int | None
+    words: tuple[str, ...] | None
+
+
+NOT_READ = (AnswerKind.REFUSED, AnswerKind.UNREADABLE)
+JUDGED: dict[str, tuple[str, ...]] = {
+    Form.TEXT: ("said",),
+    Form.VERDICT: ("yes", "no"),
+    Form.MARK: tuple(str(mark) for mark in range(11)),
+    Form.KIND: tuple(Reason),
+}
+ANY = re.compile(r"[A-Z]|yes|no|said|\d{1,2}|representativeness|attribution|in-group|none|refused|unreadable")
+
+
+def find(ledger: Ledger, name: str, model: str | None = None) -> Found:
+    """The sample of this query id, or whose key begins so (hex, eight digits or more). Raises LedgerError where there
+    is none, or more than one.
+    """
+    by_key = re.fullmatch(r"[0-9a-f]{8,32}", name) is not None
+    where = "lower(hex(key)) LIKE ? || '%'" if by_key else "query = ?"
+    with ledger.translated():
+        rows = ledger.database.execute(
+            "SELECT key, identity, query, reply, kind, choice, form, letters"  # noqa: S608 - our own words
+            f" FROM samples JOIN models ON model = models.id WHERE {where} LIMIT 20",
+            (name,),
+        ).fetchall()
+    found = [_found(row) for row in rows]
+    found = [each for each in found if model is None or each.model == model]
+    if not found:
+        raise LedgerError(
+            f"holds no sample {name!r}{f' of {model}' if model else ''}.",
+            where=str(ledger.path),
+            mend="Name a sample as the reports do, such as fact-or-fair/text/subjective/crime-rate-high-base#17.",
+        )
+    if len(found) > 1:
+        keys = ", ".join(f"{each.key.hex()[:12]} ({each.model})" for each in found)
+        raise LedgerError(
+            f"{len(found)} samples are named {name!r}: {keys}.", where=str(ledger.path), mend="Name one by its key."
+        )
+    return found[0]
+
+
+def _found(row: Sequence[object]) -> Found:
+    key, identity, query, reply, kind, choice, form, letters = row
+    words: tuple[str, ...] | None = None
+    if form == Form.CHOICE:
+        words = (*str(letters), *NOT_READ)
+    elif form is not None:
+        words = (*JUDGED.get(str(form), ()), *NOT_READ)
+    label = _identity(str(identity)).label
+    return Found(bytes(key), label, str(query), str(reply), str(kind), choice, words)  # type: ignore[call-overload,arg-type] # as the tables say
+
+
+def mark(ledger: Ledger, sample: Found, word: str, *, who: str, why: str) -> str:
+    """Keep that this sample's reply says `word`; the word as it is kept.
+
+    Raises LedgerError for a word that it cannot say.
+    """
+    kept = word.upper() if len(word) == 1 and word.isalpha() else word.lower()
+    fits = ANY.fullmatch(kept) is not None if sample.words is None else kept in sample.words
+    if not fits:
+        raise LedgerError(
+            f"{word!r} is nothing that a reply to {sample.query} can say.",
+            where=str(ledger.path),
+            mend=f"Give one of: {', '.join(sample.words or (ANY.pattern.replace('|', ', '),))}.",
+        )
+    ledger.mark(sample.key, kept, who, why)
+    return kept
+
+
+def unmark(ledger: Ledger, sample: Found, *, who: str, why: str) -> None:
+    """Let the parser read this sample again. Raises LedgerError where it bears no mark."""
+    if sample.key not in _marked(ledger):
+        raise LedgerError(f"{sample.query} bears no mark.", where=str(ledger.path))
+    ledger.mark(sample.key, None, who, why)
+
+
+def samples_of(ledger: Ledger, kind: str, limit: int) -> list[Found]:
+    """The first samples of a kind, as they were read when they came."""
+    with ledger.translated():
+        rows = ledger.database.execute(
+            "SELECT key, identity, query, reply, kind, choice, form, letters"
+            " FROM samples JOIN models ON model = models.id WHERE kind = ? ORDER BY query LIMIT ?",
+            (kind, limit),
+        ).fetchall()
+    return [_found(row) for row in rows]

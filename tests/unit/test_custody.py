@@ -1,0 +1,411 @@
+"""Looking after a ledger: counted, verified, exported, pruned, marked; and read where nobody may write."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sqlite3
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import replace
+from io import BytesIO
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fairgate import cli, custody, export
+from fairgate.domain import Answer, AnswerKind, Form, Modality, Reply, Task, Theme
+from fairgate.errors import ConfigError, LedgerError
+from fairgate.images import ImageStore, said
+from fairgate.ledger import SCHEMA, Ledger, key_of
+from fairgate.samples import FAILED, from_ledger, read
+from tests.builders import MODEL, query
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+OTHER = replace(MODEL, name="other")
+CHOSEN = Answer(AnswerKind.CHOSEN, 0, "letter")
+JUDGED = replace(query(3, Theme("f2bench", Modality.TEXT, Task.DIALOGUE, "gender"), choices=()), form=Form.VERDICT)
+
+SCHEMA_1 = """
+CREATE TABLE IF NOT EXISTS models (id INTEGER PRIMARY KEY, identity TEXT NOT NULL UNIQUE);
+CREATE TABLE IF NOT EXISTS samples (
+    key BLOB PRIMARY KEY, model INTEGER NOT NULL REFERENCES models (id), query TEXT NOT NULL, prompt TEXT NOT NULL,
+    reply TEXT NOT NULL, filtered INTEGER NOT NULL,
+    kind TEXT NOT NULL, choice INTEGER, how TEXT NOT NULL, parser INTEGER NOT NULL,
+    prompt_tokens INTEGER, completion_tokens INTEGER, served_model TEXT, fingerprint TEXT,
+    latency REAL NOT NULL, attempts INTEGER NOT NULL, asked_at REAL NOT NULL, run TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS failures (
+    key BLOB NOT NULL, run TEXT NOT NULL, query TEXT NOT NULL, reason TEXT NOT NULL, PRIMARY KEY (key, run)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS runs (
+    id TEXT PRIMARY KEY, about TEXT NOT NULL, state TEXT NOT NULL, message TEXT NOT NULL, beat INTEGER NOT NULL,
+    started_at REAL NOT NULL
+);
+CREATE TABLE IF NOT EXISTS sampled (run TEXT NOT NULL, topic TEXT NOT NULL, PRIMARY KEY (run, topic)) WITHOUT ROWID;
+PRAGMA user_version=1;
+"""
+
+
+def about(name: str) -> str:
+    return json.dumps({"identity": {"provider": "openai", "name": name}})
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "ledger.sqlite"
+
+
+@pytest.fixture
+def ledger(path: Path) -> Iterator[Ledger]:
+    """Two runs: the first asked MODEL of six samples, the second OTHER of two; one failure each."""
+    with Ledger(path) as opened:
+        opened.start_run("r1", about("tiny"))
+        opened.start_run("r2", about("other"))
+        opened.database.execute("UPDATE runs SET started_at = 1000 WHERE id = 'r1'")
+        for index in range(5):
+            opened.add("r1", MODEL, query(index), Reply("=1+1", prompt_tokens=3, completion_tokens=1), CHOSEN)
+        opened.add("r1", MODEL, JUDGED, Reply("Well, yes and no"), Answer(AnswerKind.UNREADABLE, None, "both"))
+        for index in range(2):
+            opened.add("r2", OTHER, query(index), Reply("-2"), CHOSEN)
+        opened.add_failure("r1", MODEL, query(9), "HTTP 500")
+        opened.add_failure("r2", OTHER, query(9), "HTTP 500")
+        yield opened
+
+
+def count(path: Path, table: str) -> int:
+    with closing(sqlite3.connect(path)) as database:
+        return int(database.execute(f"SELECT count(*) FROM {table}").fetchone()[0])  # noqa: S608
+
+
+def test_a_survey_counts_by_model_topic_and_run(ledger: Ledger) -> None:
+    held = custody.survey(ledger)
+    assert [(each.model, each.kinds, each.prompt_tokens, each.completion_tokens) for each in held.models] == [
+        (MODEL, {"chosen": 5, "unreadable": 1}, 15, 5),
+        (OTHER, {"chosen": 2}, 0, 0),
+    ]
+    assert held.topics == {query().topic.id: {"chosen": 7}, JUDGED.topic.id: {"unreadable": 1}}
+    assert [(run.id, run.model, run.asked, run.failed) for run in held.runs] == [
+        ("r1", "openai/tiny", 6, 1), ("r2", "openai/other", 2, 1),
+    ]  # fmt: skip
+    assert held.failures == {"HTTP 500": 2}
+    assert (held.marks, held.waiting, held.schema) == (0, 0, SCHEMA)
+
+
+def test_a_sound_ledger_has_no_problems(ledger: Ledger) -> None:
+    assert list(custody.problems(ledger)) == []
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        ("UPDATE samples SET prompt = 'another' WHERE query LIKE '%#0'", "2 samples are not what their keys say"),
+        ("UPDATE samples SET choice = NULL WHERE query LIKE '%#1'", "2 samples are of a kind that does not go"),
+        ("UPDATE samples SET reply = 'sha256:' || hex(zeroblob(32)) WHERE query LIKE '%#2'", "image that is gone"),
+        ("INSERT INTO marks (key, word, who, why, made_at) VALUES (x'00', 'A', 'me', 'so', 0)", "1 marks are of"),
+        ("PRAGMA foreign_keys=OFF; DELETE FROM models WHERE id = 2", "names what is not there"),
+    ],
+)
+def test_what_is_wrong_is_found_and_named(ledger: Ledger, path: Path, damage: str, said: str) -> None:
+    ledger.database.executescript(damage)
+    assert said in " ".join(custody.problems(ledger))
+    assert cli.main(["ledger", str(path), "verify"]) == 7
+
+
+def test_who_else_may_read_it_is_found(ledger: Ledger, path: Path) -> None:
+    path.chmod(0o644)
+    ImageStore(path).folder.mkdir()
+    ImageStore(path).folder.chmod(0o755)
+    found = list(custody.problems(ledger))
+    assert [each.partition(" may")[0] for each in found] == ["ledger.sqlite", "ledger.sqlite.images"]
+    Ledger(path).close()
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_damaged_page_is_found(ledger: Ledger, path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for index in range(100, 400):
+        ledger.add("r1", MODEL, query(index), Reply("x" * 200), CHOSEN)
+    ledger.close()
+    with path.open("r+b") as file:
+        file.seek(4096 * 9)
+        file.write(b"\xff" * 4096)
+    assert cli.main(["ledger", str(path), "verify"]) == 7
+    said = capsys.readouterr()
+    assert "damaged" in said.out + said.err or "malformed" in said.out + said.err
+
+
+# Export
+
+
+def test_json_lines_hold_every_column_of_every_sample(ledger: Ledger) -> None:
+    ledger.mark(custody.find(ledger, JUDGED.id).key, "yes", "me", "it says so")
+    to = BytesIO()
+    assert export.write(ledger, export.Format.JSONL, to) == 8
+    rows = [json.loads(line) for line in to.getvalue().decode().splitlines()]
+    assert {tuple(row) for row in rows} == {export.COLUMNS}
+    [judged] = [row for row in rows if row["form"] == "verdict"]
+    assert (judged["reply"], judged["mark"], judged["mark_who"], judged["mark_why"]) == (
+        "Well, yes and no", "yes", "me", "it says so",
+    )  # fmt: skip
+    assert (judged["model"], judged["address"], judged["topic"]) == ("openai/tiny", MODEL.address, JUDGED.topic.id)
+    assert judged["asked_at"].endswith("+00:00")
+
+
+def test_csv_holds_nothing_that_a_spreadsheet_would_run(ledger: Ledger) -> None:
+    for index, text in enumerate((" =1", "+1", "@SUM(A1)", "\t=1", "\n=1", "fine\n=1", "1,2")):
+        ledger.add("r1", MODEL, query(20 + index), Reply(text), CHOSEN)
+    to = BytesIO()
+    export.write(ledger, export.Format.CSV, to)
+    rows = list(csv.DictReader(to.getvalue().decode().splitlines(keepends=True)))
+    assert sorted({row["reply"] for row in rows}) == sorted(
+        {"'=1+1", "'-2", "' =1", "'+1", "'@SUM(A1)", "'\t=1", "'\n=1", "fine\n=1", "1,2", "Well, yes and no"}
+    )
+
+
+def test_parquet_is_written_whole(ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    monkeypatch.setattr(export, "CHUNK", 3)
+    with (tmp_path / "out").open("wb") as to:
+        assert export.write(ledger, export.Format.PARQUET, to) == 8
+    table = parquet.read_table(tmp_path / "out")
+    assert (table.num_rows, tuple(table.column_names)) == (8, export.COLUMNS)
+
+
+def test_parquet_without_its_library_is_refused(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ConfigError, match="pip install pyarrow"):
+        export.write(ledger, export.Format.PARQUET, BytesIO())
+
+
+def test_what_is_exported_is_its_owners_alone(ledger: Ledger, path: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.csv"
+    out.touch(0o644)
+    assert cli.main(["ledger", str(path), "export", "--format", "csv", "--output", str(out)]) == 0
+    assert out.stat().st_mode & 0o777 == 0o600
+    assert len(out.read_text().splitlines()) == 9
+    assert ledger.path == path
+
+
+# Pruning
+
+
+def test_pruning_does_nothing_until_it_is_told_to(ledger: Ledger, path: Path) -> None:
+    before = path.read_bytes()
+    assert custody.prune(ledger, before=2000, really=False) == custody.Pruned(6, 1, 1, 0, 0)
+    assert path.read_bytes() == before
+    assert count(path, "samples") == 8
+
+
+@pytest.mark.parametrize(
+    ("what", "gone", "left"),
+    [
+        ({"before": 2000.0}, custody.Pruned(6, 1, 1, 0, 0), (2, 1, 1)),
+        ({"before": 10.0}, custody.Pruned(0, 0, 0, 0, 0), (8, 2, 2)),
+        ({"model": "openai/other"}, custody.Pruned(2, 1, 0, 0, 0), (6, 1, 2)),
+        ({"before": 2000.0, "model": "openai/other"}, custody.Pruned(0, 0, 0, 0, 0), (8, 2, 2)),
+        ({"failures": True}, custody.Pruned(0, 2, 0, 0, 0), (8, 0, 2)),
+        ({"failures": True, "before": 2000.0}, custody.Pruned(0, 1, 0, 0, 0), (8, 1, 2)),
+    ],
+)
+def test_what_is_pruned_goes_and_all_else_stays(
+    ledger: Ledger, path: Path, what: dict[str, object], gone: custody.Pruned, left: tuple[int, int, int]
+) -> None:
+    assert custody.prune(ledger, **what, really=True) == gone  # type: ignore[arg-type] # filled in by name
+    assert tuple(count(path, table) for table in ("samples", "failures", "runs")) == left
+    assert list(custody.problems(ledger)) == []
+
+
+def test_what_was_pruned_cannot_be_read_from_the_file_and_its_marks_and_images_go_too(
+    ledger: Ledger, path: Path
+) -> None:
+    store = ImageStore(path)
+    kept, lost = store.add(b"kept"), store.add(b"lost")
+    secret = "a-prompt-that-nobody-should-find"  # noqa: S105
+    ledger.add("r1", MODEL, query(50, prompt=secret), Reply(said(lost)), CHOSEN)
+    ledger.add("r2", OTHER, query(50), Reply(said(kept)), CHOSEN)
+    ledger.mark(custody.find(ledger, query(0).id, "openai/tiny").key, "B", "me", "so")
+    assert custody.prune(ledger, model="openai/tiny", really=True) == custody.Pruned(7, 1, 0, 1, 1)
+    assert store.path(kept).exists()
+    assert not store.path(lost).exists()
+    ledger.close()
+    assert not any(
+        secret.encode() in each.read_bytes() for each in path.parent.glob("ledger.sqlite*") if each.is_file()
+    )
+
+
+def test_pruning_an_unknown_model_names_those_that_are_known(ledger: Ledger) -> None:
+    with pytest.raises(LedgerError, match="openai/other, openai/tiny"):
+        custody.prune(ledger, model="openai/tyni", really=True)
+
+
+# Marks
+
+
+def test_a_marked_reply_is_read_as_marked_and_kept_as_it_was(ledger: Ledger) -> None:
+    asked = query(0)
+    sample = custody.find(ledger, asked.id, "openai/tiny")
+    assert custody.mark(ledger, sample, "c", who="me", why="it means C") == "C"
+    reply = ledger.reply(MODEL, asked)
+    assert reply is not None
+    assert (reply.text, reply.mark) == ("=1+1", "C")
+    assert read(asked, reply) == Answer(AnswerKind.CHOSEN, 2, "marked")
+    assert ledger.marked([MODEL]) == [asked.id]
+    assert ledger.marked([OTHER]) == []
+    custody.mark(ledger, sample, "refused", who="you", why="no, it refuses")
+    [first, second] = from_ledger(ledger, MODEL, [asked, query(1)])
+    assert first.answer == Answer(AnswerKind.REFUSED, None, "marked")
+    assert second.answer.kind is AnswerKind.UNREADABLE
+    custody.unmark(ledger, sample, who="me", why="agreed")
+    [first] = from_ledger(ledger, MODEL, [asked])
+    assert first.answer != FAILED
+    assert first.answer.how != "marked"
+    history = ledger.database.execute("SELECT word, who FROM marks ORDER BY id").fetchall()
+    assert history == [("C", "me"), ("refused", "you"), (None, "me")]
+
+
+def test_a_judgement_is_marked_in_its_own_words(ledger: Ledger) -> None:
+    sample = custody.find(ledger, custody.find(ledger, JUDGED.id).key.hex()[:8])
+    custody.mark(ledger, sample, "Yes", who="me", why="so")
+    reply = ledger.reply(MODEL, JUDGED)
+    assert reply is not None
+    assert (reply.said, read(JUDGED, reply).kind) == ("yes", AnswerKind.SAID)
+
+
+@pytest.mark.parametrize(
+    ("name", "word"), [(query(2).id, "E"), (query(2).id, "yes"), (JUDGED.id, "7"), (JUDGED.id, "A")]
+)
+def test_a_word_that_the_reply_cannot_say_is_refused(ledger: Ledger, name: str, word: str) -> None:
+    with pytest.raises(LedgerError, match="Give one of"):
+        custody.mark(ledger, custody.find(ledger, name, "openai/tiny"), word, who="me", why="so")
+
+
+def test_a_sample_must_be_named_well(ledger: Ledger) -> None:
+    with pytest.raises(LedgerError, match=r"2 samples are named.*openai/tiny.*Name one by its key"):
+        custody.find(ledger, query(0).id)
+    with pytest.raises(LedgerError, match="holds no sample"):
+        custody.find(ledger, "fact-or-fair/text/nothing#1")
+    with pytest.raises(LedgerError, match="bears no mark"):
+        custody.unmark(ledger, custody.find(ledger, JUDGED.id), who="me", why="so")
+
+
+# An older schema
+
+
+@pytest.fixture
+def old(path: Path) -> Path:
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
+        database.executescript(SCHEMA_1)
+        database.execute("INSERT INTO models VALUES (1, ?)", (MODEL.canonical,))
+        key = key_of(MODEL.canonical, query().id, query().text)
+        values = (
+            key,
+            1,
+            query().id,
+            query().text,
+            "B",
+            0,
+            "chosen",
+            1,
+            "letter",
+            1,
+            3,
+            1,
+            None,
+            None,
+            0.5,
+            1,
+            1.0,
+            "r",
+        )
+        database.execute(f"INSERT INTO samples VALUES ({','.join('?' * 18)})", values)  # noqa: S608
+        database.execute("INSERT INTO runs VALUES ('r', ?, 'done', '', 7, 1.0)", (about("tiny"),))
+    return path
+
+
+def test_an_older_ledger_is_brought_up_to_date_and_loses_nothing(old: Path) -> None:
+    with Ledger(old) as ledger:
+        assert ledger.schema == SCHEMA
+        assert ledger.reply(MODEL, query()) == Reply("B", False, 3, 1, None, None, 0.5, 1)
+        ledger.add("r2", MODEL, query(1), Reply("A"), CHOSEN)
+        custody.mark(ledger, custody.find(ledger, query().id), "D", who="me", why="so")
+        assert list(custody.problems(ledger)) == []
+    with Ledger(old) as ledger:
+        [sample] = from_ledger(ledger, MODEL, [query()])
+        assert sample.answer.choice == 3
+        assert custody.survey(ledger).kinds == {"chosen": 2}
+
+
+def test_an_older_ledger_is_read_without_being_changed(old: Path) -> None:
+    before = old.read_bytes()
+    with Ledger(old, write=False) as ledger:
+        assert ledger.schema == 1
+        assert ledger.reply(MODEL, query()) is not None
+        assert custody.survey(ledger).kinds == {"chosen": 1}
+        assert len(list(export.rows(ledger))) == 1
+        assert list(custody.problems(ledger)) == [f"{old.name} may be read by others (mode 644): chmod go= {old.name}"]
+    assert old.read_bytes() == before
+
+
+def test_many_may_bring_an_older_ledger_up_to_date_at_once(old: Path) -> None:
+    def opened(_: int) -> int:
+        with Ledger(old) as ledger:
+            return ledger.schema
+
+    with ThreadPoolExecutor(8) as threads:
+        assert set(threads.map(opened, range(16))) == {SCHEMA}
+
+
+# The command
+
+
+def test_the_command_shows_marks_and_prunes(ledger: Ledger, path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ledger.close()
+    assert cli.main(["ledger", str(path)]) == 0
+    shown = capsys.readouterr().out
+    for part in (
+        "8 samples",
+        "openai/tiny",
+        "2 failures",
+        "2 times: HTTP 500",
+        "2 runs",
+        "fact-or-fair/text/subjective:",
+    ):
+        assert part in shown
+    assert cli.main(["ledger", str(path), "show", "--kind", "unreadable", "--topics"]) == 0
+    shown = capsys.readouterr().out
+    assert "Well, yes and no" in shown
+    assert JUDGED.topic.id in shown
+    assert cli.main(["ledger", str(path), "mark", JUDGED.id, "no", "--why", "irony"]) == 0
+    assert "counts as no" in capsys.readouterr().out
+    assert cli.main(["ledger", str(path), "unmark", JUDGED.id, "--why", "none"]) == 0
+    assert cli.main(["ledger", str(path), "prune", "--model", "openai/other"]) == 0
+    assert "add --yes" in capsys.readouterr().out
+    assert cli.main(["ledger", str(path), "prune", "--runs-before", "2001-01-01", "--yes"]) == 0
+    assert "6 samples" in capsys.readouterr().out
+    assert cli.main(["ledger", str(path), "verify"]) == 0
+    for wrong in (["prune"], ["prune", "--runs-before", "yesterday"], ["export", "--format", "parquet"]):
+        assert cli.main(["ledger", str(path), *wrong]) == 7
+
+
+def test_a_mistyped_name_makes_no_new_ledger(tmp_path: Path) -> None:
+    for what in (
+        ["show"],
+        ["verify"],
+        ["export"],
+        ["prune", "--failures", "--yes"],
+        ["mark", "x#1", "A", "--why", "y"],
+    ):
+        assert cli.main(["ledger", str(tmp_path / "none.sqlite"), *what]) == 7
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_another_programs_database_is_left_alone(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE TABLE shopping (what TEXT)")
+    with pytest.raises(LedgerError, match="another program's database"):
+        Ledger(path)
+    assert count(path, "sqlite_master") == 1
