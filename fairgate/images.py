@@ -175,6 +175,21 @@ def open_picture(content: bytes, *, limits: Limits | None = None) -> Picture | P
         return _what_is_wrong(content)
 
 
+_SHOWN = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp"}
+
+
+def as_shown(content: bytes) -> tuple[str, bytes] | Problem:
+    """An image as any vision model takes it: media type and bytes; what is unusual becomes PNG."""
+    opened = open_picture(content)
+    if isinstance(opened, Problem):
+        return opened
+    if opened.format in _SHOWN and set(opened.notes) <= {"alpha"}:
+        return _SHOWN[opened.format], content
+    file = BytesIO()
+    _pillow().fromarray(opened.pixels).save(file, "PNG", compress_level=1)
+    return "image/png", file.getvalue()
+
+
 class _UnknownColours(Exception):
     """A mode for which there is no agreed way to RGB."""
 

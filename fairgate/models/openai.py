@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from base64 import b64encode
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from fairgate.domain import Reply
+from fairgate.errors import CallFailed
+from fairgate.images import Problem, as_shown
 from fairgate.models.base import Identity
 from fairgate.models.endpoint import Endpoint, Filtered, Provider
 from fairgate.models.fields import body_fields, check_fields, count, well_formed, word
@@ -17,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fairgate.domain import Query
+    from fairgate.images import ImageStore
 
 OPENAI = Provider("openai", "OPENAI_API_KEY", "OPENAI_BASE_URL")
 
@@ -48,7 +53,7 @@ class OpenAIChat:
     """A model behind an OpenAI-compatible server, asked over HTTP.
 
     `parameters` are the body fields beside model and messages (see `body_fields`). The rest as for an `Endpoint`;
-    `retries` replaces `attempts` where waits are to be other than usual.
+    `retries` replaces `attempts` where waits are to be other than usual; `images` holds those that queries show.
     """
 
     def __init__(
@@ -63,8 +68,9 @@ class OpenAIChat:
         attempts: int = 6,
         *,
         retries: Retries | None = None,
+        images: ImageStore | None = None,
     ) -> None:
-        self._name, self._address = name, ""
+        self._name, self._address, self._images = name, "", images
         fields = body_fields(()) if parameters is None else dict(parameters)
         check_fields(fields, OURS)
         self._endpoint = Endpoint(
@@ -96,13 +102,26 @@ class OpenAIChat:
         return self._identity
 
     def body(self, query: Query) -> bytes:
-        """The request's body, JSON."""
-        said = [{"role": each.role, "content": each.content} for each in query.messages]
+        """The request's body, JSON. Raises CallFailed for an image that cannot be shown."""
+        said: list[dict[str, object]] = [{"role": each.role, "content": each.content} for each in query.messages]
+        if query.images:
+            said[-1]["content"] = [{"type": "text", "text": query.prompt}, *map(self._shown, query.images)]
         return self._before + msgspec.json.encode(said)[1:] + b"}"
+
+    def _shown(self, digest: str) -> dict[str, object]:
+        shown = None if self._images is None else as_shown(self._images.read(digest))
+        if shown is None or isinstance(shown, Problem):
+            raise CallFailed(
+                f"image {digest[:12]}… cannot be shown: {shown or 'no images are kept'}.", where=repr(self)
+            )
+        kind, content = shown
+        return {"type": "image_url", "image_url": {"url": f"data:{kind};base64,{b64encode(content).decode()}"}}
 
     async def ask(self, query: Query) -> Reply:
         """The model's reply to this query."""
-        answered = await self._endpoint.post(self.body(query), read_completion)
+        # Images are read from the disk, opened and packed.
+        body = await asyncio.to_thread(self.body, query) if query.images else self.body(query)
+        answered = await self._endpoint.post(body, read_completion)
         if isinstance(answered, Filtered):
             return Reply("", filtered=True, latency=answered.latency, attempts=answered.attempts)
         return answered

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import base64
 import contextlib
 import random
 import re
@@ -155,7 +156,20 @@ def answer_by_prompt(prompt: str) -> str:
 
 class _Said(msgspec.Struct):
     role: str
-    content: str
+    content: str | list[dict[str, Any]]
+
+    @property
+    def text(self) -> str:
+        if isinstance(self.content, str):
+            return self.content
+        return "".join(part["text"] for part in self.content if part["type"] == "text")
+
+    @property
+    def shown(self) -> list[bytes]:
+        """The images that are shown, as data URLs say them."""
+        parts = [] if isinstance(self.content, str) else self.content
+        urls = [part["image_url"]["url"] for part in parts if part["type"] == "image_url"]
+        return [base64.b64decode(url.partition(";base64,")[2], validate=True) for url in urls]
 
 
 class _Asked(msgspec.Struct):
@@ -169,7 +183,8 @@ _asked = msgspec.json.Decoder(_Asked)
 class ChatStub:
     """The server. Everything that it counts is an attribute; `reply`, `plan`, `latency` may be set at any time.
 
-    `remember` keeps every prompt that was answered, in order; without it memory stays flat.
+    `remember` keeps every prompt that was answered, in order; without it memory stays flat. `shown` are the images of
+    the prompt that is being answered.
     """
 
     path = PATH
@@ -187,6 +202,7 @@ class ChatStub:
     ) -> None:
         self.reply, self.plan, self.latency = reply, plan, latency
         self.key, self.model, self.fingerprint, self.remember = key, model, fingerprint, remember
+        self.shown: list[bytes] = []
         self.raw: dict[str, object] | None = None
         self.requests = self.answered = self.in_flight = self.peak = 0
         self.faults: Counter[str] = Counter()
@@ -268,7 +284,7 @@ class ChatStub:
             asked = _asked.decode(body)
             if self.latency:
                 await asyncio.sleep(self.latency)
-            prompt = asked.messages[-1].content
+            prompt = asked.messages[-1].text
             fault = self._refusal(request, asked.model) or (self.plan(prompt) if self.plan else None)
             if fault is not None:
                 self.faults[fault.name] += 1
@@ -279,6 +295,7 @@ class ChatStub:
             self.answered += 1
             if self.remember:
                 self.prompts.append(prompt)
+            self.shown = asked.messages[-1].shown
             return web.Response(body=self._answer(asked.model, prompt), content_type="application/json")
         finally:
             self.in_flight -= 1
