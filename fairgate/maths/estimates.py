@@ -24,6 +24,8 @@ from scipy.special import betaincinv, ndtr, ndtri
 from fairgate.maths.distributions import distance, entropy, g, kl, total_variation
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import ArrayLike
 
     from fairgate.maths.unmixing import Mixing
@@ -48,6 +50,8 @@ BLUR = 0.8
 # Strongly uneven shares leave the spread along the family uncertain: intervals are wider by this multiple of 1/n, which
 # brought the mean coverage of such truths at n = 20 and 30 up by two points (docs/statistics.md).
 CALIBRATION, FEWEST = 2.0, 20.0
+# The same for scores that compare each row with shares of its own, at as few as 2 to 4 answers a row.
+LIKENESS = 5.0
 
 # Effective answers a topic from which coverage was measured to be what it says (docs/statistics.md).
 RELIABLE_FROM = {"s_fact": 1, "s_e": 20, "s_kld": 20, "tv": 20}
@@ -169,6 +173,59 @@ def estimate_scores(
         value = float(_below_curve(np.array(s_fact.value), np.array(s_e.value), plan.k))
         d = _bounded(value, float(low), float(high), total, confidence, reliable=s_e.reliable)
     return Estimates(s_fact=s_fact, s_e=s_e, s_kld=s_kld, s_fair=fair, tv=tv, d=d)
+
+
+def estimate_likeness(
+    score: Callable[[FloatArray], FloatArray],
+    counts: ArrayLike,
+    actual: ArrayLike,
+    weights: ArrayLike,
+    *,
+    rng: np.random.Generator,
+    confidence: float = 0.95,
+    replicates: int = 1500,
+) -> Estimate:
+    """The estimate of a score of how like generated shares are to actual ones, which differ from row to row.
+
+    `score`: shares [..., R, k] -> values [..., R] of 0 to 1, which change in one direction as shares move away from the
+    actual ones; the score is their mean by `weights` [R]. `counts` [R, k] independent answers, rows without any are
+    left out. Two families run from the actual shares [R, k] through the observed ones: one moves all rows alike, the
+    other one row after the other, those that deviate most first. The estimate is the first one's; the interval holds
+    what either says, since few answers a row do not tell many small deviations from few large ones.
+    """
+    x, centre, w = (np.asarray(each, dtype=np.float64) for each in (counts, actual, weights))
+    keep = x.sum(axis=-1) > 0
+    if not keep.any():
+        return NOTHING
+    x, centre, w = x[keep], centre[keep], w[keep] / w[keep].sum()
+    n = x.sum(axis=-1).astype(np.int64)
+    p = x / n[:, np.newaxis]
+
+    def mean(q: FloatArray) -> FloatArray:
+        whole: FloatArray = score(q) @ w
+        return whole
+
+    order = np.argsort(-np.abs(p - centre).sum(axis=-1) * np.sqrt(n), kind="stable")
+    start = np.empty(w.size)
+    start[order] = np.cumsum(w[order]) - w[order]
+
+    def few(radii: FloatArray) -> FloatArray:
+        share = np.clip((radii[:, np.newaxis] - start) / w, 0.0, np.maximum(radii, 1.0)[:, np.newaxis])
+        q = np.maximum(centre + share[..., np.newaxis] * (p - centre), 0.0)
+        members: FloatArray = q / q.sum(axis=-1, keepdims=True)
+        return members
+
+    fine, draws = _refined(RADII), max(replicates // len(RADII), 2)
+    z = float(ndtri((1.0 + confidence) / 2.0)) * (1.0 + LIKENESS / max(float(np.median(n)), FEWEST / 2.0))
+    found = []
+    for family in (lambda radii: _family(p, centre, radii), few):
+        simulated = mean(_simulated(rng, n, family(RADII), draws))
+        belief = _matched(float(mean(p)), mean(family(fine)), simulated, RADII, fine)
+        found.append([float(each) for each in belief.at([-z, 0.0, z])])
+    (low, value, high), (low_few, _, high_few) = found
+    # Weights lessen what so many answers can say of answers of another kind.
+    total = 1.0 / float((w**2 / n).sum())
+    return _bounded(value, min(low, low_few), max(high, high_few), total, confidence, reliable=True)
 
 
 def _nearly_one_sided(plan: _Plan) -> bool:

@@ -34,10 +34,13 @@ def share(values: FloatArray, confidence: float = CONFIDENCE) -> Interval:
     than yes and no.
     """
     there = values[~np.isnan(values)]
-    n = there.size
+    return jeffreys(float(there.sum()), there.size, confidence)
+
+
+def jeffreys(hits: float, n: float, confidence: float = CONFIDENCE) -> Interval:
+    """A share of `n` independent items with Jeffreys' interval; neither need be whole. NaN over nothing."""
     if not n:
         return NOTHING
-    hits = float(there.sum())
     tail = (1.0 - confidence) / 2.0
     a, b = hits + JEFFREYS, n - hits + JEFFREYS
     mean = hits / n
@@ -54,14 +57,15 @@ def difference(one: Interval, other: Interval) -> Interval:
     return Interval(value, max(low, -1.0), min(high, 1.0))
 
 
-def mean(strata: Sequence[Interval]) -> Interval:
-    """The mean of independent strata, each of the same weight."""
+def mean(strata: Sequence[Interval], weights: Sequence[float] | None = None) -> Interval:
+    """The mean of independent strata, each of the same weight or of its own."""
     if not strata:
         return NOTHING
-    size = len(strata)
-    value = sum(each.value for each in strata) / size
-    below = math.sqrt(sum((each.value - each.low) ** 2 for each in strata)) / size
-    above = math.sqrt(sum((each.high - each.value) ** 2 for each in strata)) / size
+    size = [1.0] * len(strata) if weights is None else list(weights)
+    every = list(zip(size, strata, strict=True))
+    value = sum(weight * each.value for weight, each in every) / sum(size)
+    below = math.sqrt(sum((weight * (each.value - each.low)) ** 2 for weight, each in every)) / sum(size)
+    above = math.sqrt(sum((weight * (each.high - each.value)) ** 2 for weight, each in every)) / sum(size)
     return Interval(value, value - below, value + above)
 
 
