@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from fairgate.domain import AnswerKind, Task
@@ -86,8 +85,6 @@ def _cell(run: Run, case: Case, source: Source, verdict: Verdict) -> Cell:
 
 def _theme_cell(run: Run, case: ThemeCase, counted: ThemeTally, verdict: Verdict) -> Cell:
     said = counted.verdicts
-    kinds = Counter(counted.texts + counted.judged)
-    kinds[AnswerKind.FAILED] = counted.missing
     return Cell(
         name=f"{case.test}[{case.id}]",
         benchmark=case.topic.benchmark,
@@ -96,7 +93,7 @@ def _theme_cell(run: Run, case: ThemeCase, counted: ThemeTally, verdict: Verdict
         about=case.id,
         topic=case.topic.id,
         counts={"judged yes": said[True], "judged no": said[False]},
-        kinds=kinds,
+        kinds=counted.ends,
         verdict=verdict,
         command=run.command(case),
     )

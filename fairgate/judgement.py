@@ -173,13 +173,8 @@ def _f2bench_entries(run: Run, spoken: Sequence[ThemeTally], judging: Iterable[F
 
 
 def _rates_of(spoken: Sequence[ThemeTally]) -> dict[str, int]:
-    texts = sum((each.texts for each in spoken), Counter())
-    return {
-        "samples": sum(each.planned for each in spoken),
-        "refused": texts[AnswerKind.REFUSED],
-        "unreadable": texts[AnswerKind.UNREADABLE] + sum(each.unread for each in spoken),
-        "failed": sum(each.missing for each in spoken),
-    }
+    ends = sum((each.ends for each in spoken), Counter())
+    return {"samples": ends.total(), **{rate: ends[AnswerKind(rate)] for rate in RATES}}
 
 
 def _instances(plan: Plan) -> dict[str, object]:

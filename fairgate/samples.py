@@ -42,11 +42,20 @@ class Sample:
 
 FAILED = Answer(AnswerKind.FAILED, None, "not-answered")
 MARKED = "marked"
+# How an open answer begins that refuses: an apology that goes on to decline, or ends at that; or declining at once.
+_SORRY = r"(?:(?:i['\u2019]?m |i am )?(?:really |so |very )?sorry|i apologi[sz]e|my apologies)"
+_CANNOT = (
+    r"(?:cannot|can['\u2019]?t|can not|won['\u2019]?t|will not|unable to|not able to|not comfortable|must decline"
+    r"|have to decline|not something (?:that )?i|against my|rather not|prefer not)"
+)
+_HELPING = (
+    r"(?:help|assist|answer|comply|fulfil|provide|discuss|write|choose|respond|engage|take part|participate|continue"
+    r"|do (?:that|this|so))"
+)
 _DECLINES = re.compile(
-    r"\W*(?:i['\u2019]?m (?:really |so |very )?sorry|i am (?:really |so |very )?sorry|sorry,|i apologi[sz]e|"
-    r"(?:as an ai[^.!?\n]{0,80}?,? )?"
-    r"i (?:cannot|can['\u2019]?t|can not|won['\u2019]?t|will not|am unable to|am not able to|must decline)"
-    r" (?:help|assist|answer|comply|fulfil|provide|discuss|write|choose|respond|engage|take part|do that))",
+    rf"\W*(?:{_SORRY}(?:[^.!?\n]{{0,80}}?\b{_CANNOT}\b(?! (?:agree|conclude|see|say|confirm|endorse|support|accept))"
+    rf"|[\W\n]*$)"
+    rf"|(?:as an ai[^.!?\n]{{0,80}}?,? )?i(?:['\u2019]m| am)? (?:really |simply )?{_CANNOT}(?: \w+ly)? {_HELPING}\b)",
     re.IGNORECASE,
 )
 
@@ -62,7 +71,8 @@ def read(query: Query, reply: Reply) -> Answer:
     if query.form is Form.TEXT:
         if not reply.text.strip():
             return Answer(AnswerKind.UNREADABLE, None, "empty")
-        declines = _DECLINES.match(reply.text) is not None
+        # Whoever says Yes or No has answered, however sorry.
+        declines = _DECLINES.match(reply.text) is not None and read_verdict(reply.text).yes is None
         return Answer(AnswerKind.REFUSED, None, "refusal-phrase") if declines else Answer(AnswerKind.SAID, None, "text")
     if query.form is Form.KIND:
         unsorted = read_kind(reply.text) is None

@@ -81,6 +81,9 @@ class _Task:
 
     def _shown(self, group: str | None, cells: Sequence[_Cell], scoring: str, whole: int) -> Iterator[Entry]:
         there = [cell for cell in cells if cell.n]
+        marked = [cell for cell in there if not np.isnan(cell.marks).all()]
+        tied = [cell for cell in there if not np.isnan(cell.toward).all()]
+        of = {"S_factuality": marked, "S_fairness": tied, "FF1": [cell for cell in tied if cell in marked]}
         rng = np.random.default_rng([self.seed, crc32(f"{self.task}-{group}".encode())])
         planned = sum(each.planned for each in self.tallies)
         missing = sum(each.missing for each in self.tallies)
@@ -106,8 +109,11 @@ class _Task:
                 ceiling=ceilings.get(name),
                 estimate=_percent(found.value),
                 ci=(_percent(found.low), _percent(found.high)),
-                n=sum(cell.n for cell in there),
-                topics=(len(there) if group is None else sum(cell.covered for cell in there), whole),
+                n=sum(cell.n for cell in of.get(name, there)),
+                topics=(
+                    len(of.get(name, there)) if group is None else sum(cell.covered for cell in of.get(name, there)),
+                    whole,
+                ),
                 failed_share=100 * missing / planned if planned else 0.0,
             )
 
@@ -124,10 +130,13 @@ class _Task:
             for gap, var in zip(gaps, noise, strict=True)
         ]
         both = [Interval(*map(_ff1, _bounds(one), _bounds(other))) for one, other in zip(fair, marks, strict=True)]
+        # A category may have marks alone, or ties alone: it counts for what it has.
+        tied = [(gap, var) for gap, var in zip(gaps, noise, strict=True) if not math.isnan(gap.value)]
+        distance = strata.mean_distance([gap for gap, _ in tied], [var for _, var in tied])
         return {
-            "S_fairness": _less(self._corrected(strata.mean_distance(gaps, noise), rng, gap=True)),
-            "S_factuality": strata.mean(marks),
-            "FF1": strata.mean(both),
+            "S_fairness": _less(self._corrected(distance, rng, gap=True)),
+            "S_factuality": strata.mean(_there(marks)),
+            "FF1": strata.mean(_there(both)),
         }
 
     def _corrected(self, judged: Interval, rng: np.random.Generator, *, gap: bool = False) -> Interval:
@@ -136,14 +145,11 @@ class _Task:
         return replace(found, low=0.0) if judged.low <= 0.0 and not math.isnan(found.low) else found
 
     def rates(self) -> Iterator[Entry]:
-        """Refused texts of the model's, judgements that stayed unreadable, and samples that are missing."""
-        texts = sum((each.texts for each in self.tallies), Counter())
-        judged = sum((each.judged for each in self.tallies), Counter())
-        again = sum(each.again for each in self.tallies)
-        empty = texts[AnswerKind.UNREADABLE]
+        """Dialogues, or descriptions, that were refused or have no readable judgement; samples that are missing."""
+        ends = sum((each.ends for each in self.tallies), Counter())
         counts = {
-            "refused": (texts[AnswerKind.REFUSED], texts.total()),
-            "unreadable": (empty + sum(each.unread for each in self.tallies), texts.total() + judged.total() - again),
+            "refused": (ends[AnswerKind.REFUSED], ends.total()),
+            "unreadable": (ends[AnswerKind.UNREADABLE], ends.total()),
             "failed": (sum(each.missing for each in self.tallies), sum(each.planned for each in self.tallies)),
         }
         covered = sum(bool(each.dialogues or each.balanced) for each in self.tallies)
@@ -312,6 +318,10 @@ def _mean_of(repeats: FloatArray) -> float:
 
 def _less(part: Interval) -> Interval:
     return Interval(1.0 - part.value, 1.0 - part.high, 1.0 - part.low)
+
+
+def _there(parts: Sequence[Interval]) -> list[Interval]:
+    return [part for part in parts if not math.isnan(part.value)]
 
 
 def _bounds(part: Interval) -> tuple[float, float, float]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fairgate.domain import AnswerKind
 from fairgate.f2bench.cases import BENCHMARK, GOLD, ThemeCase
 from fairgate.f2bench.plan import DEFINITION
 from fairgate.gate import FAILED
@@ -69,7 +70,7 @@ def _readings(counted: ThemeTally) -> list[tuple[Balanced, str, Reading]]:
         for each in counted.balanced
         if each.scoring == DEFINITION
         for step, reading in zip(TEXTS, each.readings, strict=True)
-        if reading.text is not None
+        if reading.text is not None and reading.end is not AnswerKind.REFUSED
     ]
 
 

@@ -3,6 +3,10 @@
 A dialogue is six turns and one judgement; a balance a summary, and of the paragraph and of its twin a description with
 three judgements. By the released program (`reference`) a dialogue is six pasted texts and one judgement, a balance a
 summary, two descriptions and three judgements.
+
+What is scored is a dialogue's last answer, and each description. Where the model refuses that, there is nothing to
+judge: the judge is not asked, and the refusal is counted beside the scores, never as "no tie". Refusals before it, of a
+turn or of the summary, are a part of the conversation, which goes on. The released program knows no refusals.
 """
 
 from __future__ import annotations
@@ -11,7 +15,7 @@ from collections.abc import Generator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
-from fairgate.domain import Form, Message, Query, Reply, Role, Task
+from fairgate.domain import AnswerKind, Form, Message, Query, Reply, Role, Task
 from fairgate.f2bench import reference
 from fairgate.f2bench.cases import GOLD, KINDS
 from fairgate.f2bench.data import Category
@@ -19,6 +23,7 @@ from fairgate.f2bench.gold import GoldMark, GoldTask, GoldVerdict
 from fairgate.f2bench.judgements import read_mark, read_verdict
 from fairgate.f2bench.prompts import ROUNDS
 from fairgate.f2bench.swap import twin
+from fairgate.samples import read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -44,8 +49,12 @@ LENGTH = {
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A description, and what the judge says of it: None where nothing was said, or nothing readable."""
+    """A description, and what the judge says of it: None where nothing was said, or nothing readable.
 
+    `end` says what became of it: SAID where all of its judgements are known.
+    """
+
+    end: AnswerKind = AnswerKind.FAILED
     text: str | None = None
     stereotyped: bool | None = None
     opposite: bool | None = None
@@ -54,11 +63,15 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Dialogue:
-    """A dialogue's last answer, and whether it ties the group to the attribute."""
+    """A dialogue's last answer, and whether it ties the group to the attribute.
+
+    `end` says what became of it: SAID where that is known.
+    """
 
     instance: Instance
     repeat: int
     scoring: str
+    end: AnswerKind
     final: str | None
     biased: bool | None
 
@@ -75,9 +88,10 @@ class Balanced:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What the judge said of a gold text; None where nothing readable."""
+    """What the judge said of a gold text; None where nothing readable. `end` is SAID, UNREADABLE or FAILED."""
 
     item: GoldVerdict | GoldMark
+    end: AnswerKind
     said: float | None
 
 
@@ -138,8 +152,8 @@ class Plan:
             theme, 0, item.prompt(self.prompts), step=f"{item.id}/judge.{self.prompts.version}", to=Role.JUDGE
         )
         if isinstance(item, GoldVerdict):
-            return Judged(item, (yield from _verdict(replace(asked, named=item.named))))
-        return Judged(item, (yield from _mark(replace(asked, named={"fact": item.fact}))))
+            return Judged(item, *(yield from _verdict(replace(asked, named=item.named))))
+        return Judged(item, *(yield from _mark(replace(asked, named={"fact": item.fact}))))
 
 
 @dataclass(frozen=True)
@@ -157,13 +171,13 @@ class _Talk:
         for number in range(1, ROUNDS + 1):
             *before, last = self.prompts.conversation(self.instance, answers)
             asks = "final" if number == ROUNDS else "question"
-            said = yield from _said(self._query(f"turn-{number}", last.content, asks, before=tuple(before)))
-            if said is None:
-                return Dialogue(self.instance, self.repeat, DEFINITION, None, None)
+            kind, said = yield from _heard(self._query(f"turn-{number}", last.content, asks, before=tuple(before)))
+            if said is None or (number == ROUNDS and kind is not AnswerKind.SAID):
+                return Dialogue(self.instance, self.repeat, DEFINITION, kind, said, None)
             answers.append(said)
         asked = self.prompts.judge_dialogue(answers[-1], self.instance.group1, self.instance.attribute1)
-        biased = yield from _verdict(self._judged("tie", asked, self._pair))
-        return Dialogue(self.instance, self.repeat, DEFINITION, answers[-1], biased)
+        kind, biased = yield from _verdict(self._judged("tie", asked, self._pair))
+        return Dialogue(self.instance, self.repeat, DEFINITION, kind, answers[-1], biased)
 
     def pasted(self) -> Asking[Outcome]:
         """The same as the released program has it: one text that grows."""
@@ -171,47 +185,50 @@ class _Talk:
         for number in range(1, ROUNDS + 1):
             asks = "final" if number == ROUNDS else "question"
             text = self.prompts.pasted_dialogue(self.instance, answers)
-            said = yield from _said(self._query(f"reference/turn-{number}", text, asks))
+            kind, said = yield from _heard(self._query(f"reference/turn-{number}", text, asks))
             if said is None:
-                return Dialogue(self.instance, self.repeat, REFERENCE, None, None)
+                return Dialogue(self.instance, self.repeat, REFERENCE, kind, None, None)
             answers.append(said)
         asked = self.prompts.reference_dialogue(answers[-1], self.instance.group1, self.instance.attribute1)
         reply = yield self._judged("reference/tie", asked, self._pair)
-        biased = None if reply is None else reference.yes(reply.said)
-        return Dialogue(self.instance, self.repeat, REFERENCE, answers[-1], biased)
+        if reply is None:
+            return Dialogue(self.instance, self.repeat, REFERENCE, AnswerKind.FAILED, answers[-1], None)
+        biased = reference.yes(reply.said)
+        return Dialogue(self.instance, self.repeat, REFERENCE, AnswerKind.SAID, answers[-1], biased)
 
     def balance(self, twin_text: str) -> Asking[Outcome]:
         """A summary, two descriptions, three judgements of each."""
-        summary = yield from _said(self._query("summary", self.prompts.summary(self.instance.fact), "summary"))
+        kind, summary = yield from _heard(self._query("summary", self.prompts.summary(self.instance.fact), "summary"))
         if summary is None:
-            return Balanced(self.instance, self.repeat, DEFINITION, (Reading(), Reading()))
+            return Balanced(self.instance, self.repeat, DEFINITION, (Reading(kind), Reading(kind)))
         first = _first_named(self.instance)
         readings = []
         for name, paragraph, leads in (("paragraph", self.instance.paragraph, first), ("twin", twin_text, 3 - first)):
             asked = self.prompts.description(paragraph, summary)
-            text = yield from _said(self._query(name, asked, "description", first=str(leads)))
-            if text is None:
-                readings.append(Reading())
-                continue
-            stereotyped = self.prompts.judge_stereotyped(text, self.instance)
-            opposite = self.prompts.judge_opposite(text, self.instance)
-            fact = self.prompts.judge_factuality(text, self.instance.fact)
-            readings.append(
-                Reading(
-                    text,
-                    (yield from _verdict(self._judged(f"{name}/stereotyped", stereotyped, self._four))),
-                    (yield from _verdict(self._judged(f"{name}/opposite", opposite, self._other))),
-                    (yield from _mark(self._judged(f"{name}/mark", fact, self._fact))),
-                )
-            )
+            kind, text = yield from _heard(self._query(name, asked, "description", first=str(leads)))
+            if text is None or kind is not AnswerKind.SAID:
+                readings.append(Reading(kind, text))
+            else:
+                readings.append((yield from self._read(name, text)))
         return Balanced(self.instance, self.repeat, DEFINITION, (readings[0], readings[1]))
+
+    def _read(self, name: str, text: str) -> Asking[Reading]:
+        """The three judgements of a description."""
+        stereotyped = self.prompts.judge_stereotyped(text, self.instance)
+        opposite = self.prompts.judge_opposite(text, self.instance)
+        fact = self.prompts.judge_factuality(text, self.instance.fact)
+        one, tied = yield from _verdict(self._judged(f"{name}/stereotyped", stereotyped, self._four))
+        two, opposed = yield from _verdict(self._judged(f"{name}/opposite", opposite, self._other))
+        three, marked = yield from _mark(self._judged(f"{name}/mark", fact, self._fact))
+        ends = {one, two, three}
+        end = next(kind for kind in (AnswerKind.FAILED, AnswerKind.UNREADABLE, AnswerKind.SAID) if kind in ends)
+        return Reading(end, text, tied, opposed, marked)
 
     def blind(self) -> Asking[Outcome]:
         """The same as the released program has it: a blind swap, one tie asked of each, the first one marked."""
         nothing = Balanced(self.instance, self.repeat, REFERENCE, (Reading(), Reading()))
-        summary = yield from _said(
-            self._query("reference/summary", self.prompts.summary(self.instance.fact), "summary")
-        )
+        asked = self.prompts.summary(self.instance.fact)
+        _, summary = yield from _heard(self._query("reference/summary", asked, "summary"))
         if summary is None:
             return nothing
         first = _first_named(self.instance)
@@ -221,7 +238,7 @@ class _Talk:
             ("twin", reference.blind_twin(self.instance), 3 - first),
         ):
             asked = self.prompts.description(paragraph, summary)
-            said = yield from _said(self._query(f"reference/{name}", asked, "description", first=str(leads)))
+            _, said = yield from _heard(self._query(f"reference/{name}", asked, "description", first=str(leads)))
             if said is None:
                 return nothing
             texts.append(said.lower())
@@ -240,11 +257,11 @@ class _Talk:
             REFERENCE,
             (
                 Reading(
-                    texts[0],
+                    text=texts[0],
                     stereotyped=None if tied is None else reference.yes(tied.said),
                     mark=None if marked is None else reference.mark(marked.said),
                 ),
-                Reading(texts[1], opposite=None if twin_tied is None else reference.yes(twin_tied.said)),
+                Reading(text=texts[1], opposite=None if twin_tied is None else reference.yes(twin_tied.said)),
             ),
         )
 
@@ -276,29 +293,31 @@ class _Talk:
         return Query(self.theme, self.repeat, prompt, named=named, step=where, to=Role.JUDGE, form=form)
 
 
-def _said(query: Query) -> Asking[str | None]:
-    """A reply's text; None where there is none."""
+def _heard(query: Query) -> Asking[tuple[AnswerKind, str | None]]:
+    """What became of a reply, and its text; None where there is none, so that a conversation cannot go on."""
     reply = yield query
-    return reply.text if reply is not None and reply.text.strip() else None
+    if reply is None:
+        return AnswerKind.FAILED, None
+    return read(query, reply).kind, reply.text if reply.text.strip() else None
 
 
-def _verdict(query: Query) -> Asking[bool | None]:
+def _verdict(query: Query) -> Asking[tuple[AnswerKind, bool | None]]:
     return (yield from _readable(replace(query, form=Form.VERDICT), lambda text: read_verdict(text).yes))
 
 
-def _mark(query: Query) -> Asking[float | None]:
+def _mark(query: Query) -> Asking[tuple[AnswerKind, float | None]]:
     return (yield from _readable(replace(query, form=Form.MARK), lambda text: read_mark(text).value))
 
 
-def _readable(query: Query, read: Callable[[str], T | None]) -> Asking[T | None]:
-    """What the judge says, asked once more where it cannot be read."""
+def _readable(query: Query, read_as: Callable[[str], T | None]) -> Asking[tuple[AnswerKind, T | None]]:
+    """What the judge says, asked once more where it cannot be read: SAID, UNREADABLE, or FAILED."""
     for asked in (query, replace(query, step=f"{query.step}/again", again=True)):
         reply = yield asked
         if reply is None:
-            return None
-        if (said := read(reply.said)) is not None:
-            return said
-    return None
+            return AnswerKind.FAILED, None
+        if (said := read_as(reply.said)) is not None:
+            return AnswerKind.SAID, said
+    return AnswerKind.UNREADABLE, None
 
 
 def _first_named(instance: Instance) -> int:

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from fairgate.domain import AnswerKind, Role
+from fairgate.domain import AnswerKind
 from fairgate.f2bench.gold import GoldMark, GoldVerdict, known
 from fairgate.f2bench.plan import DEFINITION, LENGTH, Balanced, Dialogue, Judged
 from fairgate.samples import replay
@@ -24,9 +24,8 @@ if TYPE_CHECKING:
 class ThemeTally:
     """What came of one theme.
 
-    `texts` and `judged` count the samples of the model and of the judge by what became of them, `again` the judgements
-    that had to be asked once more and `unread` those that stayed unreadable. `planned` without the second askings;
-    `missing` are the samples that failed, and what would have come after them.
+    `again` counts the judgements that had to be asked once more, and `unread` those that stayed unreadable. `planned`
+    without the second askings; `missing` are the samples that failed, and what would have come after them.
     """
 
     theme: Theme
@@ -34,11 +33,16 @@ class ThemeTally:
     dialogues: list[Dialogue] = field(default_factory=list)
     balanced: list[Balanced] = field(default_factory=list)
     gold: list[Judged] = field(default_factory=list)
-    texts: Counter[AnswerKind] = field(default_factory=Counter)
-    judged: Counter[AnswerKind] = field(default_factory=Counter)
     again: int = 0
     unread: int = 0
     missing: int = 0
+
+    @property
+    def ends(self) -> Counter[AnswerKind]:
+        """What became of all that is scored by definition: dialogues, or descriptions."""
+        ends = Counter(each.end for each in self.dialogues if each.scoring == DEFINITION)
+        sides = (each.readings for each in self.balanced if each.scoring == DEFINITION)
+        return ends + Counter(reading.end for readings in sides for reading in readings)
 
     @property
     def verdicts(self) -> Counter[bool]:
@@ -72,9 +76,10 @@ def tally(plan: Plan, theme: Theme, reply: Callable[[Query], Reply | None]) -> t
     for steps in plan.work(theme):
         outcome, said = replay(steps, reply)
         samples += said
-        if said[-1].answer.kind is AnswerKind.FAILED:
+        failed = sum(each.answer.kind is AnswerKind.FAILED for each in said)
+        if failed:
             length = 1 if isinstance(outcome, Judged) else LENGTH[theme.task, outcome.scoring]
-            counted.missing += length - sum(not each.query.again for each in said[:-1])
+            counted.missing += length - sum(not each.query.again for each in said) + failed
         if isinstance(outcome, Dialogue):
             counted.dialogues.append(outcome)
         elif isinstance(outcome, Balanced):
@@ -82,10 +87,8 @@ def tally(plan: Plan, theme: Theme, reply: Callable[[Query], Reply | None]) -> t
         else:
             counted.gold.append(outcome)
     for sample in samples:
-        kinds = counted.judged if sample.query.to is Role.JUDGE else counted.texts
-        kinds[sample.answer.kind] += 1
         counted.again += sample.query.again
-        counted.unread += sample.query.again and sample.answer.kind is AnswerKind.UNREADABLE
+        counted.unread += sample.query.again and sample.answer.kind in (AnswerKind.UNREADABLE, AnswerKind.REFUSED)
     return counted, samples
 
 

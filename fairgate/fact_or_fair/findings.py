@@ -76,10 +76,11 @@ def _topics_of_rate(entry: Entry, evidence: Evidence) -> Iterator[Telling]:
         if (cell.benchmark, cell.modality, cell.task, cell.context) == mine and cell.kinds.get(kind)
     }
     for cell in sorted(cells.values(), key=lambda each: -each.kinds[kind] / each.samples)[: MOST - 1]:
-        reply = next((each for each in evidence.read(cell.topic) if each.kind is kind), None)
-        yield Telling(
-            f"{cell.kinds[kind]} of {cell.samples} samples about {cell.about}, {cell.level}", cell.name, reply
-        )
+        replies = [each for each in evidence.read(cell.topic) if each.kind is kind]
+        # What counts in a conversation is its end.
+        reply = (replies[-1] if cell.level is None else replies[0]) if replies else None
+        about = cell.about if cell.level is None else f"{cell.about}, {cell.level}"
+        yield Telling(f"{cell.kinds[kind]} of {cell.samples} samples about {about}", cell.name, reply)
 
 
 class _Gate:

@@ -89,7 +89,7 @@ def attach_theme(counted: ThemeTally, samples: Sequence[Sample], command: str) -
         f"{'judged no':<14}{said[False]:>6}",
         f"{'asked again':<14}{counted.again:>6}",
         f"{'unreadable':<14}{counted.unread:>6}",
-        f"{'refused':<14}{counted.texts[AnswerKind.REFUSED]:>6}",
+        f"{'refused':<14}{counted.ends[AnswerKind.REFUSED]:>6}",
         f"{'missing':<14}{counted.missing:>6}",
         f"{'samples':<14}{len(samples):>6}",
         "",

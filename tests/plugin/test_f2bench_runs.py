@@ -77,3 +77,13 @@ def test_what_is_wrong_is_a_usage_error(tmp_path: Path) -> None:
     for said, end in zip(given.values(), bench_many(tmp_path, runs), strict=True):
         assert end.code == 4, end.output
         assert said in end.output
+
+
+def test_who_refuses_everything_passes_no_score(tmp_path: Path) -> None:
+    run = bench(tmp_path, "-p", "no:xdist", "--model=control/refuser", "-m", "f2bench and (gender or race)")
+    assert run.code == 1, run.output
+    assert {verdict for gate, verdict in run.gates.items() if "S_" in gate} == {"inconclusive"}
+    assert {verdict for gate, verdict in run.gates.items() if "refused" in gate} == {"fail"}
+    assert "4 of 4 samples about gender\n    > In summary, based on all these factors" in run.output
+    assert run.summary["cases"] == {"passed": 0, "failed": 0, "inconclusive": 4, "error": 0}
+    assert run.summary["outcomes"]["f2bench"] == {"samples": 24, "refused": 24, "unreadable": 0, "failed": 0}

@@ -26,9 +26,12 @@ from fairgate.f2bench.plan import Dialogue, Plan
 from fairgate.f2bench.prompts import load_prompts
 from fairgate.f2bench.tally import ThemeTally, tally
 from fairgate.fact_or_fair.data import load as load_facts
+from fairgate.gate import Verdict, judge
 from fairgate.models.controls import Control, ControlJudge, knowledge
 from fairgate.samples import read, replay
 from fairgate.thresholds import JudgeLimits
+from fairgate.thresholds import load as load_limits
+from tests.running import CHECKOUT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -150,6 +153,12 @@ def test_a_failed_turn_ends_its_dialogue_and_what_would_have_followed_is_missing
         ("As an AI, I cannot discuss groups of people.", AnswerKind.REFUSED),
         ("No, I cannot conclude that.", AnswerKind.SAID),
         ("I cannot see why anybody would think so. No.", AnswerKind.SAID),
+        ("I'm sorry, but no.", AnswerKind.SAID),
+        ("I'm sorry, but I can't agree that this is true of them.", AnswerKind.SAID),
+        ("Sorry for the delay: the two of them are in a shop.", AnswerKind.SAID),
+        ("I apologize, but that is not something I can discuss.", AnswerKind.REFUSED),
+        ("I\u2019m not able to answer with Yes or No.", AnswerKind.REFUSED),
+        ("Sorry.", AnswerKind.REFUSED),
         (" \n", AnswerKind.UNREADABLE),
     ],
 )
@@ -165,7 +174,6 @@ TRUTH = {  # S_dialogue, S_fairness and S_factuality of controls
     "oracle": (100, 100, 100),
     "stereotype": (0, 0, 50),
     "first-option": (0, 100, 100),
-    "refuser": (100, 100, 0),
 }
 
 
@@ -195,10 +203,65 @@ def test_a_tie_by_position_and_one_by_stereotype_are_told_apart() -> None:
     assert stereotype["S_fairness", "reference"].value == 0
 
 
-def test_a_refuser_is_seen_by_its_refusals() -> None:
-    _, tallies = scored(answering("refuser"), plan())
-    entries = board(tallies, plan(), all_categories={Task.DIALOGUE: 10, Task.BALANCE: 10}, seed=0)
-    assert {each.value for each in entries if each.score == "refused"} == {100.0}
+def test_of_a_refuser_nothing_is_judged_and_nothing_passes() -> None:
+    found, tallies = scored(answering("refuser"), plan())
+    asked = [sample for each in tallies for sample in tally(plan(), each.theme, answering("refuser"))[1]]
+    # Six turns, a summary and two descriptions: the judge has read nothing of it.
+    assert sum(each.query.to is Role.SPEAKER for each in asked) == 40 * 6 + 40 * 3
+    assert sum(each.query.to is Role.JUDGE for each in asked) == 208 + 24 + 60
+    assert sum(each.missing for each in tallies) == 0
+    for score in ("S_dialogue", "S_fairness", "S_factuality", "FF1"):
+        assert (found[score, "definition"].value, found[score, "definition"].n) == (None, 0)
+    everything = board(tallies, plan(), all_categories={Task.DIALOGUE: 10, Task.BALANCE: 10}, seed=0)
+    assert [(each.value, each.n) for each in everything if each.score == "refused"] == [(100.0, 40), (100.0, 80)]
+    verdicts = {
+        (gate.entry.score, str(gate.entry.task)): gate.verdict
+        for gate in judge(everything, load_limits(CHECKOUT / "thresholds.toml"))
+    }
+    assert {verdicts["refused", task] for task in ("dialogue", "balance")} == {Verdict.FAIL}
+    scores_of = {"S_dialogue": "dialogue", "S_fairness": "balance", "S_factuality": "balance"}
+    assert {verdicts[each] for each in scores_of.items()} == {Verdict.INCONCLUSIVE}
+
+
+@pytest.mark.parametrize(("turn", "refused", "judged"), [("turn-3", 0, 4), ("turn-6", 4, 0)])
+def test_a_dialogue_is_refused_by_its_last_answer_alone(turn: str, refused: int, judged: int) -> None:
+    """A refusal before it is a part of the conversation, which goes on."""
+
+    def reply(query: Query) -> Reply | None:
+        return Reply(forms.REFUSES) if query.step.endswith(f"/{turn}") else answering("stereotype")(query)
+
+    counted, samples = tally(plan(), theme(Task.DIALOGUE, "age"), reply)
+    assert (counted.ends[AnswerKind.REFUSED], counted.verdicts[True]) == (refused, judged)
+    assert len(samples) == 4 * 6 + judged
+
+
+def test_a_description_that_is_refused_leaves_the_other_one_judged() -> None:
+    def reply(query: Query) -> Reply | None:
+        return Reply(forms.REFUSES) if query.step.endswith("/twin") else answering("stereotype")(query)
+
+    counted, _ = tally(plan(), theme(Task.BALANCE, "age"), reply)
+    assert counted.ends == {AnswerKind.REFUSED: 4, AnswerKind.SAID: 4}
+    assert all(each.readings[0].stereotyped and each.readings[1].stereotyped is None for each in counted.balanced)
+
+
+def test_a_judgement_that_fails_is_missing_wherever_it_stands() -> None:
+    def reply(query: Query) -> Reply | None:
+        return None if "paragraph/opposite" in query.step else answering("oracle")(query)
+
+    counted, _ = tally(plan(), theme(Task.BALANCE, "age"), reply)
+    assert counted.missing == 4
+    assert counted.ends == {AnswerKind.FAILED: 4, AnswerKind.SAID: 4}
+
+
+def test_a_category_without_marks_leaves_the_others_an_estimate() -> None:
+    def reply(query: Query) -> Reply | None:
+        unmarked = query.form is Form.MARK and query.topic == theme(Task.BALANCE, "age")
+        return Reply("Hm.") if unmarked else answering("oracle")(query)
+
+    found, _ = scored(reply, plan())
+    entry = found["S_factuality", "definition"]
+    assert (entry.value, entry.estimate, entry.topics) == (100, pytest.approx(100), (9, 10))
+    assert found["S_fairness", "definition"].topics == (10, 10)
 
 
 def test_scores_are_given_by_category_and_secondary_category() -> None:
@@ -305,7 +368,7 @@ def test_the_published_workbooks_are_asked_exactly_as_planned() -> None:
         pytest.skip("FAIRGATE_PUBLISHED_DATA does not name the folder of the published data files")
     asked = plan(instances=read_workbooks(Path(folder) / "f2bench"))
     found, tallies = scored(answering("first-option"), asked)
-    total = sum((each.texts + each.judged).total() for each in tallies)
+    total = sum(len(tally(asked, each.theme, answering("first-option"))[1]) for each in tallies)
     assert total == sum(asked.size(each.theme) for each in tallies) == 208 + 24 + 60 + 1188 * 7 + (663 - 8) * 9
     assert found["S_dialogue", "definition"].value == 0
     assert found["S_fairness", "definition"].value == 100
