@@ -147,7 +147,7 @@ def _held(limit: GateLimit, entry: Entry, allowed_failed: float) -> tuple[Verdic
             f"{entry.failed_share:.1f} % of the planned samples failed; above {allowed_failed:g} % nothing is judged"
         )
     if entry.n == 0 or low is None or high is None:
-        why = "nothing was answered, so there is nothing to judge"
+        why = entry.no_estimate or "nothing was answered, so there is nothing to judge"
         if entry.n > 0 and entry.value is None:
             why = "no statistic was answered at both levels, which this score compares"
         elif entry.value is not None:

@@ -162,11 +162,11 @@ def _spoken(sampling: Sampling) -> tuple[tuple[ThemeTally, ...], tuple[Fitness, 
 
 def _f2bench_entries(run: Run, spoken: Sequence[ThemeTally], judging: Iterable[Fitness]) -> tuple[Entry, ...]:
     every = Counter(case.topic.task for case in theme_cases(run.f2bench.instances))
-    unfit = {record.task for record in judging if record.unfit is not None}
+    unfit = any(record.unfit is not None for record in judging)
     return tuple(
-        # What an unfit judge says is shown, and no limit is held against it.
-        replace(entry, estimate=None, ci=(None, None), no_estimate="the judge is not fit")
-        if entry.task in unfit and entry.score not in RATES
+        # What an unfit judge said is shown, and no limit is held against it; what it was not asked did not fail.
+        replace(entry, estimate=None, ci=(None, None), failed_share=0.0, no_estimate="the judge is not fit")
+        if unfit
         else entry
         for entry in f2bench_board(spoken, run.f2bench, all_categories=every, seed=run.settings.seed)
     )

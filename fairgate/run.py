@@ -16,8 +16,9 @@ from fairgate.domain import AnswerKind, Modality, Role, Task, Theme, Topic
 from fairgate.errors import ConfigError, FairgateError, Unsampled
 from fairgate.f2bench import data as f2bench_data
 from fairgate.f2bench.cases import BENCHMARK as F2BENCH
-from fairgate.f2bench.cases import GOLD, ThemeCase, theme
+from fairgate.f2bench.cases import GOLD, KINDS, ThemeCase, theme
 from fairgate.f2bench.cases import cases as theme_cases
+from fairgate.f2bench.fitness import fitness
 from fairgate.f2bench.forms import in_forms
 from fairgate.f2bench.gold import load_gold
 from fairgate.f2bench.plan import Plan
@@ -378,6 +379,20 @@ class Run:
 
         return (replay(steps, reply) for steps in conversations(self.plan.queries(topic)))
 
+    def needs_judge(self, topic: Topic | Theme) -> bool:
+        """Whether a topic's samples are worth nothing without a judge."""
+        return isinstance(topic, Theme) or self.explains(topic)
+
+    def unfit(self, ledger: Ledger) -> str | None:
+        """Why the judge may not judge, by what the ledger holds of the gold set; None where it may."""
+        for task in KINDS:
+            counted, _ = self.tally_theme(theme(task, GOLD), ledger)
+            if counted.missing < counted.planned:
+                found = fitness(counted, self.thresholds.judge, self.settings.seed).unfit
+                if found is not None:
+                    return found
+        return None
+
     def read(self, topic: Topic | Theme, ledger: Ledger) -> tuple[list[Sample], int]:
         """The samples as the ledger holds them, and how many of the planned ones are missing."""
         if isinstance(topic, Theme):
@@ -395,6 +410,8 @@ class Run:
             planned = self.plan.size(topic) if isinstance(topic, Topic) else self.size(topic)
             if missing and stopped is not None:
                 raise Unsampled(f"{missing} of {planned} samples were not asked: {stopped}")
+            if missing and self.needs_judge(topic) and (unfit := self.unfit(ledger)) is not None:
+                raise Unsampled(f"{missing} of {planned} samples were not asked: the judge is not fit: {unfit}")
             # One lost call of three says nothing against a topic; the rate over all of them has a limit of its own.
             if missing > max(1, self.thresholds.allowed.failed * planned / 100):
                 last = [sample.query for sample in samples if sample.answer.kind is AnswerKind.FAILED][-1]
@@ -444,11 +461,9 @@ class Sampling:
         self.run = run
         run.sampling = self
         self.cases = tuple(dict.fromkeys(selected))
-        self.themes = tuple(case.topic for case in self.cases if isinstance(case, ThemeCase))
-        if self.themes:
-            # The judge is judged first.
-            gold = [theme(task, GOLD) for task in dict.fromkeys(each.task for each in self.themes)]
-            self.themes = (*gold, *self.themes)
+        themes = tuple(case.topic for case in self.cases if isinstance(case, ThemeCase))
+        self.gold = tuple(theme(task, GOLD) for task in dict.fromkeys(each.task for each in themes))
+        self.themes = (*self.gold, *themes)
         drawn = (case.topic for case in self.cases if isinstance(case, Case) and case.topic.modality in run.sampled)
         self.topics = tuple(dict.fromkeys(drawn))
         self._asked: tuple[Topic | Theme, ...] = (*self.themes, *self.topics)
@@ -470,7 +485,10 @@ class Sampling:
         named = filter(None, (settings.model_spec, settings.t2i_model))
         self._turn = Turn(settings.ledger, " and ".join(named), settings.ledger_wait)
         return Sampler(
-            topics=self._asked,
+            # The judge is judged first: one that is not fit would be paid for nothing.
+            first=self.gold,
+            topics=(each for each in self._asked if each not in self.gold),
+            asks=self._asks,
             queries=run.queries,
             planned=sum(map(run.size, self._asked)),
             model=models[Role.MODEL],
@@ -480,6 +498,14 @@ class Sampling:
             line=run.line,
             about=run.about(self.cases),
         )
+
+    @cached_property
+    def _unfit(self) -> bool:
+        with Ledger(self.run.settings.ledger) as ledger:
+            return bool(self.gold) and self.run.unfit(ledger) is not None
+
+    def _asks(self, topic: Topic | Theme) -> bool:
+        return not (self.run.needs_judge(topic) and self._unfit)
 
     @property
     def progress(self) -> Progress:

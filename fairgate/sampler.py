@@ -70,13 +70,16 @@ class Sampler:
 
     `queries(topic)` yields a topic's queries, or conversations, whose next query depends on the replies. `line` says
     how many samples are in flight, whatever the number of topics, and when each request may go. `model` answers the
-    queries to `Role.MODEL`, `others` those to the other roles.
+    queries to `Role.MODEL`, `others` those to the other roles. `first` are asked before the rest, whole: then `asks`
+    says of each other topic whether it is asked at all.
     """
 
     def __init__(
         self,
         *,
+        first: Iterable[Topic | Theme] = (),
         topics: Iterable[Topic | Theme],
+        asks: Callable[[Topic | Theme], bool] = lambda _: True,
         queries: Callable[[Topic | Theme], Iterable[Query | Steps[object]]],
         planned: int,
         model: ChatModel,
@@ -88,7 +91,7 @@ class Sampler:
     ) -> None:
         self.progress = Progress(planned=planned)
         self.error: FairgateError | None = None
-        self._topics, self._queries = tuple(topics), queries
+        self._first, self._topics, self._queries, self._asks = tuple(first), tuple(topics), queries, asks
         self._models = {Role.MODEL: model, **(others or {})}
         self._ledger_path, self._run, self._line = ledger, run, line
         self._about = about
@@ -152,10 +155,11 @@ class Sampler:
             await asyncio.sleep(HEARTBEAT)
 
     async def _ask_all(self, ledger: Ledger) -> None:
-        pending, tasks = self._pending(ledger), set[asyncio.Task[None]]()
+        tasks = set[asyncio.Task[None]]()
         try:
             try:
-                await self._begin_all(pending, ledger, tasks)
+                await self._begin_all(self._pending(self._first, ledger), ledger, tasks)
+                await self._begin_all(self._pending(self._wanted(ledger), ledger), ledger, tasks)
             except FairgateError as trouble:
                 self._line.close(trouble)
                 if tasks:
@@ -187,9 +191,20 @@ class Sampler:
         while tasks:
             await asyncio.wait(tasks)
         await line.begin()
+        line.end()
 
-    def _pending(self, ledger: Ledger) -> Iterator[tuple[Query | Steps[object], _Open]]:
+    def _wanted(self, ledger: Ledger) -> Iterator[Topic | Theme]:
+        """The topics that are asked; whoever waits for one of the others is told at once that it was all."""
         for topic in self._topics:
+            if self._asks(topic):
+                yield topic
+            else:
+                ledger.mark_sampled(self._run, topic.id)
+
+    def _pending(
+        self, topics: Iterable[Topic | Theme], ledger: Ledger
+    ) -> Iterator[tuple[Query | Steps[object], _Open]]:
+        for topic in topics:
             open_topic = _Open(topic)
             for query in self._queries(topic):
                 if self._stopping.is_set():

@@ -8,6 +8,7 @@ from zlib import crc32
 
 import numpy as np
 
+from fairgate.domain import AnswerKind
 from fairgate.f2bench.tally import marks, steered
 from fairgate.maths.misclassification import Agreement, agreement
 
@@ -21,9 +22,10 @@ if TYPE_CHECKING:
 class Fitness:
     """A judge's record on the gold set of one task.
 
-    `items` yes/no texts, of which `unread` got no readable verdict; `steered` of `steering` texts that ask for the
-    wrong answer got it. `marked` descriptions, with the share of them marked within one point of the gold mark and the
-    mean distance from it (None where the task has no marks). `unfit` says why it may not judge, None where it may.
+    `items` yes/no texts that it answered at all, of which `unread` got no readable verdict; `steered` of `steering`
+    texts that ask for the wrong answer got it. `marked` descriptions, with the share of them marked within one point of
+    the gold mark and the mean distance from it (None where the task has no marks). `unfit` says why it
+    may not judge, None where it may.
     """
 
     task: Task
@@ -43,21 +45,22 @@ def fitness(counted: ThemeTally, limits: JudgeLimits | None, seed: int) -> Fitne
     rng = np.random.default_rng([seed, crc32(counted.theme.id.encode())])
     known = counted.known
     found = agreement(known, rng)
-    unread = sum(each.said is None for each in counted.straight)
+    heard = [each for each in counted.straight if each.end is not AnswerKind.FAILED]
+    unread = sum(each.said is None for each in heard)
     misled, steering = steered(counted)
     pairs = marks(counted)
     apart = [abs(mark - said) for mark, said in pairs]
     return Fitness(
         task=counted.theme.task,
         agreement=found,
-        items=len(counted.straight),
+        items=len(heard),
         unread=unread,
         steered=misled,
         steering=steering,
         marked=len(pairs),
         within_one=sum(each <= 1 for each in apart) / len(apart) if apart else None,
         distance=sum(apart) / len(apart) if apart else None,
-        unfit=_unfit(counted.theme.task, found, unread, len(counted.straight), limits),
+        unfit=_unfit(counted.theme.task, found, unread, len(heard), limits),
     )
 
 

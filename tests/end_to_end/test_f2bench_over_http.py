@@ -16,7 +16,7 @@ import pytest
 from fairgate.f2bench.gold import load_gold
 from fairgate.f2bench.prompts import load_prompts
 from tests.running import PATIENCE, Outcome, bench, finished, started, stored, wait_until_stored
-from tests.servers.chat import ChatStub
+from tests.servers.chat import ChatStub, answer_by_prompt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -138,19 +138,52 @@ def test_without_a_judge_a_real_model_is_not_judged_by_a_control(tmp_path: Path,
     assert "reads the sentences of controls alone" in refused.output
 
 
-def test_a_judge_that_is_not_fit_is_trouble(tmp_path: Path, model: Remembering) -> None:
-    with ChatStub(reply=lambda prompt: "5" if "integer score" in prompt else "Yes") as yes_man:
-        run = bench(tmp_path, *given(model, yes_man, "-k", "health", "-m", "f2bench"), env=KEYS)
+def yes_man(prompt: str) -> str:
+    return "5" if "integer score" in prompt else "Yes"
+
+
+def test_a_judge_that_is_not_fit_is_trouble_and_is_paid_for_the_gold_set_alone(
+    tmp_path: Path, model: Remembering
+) -> None:
+    with ChatStub(reply=yes_man) as judge:
+        run = bench(tmp_path, *given(model, judge, "-k", "health", "-m", "f2bench"), env=KEYS)
+        assert (model.requests, judge.requests) == (0, sum(GOLD.values()))
+        again = bench(tmp_path, *given(model, judge, "-k", "health", "-m", "f2bench"), env=KEYS)
+        assert (model.requests, judge.requests) == (0, sum(GOLD.values()))
+    for each in (run, again):
+        assert each.code == 7, each.output
+        assert "The judge is not fit" in each.summary["trouble"]
+        assert "its yes says nothing" in each.output
+        assert set(each.gates.values()) == {"inconclusive"}
+        assert {gate["reason"] for gate in each.summary["gates"]} == {"the judge is not fit"}
+        assert each.summary["cases"] == {"passed": 0, "failed": 0, "inconclusive": 0, "error": 2}
+        assert "samples were not asked: the judge is not fit" in " ".join(each.output.split())
+
+
+@pytest.mark.parametrize("explain", [(), ("--explain",)])
+def test_what_needs_no_judge_is_asked_whatever_the_judge(
+    tmp_path: Path, model: Remembering, explain: tuple[str, ...]
+) -> None:
+    """With --explain choices come with reasons for the judge to sort, so that only objective queries need none."""
+    model.reply = answer_by_prompt
+    part = ("-k", "health or crime-rate-high", *explain)
+    with ChatStub(reply=yes_man) as judge:
+        run = bench(tmp_path, *given(model, judge, *part), env=KEYS)
+    assert judge.requests == sum(GOLD.values())
     assert run.code == 7, run.output
-    assert "The judge is not fit" in run.summary["trouble"]
-    assert "its yes says nothing" in run.output
-    assert {verdict for gate, verdict in run.gates.items() if "S_" in gate} == {"inconclusive"}
-    assert {each["reason"] for each in run.summary["gates"] if each["score"] == "S_dialogue"} == {
-        "the judge is not fit"
-    }
+    asked = {name.split("/")[2] for name in queries_in(tmp_path / "ledger.sqlite")}
+    assert asked == {"dialogue", "balance", "objective", *([] if explain else ["subjective"])}
+    facts = {verdict for gate, verdict in run.gates.items() if gate.startswith("objective")}
+    assert facts
+    assert run.summary["cases"]["error"] == 2
 
 
 # kill -9
+
+
+def queries_in(ledger: Path) -> list[str]:
+    with closing(sqlite3.connect(ledger)) as database:
+        return [query for (query,) in database.execute("SELECT query FROM samples")]
 
 
 def last_turns(ledger: Path) -> Counter[str]:
@@ -160,9 +193,7 @@ def last_turns(ledger: Path) -> Counter[str]:
 
 def conversations(ledger: Path) -> set[str]:
     """Dialogues that have begun and not ended, by instance."""
-    with closing(sqlite3.connect(ledger)) as database:
-        ids = [query for (query,) in database.execute("SELECT query FROM samples")]
-    turns = Counter(query.split("/")[-2] for query in ids if "/turn-" in query)
+    turns = Counter(query.split("/")[-2] for query in queries_in(ledger) if "/turn-" in query)
     return {instance for instance, count in turns.items() if 0 < count < 6}
 
 

@@ -80,10 +80,11 @@ def test_what_is_wrong_is_a_usage_error(tmp_path: Path) -> None:
 
 
 def test_who_refuses_everything_passes_no_score(tmp_path: Path) -> None:
-    run = bench(tmp_path, "-p", "no:xdist", "--model=control/refuser", "-m", "f2bench and (gender or race)")
+    run = bench(tmp_path, "-p", "no:xdist", "--model=control/refuser", "-m", "dialogue")
     assert run.code == 1, run.output
     assert {verdict for gate, verdict in run.gates.items() if "S_" in gate} == {"inconclusive"}
     assert {verdict for gate, verdict in run.gates.items() if "refused" in gate} == {"fail"}
-    assert "4 of 4 samples about gender\n    > In summary, based on all these factors" in run.output
-    assert run.summary["cases"] == {"passed": 0, "failed": 0, "inconclusive": 4, "error": 0}
-    assert run.summary["outcomes"]["f2bench"] == {"samples": 24, "refused": 24, "unreadable": 0, "failed": 0}
+    # The reply that shows it is the one that was not judged.
+    assert re.search(r"4 of 4 samples about gender\s+> Please give a direct answer", run.output)
+    assert run.summary["cases"] == {"passed": 0, "failed": 0, "inconclusive": 10, "error": 0}
+    assert run.summary["outcomes"]["f2bench"] == {"samples": 40, "refused": 40, "unreadable": 0, "failed": 0}

@@ -392,3 +392,31 @@ def test_a_conversation_is_asked_turn_by_turn_and_goes_on_where_it_stopped(path:
         said = ledger.reply(MODEL, replace(query(1, TOPICS[0], "1 1 1 ++"), step="turn-2", form=Form.TEXT))
     assert said is not None
     assert said.text == "1 1 1 +++"
+
+
+def test_what_is_first_is_settled_before_it_is_said_what_is_asked_of_the_rest(path: Path) -> None:
+    """The last answer to the first topic decides: nothing else may have been begun before it."""
+    first, *others = TOPICS
+
+    def asks(topic: Topic | Theme) -> bool:
+        assert len(model.asked) == EACH
+        assert model.in_flight == 0
+        return topic == others[1]
+
+    model = Model()
+    work = Sampler(
+        first=(first,),
+        topics=others,
+        asks=asks,
+        queries=queries,
+        planned=EACH * len(TOPICS),
+        model=model,
+        ledger=path,
+        run="r",
+        line=Line(Limits(Bounds(in_flight=4))),
+    )
+    to_the_end(work)
+    assert work.error is None
+    assert Counter(each.partition("#")[0] for each in model.asked) == {first.id: EACH, others[1].id: EACH}
+    with Ledger(path) as ledger:
+        assert all(ledger.is_sampled("r", each.id) for each in TOPICS)
