@@ -7,13 +7,13 @@ import sys
 from typing import TYPE_CHECKING
 
 from fairgate import __version__
-from fairgate.commands import gate, ledger, merge, published
+from fairgate.commands import calibrate, gate, ledger, merge, published
 from fairgate.errors import FairgateError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-COMMANDS = (gate, ledger, merge, published)
+COMMANDS = (calibrate, gate, ledger, merge, published)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -33,12 +33,13 @@ ATTRIBUTES = ("gender", "race", "age")
 
 
 class Confusion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What became of the faces of known groups, by one attribute and label map.
+    """What became of the faces of known groups, by one benchmark's label map for one attribute.
 
     `counts` [k][k]: first the group that is right, then the one that was found, in the order of `groups`. `undetected`
     [k]: images of each group in which no face, or none with a group, was found; they are in no other count.
     """
 
+    benchmark: str
     attribute: str
     label_map: str
     groups: tuple[str, ...]
@@ -72,10 +73,10 @@ class Calibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     unreadable: int
     schema: int = SCHEMA
 
-    def of(self, attribute: str, label_map: str) -> Confusion | None:
+    def of(self, benchmark: str, attribute: str, label_map: str) -> Confusion | None:
         """The errors by this attribute under this map, None where they were not measured."""
         for each in self.confusions:
-            if (each.attribute, each.label_map) == (attribute, label_map):
+            if (each.benchmark, each.attribute, each.label_map) == (benchmark, attribute, label_map):
                 return each
         return None
 
@@ -151,14 +152,19 @@ def _labelled(folder: Path, row: Mapping[str, str | None], known: Sequence[str],
 
 @dataclass
 class Measuring:
-    """The counts of one attribute under one map while images are read."""
+    """The counts of one attribute under one benchmark's map while images are read."""
 
+    benchmark: str
     attribute: str
-    groups: tuple[str, ...]
     label_map: LabelMap
     found: Counter[tuple[str, str]] = field(default_factory=Counter)
     undetected: Counter[str] = field(default_factory=Counter)
     unnamed: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The groups that the map knows."""
+        return tuple(dict.fromkeys(self.label_map.groups.values()))
 
     def add(self, label: str, face: Face | None) -> None:
         """Count one face of a known label; `unnamed` counts labels that have no group."""
@@ -182,6 +188,7 @@ class Measuring:
     def confusion(self) -> Confusion:
         """What was counted."""
         return Confusion(
+            benchmark=self.benchmark,
             attribute=self.attribute,
             label_map=self.label_map.name,
             groups=self.groups,

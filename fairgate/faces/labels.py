@@ -59,6 +59,11 @@ def label_map(benchmark: str, attribute: str, name: str = DEFAULT, path: Path = 
     return maps[benchmark, attribute, name]
 
 
+def label_maps(path: Path = ROOT / "labels.toml") -> Mapping[tuple[str, str, str], LabelMap]:
+    """Every map there is, by benchmark, attribute and name."""
+    return _load(path)
+
+
 @cache
 def _load(path: Path) -> Mapping[tuple[str, str, str], LabelMap]:
     table = tomllib.loads(path.read_text(encoding="utf-8"))
