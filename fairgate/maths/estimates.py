@@ -312,7 +312,7 @@ def _family(p: FloatArray, centre: FloatArray, radii: FloatArray) -> FloatArray:
 
 
 def _simulated(
-    rng: np.random.Generator, n: IntArray, members: FloatArray, draws: int, mixing: Mixing | None
+    rng: np.random.Generator, n: IntArray, members: FloatArray, draws: int, mixing: Mixing | None = None
 ) -> FloatArray:
     """Shares [R, draws, ..., k] of `draws` runs of n [...] answers under each member [R, ..., k], as they are found."""
     size = (len(members), draws, *n.shape)
