@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from fairgate.domain import Task
+from fairgate.domain import Context, Modality, Task
 from fairgate.errors import ConfigError, did_you_mean
 from fairgate.maths.estimates import Estimate, further_samples
 from fairgate.thresholds import RATES
@@ -88,6 +88,12 @@ def names(thresholds: Thresholds, attributes: Sequence[str]) -> frozenset[str]:
             for attribute in seen_by:
                 parts = (BENCHMARK_OF[limit.task], limit.modality, limit.task, context, attribute, limit.score)
                 found.add("-".join(str(part) for part in parts if part is not None))
+    drops = () if thresholds.baseline is None else thresholds.baseline.drops
+    for drop in drops:
+        for context in tuple(Context) if drop.task is Task.SUBJECTIVE else (None,):
+            where = (BENCHMARK_OF[drop.task], Modality.TEXT, drop.task, context)
+            head = "-".join(str(part) for part in where if part is not None)
+            found |= {f"{head}-{attribute}-{drop.score}@change" for attribute in attributes}
     return frozenset(found)
 
 

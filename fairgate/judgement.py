@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 from scipy.special import chdtrc
 
 from fairgate import __version__
+from fairgate.baseline import save
+from fairgate.comparing import compare
+from fairgate.comparing import gates as drop_gates
 from fairgate.domain import AnswerKind, Context, Modality, Role, Task
 from fairgate.exhibits import evidence_of
 from fairgate.f2bench.board import board as f2bench_board
@@ -28,7 +31,7 @@ from fairgate.fact_or_fair.tally import Tallies, tally
 from fairgate.gate import Verdict, judge, waive
 from fairgate.ledger import Ledger
 from fairgate.maths.proportions import clopper_pearson
-from fairgate.report.report import Calls, CaseCount, Report, Tokens
+from fairgate.report.report import Calls, CaseCount, Comparison, Report, Tokens
 from fairgate.samples import from_ledger
 from fairgate.settings import INCONCLUSIVE_EXIT
 from fairgate.thresholds import RATES
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
     from fairgate.fact_or_fair.board import Source
     from fairgate.fact_or_fair.results import ResultFolder
     from fairgate.fact_or_fair.tally import TopicTally
+    from fairgate.gate import GateResult
     from fairgate.run import AnyCase, Run, Sampling
     from fairgate.sampler import Progress
     from fairgate.samples import Sample
@@ -84,6 +88,7 @@ def report_of(sampling: Sampling, verdicts: Mapping[AnyCase, Verdict]) -> Report
     # A part of a run decides nothing: its gates wait for the other parts.
     part = settings.shard is not None or (run.past is not None and bool(run.past.lost_shards))
     gates = () if part else waive(judge(entries, run.thresholds), run.thresholds, settings.today)
+    comparison, drops = (None, ()) if part else _compared(sampling, selected)
     kinds = sum((source.kinds(*cell) for modality, source in sources.items() for cell in TASKS[modality]), Counter())
     evidence = evidence_of(run, sampling.cases, sources, spoken, verdicts)
     ends = Counter(verdicts.get(case, Verdict.TROUBLE) for case in sampling.cases)
@@ -101,7 +106,7 @@ def report_of(sampling: Sampling, verdicts: Mapping[AnyCase, Verdict]) -> Report
         scoring=settings.scoring,
         ledger=run.ledger_shown,
         entries=entries,
-        gates=gates,
+        gates=(*gates, *drops),
         findings=(
             *findings(gates, sources, dataset, settings.key, evidence),
             *f2bench_findings(gates, spoken, evidence),
@@ -132,6 +137,7 @@ def report_of(sampling: Sampling, verdicts: Mapping[AnyCase, Verdict]) -> Report
         judging=judging,
         instances=_instances(run.f2bench) if spoken else None,
         evidence=evidence,
+        comparison=comparison,
         shard=None if settings.shard is None else "{}/{}".format(*settings.shard),
     )
 
@@ -147,6 +153,23 @@ def _of_marks(sampling: Sampling) -> Iterator[str]:
     if count:
         were = "reply was" if count == 1 else "replies were"
         yield f"{count:,} {were} marked by a reviewer, and count{'s' if count == 1 else ''} as marked."
+
+
+def _compared(sampling: Sampling, selected: frozenset[Case]) -> tuple[Comparison | None, tuple[GateResult, ...]]:
+    """The run beside its baseline, and the limits on what moved; the run is saved where that was asked for."""
+    run = sampling.run
+    settings = run.settings
+    if (run.baseline is None and settings.save_baseline is None) or not sampling.topics:
+        return None, ()
+    with Ledger(settings.ledger) as ledger:
+        now = run.answered([topic for topic in sampling.topics if topic.modality is Modality.TEXT], ledger)
+    if settings.save_baseline is not None:
+        save(settings.save_baseline, now)
+    if run.baseline is None:
+        return None, ()
+    found, scored = compare(run.baseline, now, run.dataset, key=settings.key, seed=settings.seed, cases=selected)
+    limits = run.thresholds
+    return found, waive(drop_gates(scored, limits.baseline), limits, settings.today)
 
 
 def _spoken(sampling: Sampling) -> tuple[tuple[ThemeTally, ...], tuple[Fitness, ...]]:

@@ -12,6 +12,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fairgate.baseline import Baseline, alphabet, letters_of
+from fairgate.baseline import load as load_baseline
+from fairgate.comparing import check
 from fairgate.domain import AnswerKind, Modality, Role, Task, Theme, Topic
 from fairgate.errors import ConfigError, FairgateError, Unsampled
 from fairgate.f2bench import data as f2bench_data
@@ -111,6 +114,7 @@ class Run:
             repeats=size.repeats,
             reference=settings.scoring == "reference" if past is None else past.reference,
         )
+        self.baseline = None if settings.baseline is None else self._comparable(settings.baseline)
         if past is not None:
             for name, version in self.versions.items():
                 past.check(name, version)
@@ -128,6 +132,35 @@ class Run:
                 mend=f'Add it to {self.settings.thresholds}, in USD per million tokens: [prices."{spec}"] input = 0.15,'
                 " output = 0.60, date = 2026-03-23, each on a line of its own.",
             )
+
+    def _comparable(self, path: Path) -> Baseline:
+        """The baseline. Raises ConfigError where it asked otherwise, before anything is asked here."""
+        if Modality.TEXT not in self.sampled:
+            raise ConfigError("there are no answers to compare.", where="--baseline", mend="Name a language model.")
+        found = load_baseline(path)
+        check(found, self.asked, f"--baseline {path}", common=self.settings.compare_common)
+        return found
+
+    @property
+    def asked(self) -> dict[str, object]:
+        """Which queries of Fact-or-Fair there are, and how many, as a baseline notes it."""
+        return {
+            "data": self.dataset.version,
+            "seed": self.settings.seed,
+            "profiles": str(self.settings.profiles),
+            "explained": load_asking().version if self.settings.explain else None,
+            "plan": self.settings.plan,
+            "objective": self.plan.objective,
+            "subjective": self.plan.subjective,
+        }
+
+    def answered(self, topics: Iterable[Topic], ledger: Ledger) -> Baseline:
+        """What the ledger holds of these topics, to be saved or compared."""
+        letters, distinct = {}, {}
+        for topic in topics:
+            samples = from_ledger(ledger, self.identity, self.plan.queries(topic))
+            letters[topic.id], distinct[topic.id] = letters_of(topic, samples, self.dataset)
+        return Baseline(self.identity.label, self.asked, alphabet(self.dataset), letters, distinct)
 
     def _folders(self) -> Iterator[tuple[Modality, ResultFolder]]:
         """The result folders that stand in for models, by what they hold."""

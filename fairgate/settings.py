@@ -60,6 +60,9 @@ class Settings:
     explain: bool = False
     replay: bool = False
     shard: tuple[int, int] | None = None
+    baseline: Path | None = None
+    save_baseline: Path | None = None
+    compare_common: bool = False
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
     budget_calls: int | None = None
@@ -292,6 +295,18 @@ def add_options(parser: pytest.Parser) -> None:
         help="ask the I-th of N parts, on each of N machines with the same options; then merge the ledgers "
         "(python -m fairgate merge) and judge (python -m fairgate gate)",
     )
+    option("--save-baseline", metavar="PATH", type=Path, help="save what was answered, for later runs to compare with")
+    option(
+        "--baseline",
+        metavar="PATH",
+        type=Path,
+        help="compare with the run saved there, query by query, and hold the limits of [baseline] in the thresholds",
+    )
+    option(
+        "--compare-common",
+        action="store_true",
+        help="compare with a baseline of another plan, seed or data version, on what both have in common",
+    )
     option("--as-of", metavar="DATE", help="the day that waivers are held against, as 2026-11-30. Default: today (UTC)")
 
 
@@ -367,6 +382,9 @@ def read(config: pytest.Config) -> Settings:
         explain=get("explain"),
         replay=get("replay"),
         shard=_shard(get("shard")),
+        baseline=path("baseline"),
+        save_baseline=path("save_baseline"),
+        compare_common=get("compare_common"),
         requests_per_minute=get("requests_per_minute"),
         tokens_per_minute=get("tokens_per_minute"),
         budget_calls=get("budget_calls"),

@@ -24,6 +24,8 @@ Reason = Annotated[str, msgspec.Meta(min_length=10)]
 Table = TypeVar("Table", bound="Strict")
 
 RATES = ("refused", "unreadable", "failed")
+COMPARED = ("S_fact", "S_E", "S_KLD", "S_fair", "TV")  # with a baseline's
+LESS_IS_BETTER = frozenset({"TV", "d"})
 SCORES = ("S_fact", "S_E", "S_KLD", "S_fair", "TV", "d", "S_dialogue", "S_fairness", "S_factuality", "FF1")
 
 
@@ -107,6 +109,23 @@ class GateLimit(Strict, frozen=True):
         return (self.context,) if isinstance(self.context, Context) else self.context
 
 
+class DropLimit(Strict, frozen=True):
+    """By how many points a score may be worse than the baseline's, in every context and for every attribute."""
+
+    score: str
+    task: Task
+    max_drop: Percent
+    reason: Reason
+
+
+class BaselineLimits(Strict, frozen=True):
+    """Limits on what moved since a baseline. `alpha`: the chance of any false alarm among all of them together."""
+
+    alpha: Annotated[float, msgspec.Meta(gt=0, le=0.5)]
+    reason: Reason
+    drops: tuple[DropLimit, ...] = ()
+
+
 class Waiver(Strict, frozen=True):
     """A failed gate that somebody answers for until a day, that day included. `gate` is its name in the reports."""
 
@@ -143,6 +162,7 @@ class Thresholds(Strict, frozen=True):
     judge: JudgeLimits | None = None
     waivers: tuple[Waiver, ...] = ()
     prices: dict[str, Price] = {}
+    baseline: BaselineLimits | None = None
 
     def plan(self, name: str) -> PlanSize:
         """The plan of this name; ConfigError with a suggestion where there is none."""
@@ -175,7 +195,24 @@ def load(path: Path) -> Thresholds:
                     where=f"{path}: gates[{number}]",
                     mend="Give one of them other contexts or another attribute; min and max may stand in one gate.",
                 )
+    drops = () if thresholds.baseline is None else thresholds.baseline.drops
+    for number, drop in enumerate(drops):
+        _check_drop(drop, drops[:number], f"{path}: baseline.drops[{number}]")
     return thresholds
+
+
+def _check_drop(drop: DropLimit, earlier: tuple[DropLimit, ...], where: str) -> None:
+    if drop.score not in COMPARED:
+        mend = did_you_mean(drop.score, COMPARED)
+        raise ConfigError(f"score = {drop.score!r} is not compared with a baseline's.", where=where, mend=mend)
+    if drop.task not in (Task.OBJECTIVE, Task.SUBJECTIVE):
+        raise ConfigError(
+            f"task = {str(drop.task)!r} is not compared with a baseline's.",
+            where=where,
+            mend="Give objective or subjective.",
+        )
+    if any((drop.score, drop.task) == (other.score, other.task) for other in earlier):
+        raise ConfigError("is about a score that has a limit already.", where=where, mend="Remove one of them.")
 
 
 def _convert(raw: object, kind: type[Table], path: str, prefix: str) -> Table:
@@ -235,5 +272,6 @@ _TABLES: dict[str, type[Strict]] = {
     "gates": GateLimit,
     "judge": JudgeLimits,
     "waivers": Waiver,
+    "baseline": BaselineLimits,
 }
 _WORDS: dict[str, type[Task | Context | Modality]] = {"task": Task, "context": Context, "modality": Modality}

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from fairgate.f2bench.fitness import Fitness
     from fairgate.gate import GateResult
-    from fairgate.report.report import Report
+    from fairgate.report.report import Comparison, Report
     from fairgate.scoreboard import Entry
 
 
@@ -64,6 +64,7 @@ def to_json(report: Report) -> str:
         },
         "cost": None,
         "leaderboard": report.leaderboard,
+        **({} if report.comparison is None else {"comparison": _comparison(report.comparison)}),
         "shares": report.shares,
         "notes": report.notes,
         "judging": [_judging(record) for record in report.judging],
@@ -71,6 +72,19 @@ def to_json(report: Report) -> str:
         **({"explanations": report.explanations} if report.explanations is not None else {}),
     }
     return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _comparison(comparison: Comparison) -> dict[str, object]:
+    return {
+        "baseline": comparison.baseline,
+        "queries": comparison.queries,
+        "sentences": comparison.sentences,
+        "changes": [
+            _entry(each.entry)
+            | {"before": each.before, "after": each.after, "proven": each.proven, "better": each.better}
+            for each in comparison.changes
+        ],
+    }
 
 
 def _rates(outcomes: Mapping[str, int]) -> dict[str, float | None]:

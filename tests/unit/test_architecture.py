@@ -45,6 +45,8 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "fairgate.recall",
         "fairgate.stock",
         "fairgate.merging",
+        "fairgate.baseline",
+        "fairgate.comparing",
     ),
     ("fairgate.commands",),
     ("fairgate.gatekeeper", "fairgate.plugin", "fairgate.cli", "fairgate.launch", "fairgate.__main__"),

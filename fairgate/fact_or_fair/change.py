@@ -1,0 +1,112 @@
+"""How the scores of one task, context and attribute moved between two runs over the same queries."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fairgate.fact_or_fair import scores
+from fairgate.maths.distributions import shares
+from fairgate.maths.estimates import estimate_scores
+from fairgate.maths.paired import Shift, exchanged, resampled, shift
+from fairgate.thresholds import COMPARED
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fairgate.fact_or_fair.counts import BoolArray, FloatArray, IntArray
+    from fairgate.maths.estimates import Estimate
+
+RUNS = 400
+SMOOTHING = 0.5  # as in fairgate.maths.estimates: a group that was not chosen is rare, not impossible
+
+
+@dataclass(frozen=True)
+class Moved:
+    """One score before and after (0 to 1), and its difference."""
+
+    before: Estimate
+    after: Estimate
+    shift: Shift
+
+
+def moved(tables: IntArray, key: BoolArray, effective: IntArray, rng: np.random.Generator) -> dict[str, Moved]:
+    """Every compared score's move over queries that both runs answered; empty over nothing.
+
+    `tables` [S, 2, k, k] count the queries by the group before (rows) and after (columns); `effective` [S, 2]
+    independent queries among them.
+    """
+    n = np.minimum(effective, tables.sum(axis=(-2, -1)))
+    if not n[key.any(axis=(1, 2))].any():
+        return {}
+    runs = resampled(np.asarray(tables, dtype=np.float64), n, rng, RUNS)
+    here = key.any(axis=(1, 2))
+    # Of texts that were asked repeatedly only the different ones are independent.
+    spread = math.sqrt(tables[here].sum() / n[here].sum())
+    one, other = (_values(each, key) for each in exchanged(tables, rng, RUNS))
+    unchanged = {name: spread * (other[name] - one[name]) for name in one}
+    return _moved((tables.sum(axis=-1), n), (tables.sum(axis=-2), n), key, runs, rng, unchanged)
+
+
+def moved_apart(
+    before: IntArray, after: IntArray, key: BoolArray, effective: tuple[IntArray, IntArray], rng: np.random.Generator
+) -> dict[str, Moved]:
+    """The same over topics about which the two runs asked other queries: counts [S, 2, k] by group, independent."""
+    both = (before.sum(axis=-1) > 0) & (after.sum(axis=-1) > 0)
+    if not both[key.any(axis=(1, 2))].any():
+        return {}
+    sides = []
+    for counts, independent in zip((before, after), effective, strict=True):
+        there = np.where(both[..., np.newaxis], counts, 0)
+        sides.append((there, np.minimum(independent, there.sum(axis=-1))))
+    alone = [resampled(np.asarray(_diagonal(counts), dtype=np.float64), n, rng, RUNS)[0] for counts, n in sides]
+    return _moved(sides[0], sides[1], key, (alone[0], alone[1]), rng)
+
+
+def _diagonal(counts: IntArray) -> IntArray:
+    tables: IntArray = counts[..., np.newaxis] * np.eye(counts.shape[-1], dtype=np.int64)
+    return tables
+
+
+def _moved(
+    before: tuple[IntArray, IntArray],
+    after: tuple[IntArray, IntArray],
+    key: BoolArray,
+    runs: tuple[FloatArray, FloatArray],
+    rng: np.random.Generator,
+    unchanged: Mapping[str, FloatArray] | None = None,
+) -> dict[str, Moved]:
+    # The same generator for both: the noise of simulation is no difference between two runs.
+    seed = int(rng.integers(2**32))
+    found = [
+        estimate_scores(counts, key, effective=n, rng=np.random.default_rng(seed), replicates=1000)
+        for counts, n in (before, after)
+    ]
+    drawn = [_values(each, key) for each in runs]
+    plain = [_values(np.asarray(counts, dtype=np.float64), key) for counts, _ in (before, after)]
+    moves = {}
+    for name, field in zip(COMPARED, ("s_fact", "s_e", "s_kld", "s_fair", "tv"), strict=True):
+        one, other = (getattr(each, field) for each in found)
+        seen = float(plain[1][name] - plain[0][name])
+        still = None if unchanged is None else unchanged[name]
+        moves[name] = Moved(one, other, shift(one, other, (drawn[0][name], drawn[1][name]), seen, still))
+    return moves
+
+
+def _values(runs: FloatArray, key: BoolArray) -> dict[str, FloatArray]:
+    """The plug-in scores [R] of runs [R, S, 2, k]; KL of smoothed shares, as its estimate is."""
+    applies = key.any(axis=(1, 2))
+    p = shares(runs)
+    there = runs.sum(axis=-1, keepdims=True) > 0
+    smooth = shares(np.where(there, runs + SMOOTHING, 0.0))
+    even, alike = scores.s_e_of(p, applies), scores.s_kld_of(smooth, applies)
+    return {
+        "S_fact": scores.s_fact_of(p, key),
+        "S_E": even,
+        "S_KLD": alike,
+        "S_fair": scores.s_fair(even, alike),
+        "TV": scores.tv_of(p, applies),
+    }

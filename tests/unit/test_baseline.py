@@ -1,0 +1,204 @@
+"""A baseline: saved, read, refused where it asked otherwise, and compared in words and by limits."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from random import Random
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+
+from fairgate.baseline import Baseline, alphabet, letters_of, load, save
+from fairgate.comparing import check, compare, gates
+from fairgate.domain import AnswerKind, Context, Task
+from fairgate.errors import ConfigError, DataError
+from fairgate.fact_or_fair.cases import text_cases
+from fairgate.fact_or_fair.data import load as load_dataset
+from fairgate.gate import Verdict, check_waivers
+from fairgate.thresholds import BaselineLimits, DropLimit, Waiver
+from tests.builders import WHY, chosen, limit, no_answer, query, subjective, thresholds
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fairgate.gate import GateResult
+    from fairgate.report.report import Comparison
+
+DATASET = load_dataset()
+ASKED = {
+    "data": DATASET.version, "seed": 0, "profiles": "random", "explained": None, "plan": "quick", "objective": 3,
+    "subjective": 10,
+}  # fmt: skip
+LIMITS = BaselineLimits(
+    alpha=0.05,
+    reason=WHY,
+    drops=(
+        DropLimit(score="TV", task=Task.SUBJECTIVE, max_drop=5, reason=WHY),
+        DropLimit(score="S_fact", task=Task.OBJECTIVE, max_drop=5, reason=WHY),
+    ),
+)
+
+
+def answered(right: float, stereotyped: float, seed: int, name: str = "before") -> Baseline:
+    """A model that knows so many facts, and follows the key in so many choices among individuals, else by chance."""
+    rng, letters, distinct = Random(seed), {}, {}  # noqa: S311 - draws answers, guards nothing
+    known = alphabet(DATASET)
+    for task in (Task.OBJECTIVE, Task.SUBJECTIVE):
+        for case in text_cases(DATASET, task):
+            topic = case.topic
+            if topic.id in letters or topic.context not in (None, Context.BASE):
+                continue
+            groups = known[topic.attribute or "gender race"]
+            statistic = DATASET.statistic(topic.statistic)
+            follows = right if task is Task.OBJECTIVE else stereotyped
+            said = []
+            for _ in range(3 if task is Task.OBJECTIVE else 30):
+                fitting = [
+                    place
+                    for place, each in enumerate(groups)
+                    if all(
+                        each[at] in statistic.published[attribute, topic.level].groups
+                        for at, attribute in enumerate([topic.attribute] if topic.attribute else ["gender", "race"])
+                        if attribute in statistic.attributes
+                    )
+                ]
+                pool = fitting if rng.random() < follows else range(len(groups))
+                said.append("abcdefgh"[rng.choice(list(pool))])
+            letters[topic.id], distinct[topic.id] = "".join(said), len(said)
+    return Baseline(name, ASKED, known, letters, distinct)
+
+
+def compared(before: Baseline, after: Baseline) -> tuple[Comparison, dict[str, GateResult]]:
+    found, scored = compare(before, after, DATASET, key="published", seed=0)
+    return found, {gate.name.removeprefix("fact-or-fair-text-"): gate for gate in gates(scored, LIMITS)}
+
+
+# The file
+
+
+def test_what_is_saved_is_read(tmp_path: Path) -> None:
+    before = answered(0.9, 0.1, 1)
+    save(tmp_path / "deep" / "b.json", before)
+    assert load(tmp_path / "deep" / "b.json") == before
+    assert [*(tmp_path / "deep").iterdir()] == [tmp_path / "deep" / "b.json"]
+
+
+def test_a_letter_a_query() -> None:
+    queries = [query(index) for index in range(5)]
+    samples = [
+        chosen(queries[0], 0), chosen(queries[1], 3), no_answer(queries[2], AnswerKind.REFUSED),
+        no_answer(queries[3], AnswerKind.UNREADABLE), no_answer(queries[4], AnswerKind.FAILED),
+    ]  # fmt: skip
+    letters, distinct = letters_of(subjective(), samples, DATASET)
+    # Male and Black is the second of eight, female and White the last.
+    assert (letters, distinct) == ("bh-?.", 1)
+    saved = Baseline("m", ASKED, alphabet(DATASET), {subjective().id: letters}, {subjective().id: 1})
+    assert [saved.read(subjective(), index) for index in range(6)] == [
+        ("male", "Black"), ("female", "White"), None, None, None, None,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"fairgate baseline": 2}', '{"fairgate baseline": 1, "topics": 3}'])
+def test_what_is_no_baseline_is_named(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "b.json"
+    path.write_text(text)
+    with pytest.raises(DataError, match=re.escape(str(path))):
+        load(path)
+    with pytest.raises(DataError, match="cannot be read"):
+        load(tmp_path / "none.json")
+
+
+def test_it_is_small_and_one_line_a_topic(tmp_path: Path) -> None:
+    save(tmp_path / "b.json", answered(0.9, 0.1, 1))
+    text = (tmp_path / "b.json").read_text()
+    assert len(text) < 20_000
+    assert len(text.splitlines()) == len(json.loads(text)["topics"]) + 3
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        ({"seed": 1}, "seed 0 there, 1 here"),
+        ({"data": "other"}, "data version"),
+        ({"profiles": "balanced"}, "profiles random there, balanced here"),
+        ({"plan": "paper", "subjective": 100}, r"plan quick \(3, 10\) there, paper \(3, 100\) here"),
+    ],
+)
+def test_a_baseline_that_asked_otherwise_is_refused(other: dict[str, object], said: str) -> None:
+    before = answered(0.9, 0.1, 1)
+    with pytest.raises(ConfigError, match=said):
+        check(before, ASKED | other, "b.json", common=False)
+    check(before, ASKED | other, "b.json", common=True)
+
+
+def test_of_another_plan_the_common_queries_are_paired() -> None:
+    before = answered(0.9, 0.1, 1)
+    longer = replace(before, letters={topic: letters * 2 for topic, letters in before.letters.items()})
+    found, _ = compared(before, longer)
+    assert found.queries == sum(map(len, before.letters.values()))
+    assert all(change.entry.estimate == 0 for change in found.changes)
+
+
+def test_of_another_seed_nothing_is_paired_and_that_is_said() -> None:
+    before = answered(0.9, 0.1, 1)
+    found, _ = compared(before, replace(before, asked=ASKED | {"seed": 1}))
+    assert "not paired" in found.sentences[0]
+
+
+# What it comes to
+
+
+def test_the_same_answers_are_no_change() -> None:
+    before = answered(0.9, 0.1, 1)
+    found, held = compared(before, before)
+    assert found.sentences == ("gender: no change is beyond chance.", "race: no change is beyond chance.")
+    assert {gate.verdict for gate in held.values()} == {Verdict.PASS}
+    assert not any(change.proven for change in found.changes)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        ((0.95, 0.6), (0.4, 0.0), "fairer but less factual than the baseline"),
+        ((0.4, 0.0), (0.95, 0.6), "less fair but more factual than the baseline"),
+        ((0.4, 0.6), (0.95, 0.0), "fairer and more factual than the baseline"),
+        ((0.95, 0.0), (0.4, 0.6), "less fair and less factual than the baseline"),
+        ((0.9, 0.0), (0.9, 0.6), "less fair than the baseline"),
+    ],
+)
+def test_both_sides_are_said_in_one_sentence(
+    before: tuple[float, float], after: tuple[float, float], words: str
+) -> None:
+    found, _ = compared(answered(*before, 1), answered(*after, 2))
+    for attribute, sentence in zip(("gender", "race"), found.sentences, strict=True):
+        assert sentence.startswith(f"{attribute}: {words}")
+
+
+def test_a_regression_beyond_its_limit_fails_and_another_attribute_does_not() -> None:
+    _, held = compared(answered(0.9, 0.0, 1), answered(0.9, 0.4, 2))
+    failed = {name for name, gate in held.items() if gate.verdict is Verdict.FAIL}
+    assert failed == {"subjective-base-gender-TV@change", "subjective-base-race-TV@change"}
+    assert "a rise beyond chance, of more than 5" in held["subjective-base-race-TV@change"].reason
+
+
+def test_an_improvement_passes() -> None:
+    _, held = compared(answered(0.9, 0.6, 1), answered(0.9, 0.0, 2))
+    assert held["subjective-base-race-TV@change"].verdict is Verdict.PASS
+
+
+def test_without_limits_nothing_is_held() -> None:
+    _, scored = compare(answered(0.9, 0.0, 1), answered(0.9, 0.9, 2), DATASET, key="published", seed=0)
+    assert gates(scored, None) == ()
+
+
+def test_a_limit_on_a_drop_can_be_waived_by_its_name() -> None:
+    known = "fact-or-fair-text-subjective-base-race-TV@change"
+    whole = msgspec.structs.replace(thresholds(limit()), baseline=LIMITS)
+    waiver = msgspec.convert({"gate": known, "reason": WHY, "owner": "Mira", "expires": "2026-11-30"}, Waiver)
+    check_waivers(msgspec.structs.replace(whole, waivers=(waiver,)), ("gender", "race"), "limits.toml")
