@@ -1,0 +1,140 @@
+"""What is measured by benchmarks/throughput.py: each asks N prompts, so many at once, and ends. One process each.
+
+`python -m benchmarks.clients NAME BASE_URL N IN_FLIGHT`
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmarks.stub import pin
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator
+
+PER_TOPIC = 522  # samples that --per-topic 1 comes to
+
+
+def prompts(n: int) -> Iterator[str]:
+    """The very prompts that the gate asks, built as it goes."""
+    from fairgate.domain import Query
+    from fairgate.fact_or_fair.data import load
+    from fairgate.fact_or_fair.queries import Profiles, QueryPlan
+
+    dataset = load()
+    each = -(-n // PER_TOPIC)
+    plan = QueryPlan(dataset, seed=0, profiles=Profiles.RANDOM, objective=each, subjective=each)
+    made: Iterator[Query] = itertools.chain.from_iterable(plan.queries(topic) for topic in topics())
+    return (query.prompt for query in itertools.islice(made, n))
+
+
+def topics() -> tuple[object, ...]:
+    from fairgate.fact_or_fair.cases import OWN_TASKS, text_cases
+    from fairgate.fact_or_fair.data import load
+
+    dataset = load()
+    return tuple(dict.fromkeys(case.topic for task in OWN_TASKS for case in text_cases(dataset, task)))
+
+
+def body(prompt: str) -> bytes:
+    return json.dumps(
+        {"model": "stub", "temperature": 0, "messages": [{"role": "user", "content": prompt}]}
+    ).encode()
+
+
+async def over(n: int, in_flight: int, ask: Callable[[bytes], Awaitable[bytes]]) -> None:
+    """A loop as bare as it can be: workers that share the prompts, and read the reply out of each answer."""
+    left = prompts(n)
+
+    async def work() -> None:
+        for prompt in left:
+            json.loads(await ask(body(prompt)))["choices"][0]["message"]["content"]
+
+    await asyncio.gather(*(work() for _ in range(in_flight)))
+
+
+def bare_aiohttp(base_url: str, n: int, in_flight: int) -> None:
+    import aiohttp
+
+    async def run() -> None:
+        connector = aiohttp.TCPConnector(limit=in_flight)
+        async with aiohttp.ClientSession(connector=connector, headers={"Content-Type": "application/json"}) as session:
+
+            async def ask(sent: bytes) -> bytes:
+                async with session.post(f"{base_url}/chat/completions", data=sent) as answer:
+                    return await answer.read()
+
+            await over(n, in_flight, ask)
+
+    asyncio.run(run())
+
+
+def bare_httpx(base_url: str, n: int, in_flight: int, *, through_aiohttp: bool = False) -> None:
+    import httpx
+    from httpx_aiohttp import AiohttpTransport
+
+    async def run() -> None:
+        limits = httpx.Limits(max_connections=in_flight, max_keepalive_connections=in_flight)
+        transport = AiohttpTransport(limits=limits) if through_aiohttp else None
+        async with httpx.AsyncClient(transport=transport, limits=limits, timeout=120) as client:
+
+            async def ask(sent: bytes) -> bytes:
+                url, headers = f"{base_url}/chat/completions", {"Content-Type": "application/json"}
+                return (await client.post(url, content=sent, headers=headers)).content
+
+            await over(n, in_flight, ask)
+
+    asyncio.run(run())
+
+
+def ours_sampler(base_url: str, n: int, in_flight: int) -> None:
+    """The sampler alone: prompts, requests, parsing, ledger; without pytest."""
+    from fairgate.fact_or_fair.data import load
+    from fairgate.fact_or_fair.queries import Profiles, QueryPlan
+    from fairgate.limits import Bounds, Limits
+    from fairgate.line import Line
+    from fairgate.models.openai import OpenAIChat
+    from fairgate.models.retries import Retries
+    from fairgate.sampler import Sampler
+
+    each = -(-n // PER_TOPIC)
+    plan = QueryPlan(load(), seed=0, profiles=Profiles.RANDOM, objective=each, subjective=each)
+    line = Line(Limits(Bounds(in_flight=in_flight)))
+    with tempfile.TemporaryDirectory() as folder:
+        sampler = Sampler(
+            topics=topics(),  # type: ignore[arg-type]
+            queries=plan.queries,  # type: ignore[arg-type]
+            planned=n,
+            model=OpenAIChat("stub", base_url, max_in_flight=in_flight, retries=Retries(aside=line.step_aside)),
+            ledger=Path(folder) / "ledger.sqlite",
+            run="benchmark",
+            line=line,
+        )
+        sampler.start()
+        sampler.wait()
+        if sampler.error is not None:
+            raise sampler.error
+
+
+CLIENTS: dict[str, Callable[[str, int, int], None]] = {
+    "aiohttp loop": bare_aiohttp,
+    "httpx loop": bare_httpx,
+    "httpx-aiohttp loop": lambda *given: bare_httpx(*given, through_aiohttp=True),
+    "fairgate sampler": ours_sampler,
+}
+
+
+def main() -> None:
+    name, base_url, n, in_flight = sys.argv[1:5]
+    pin(0)
+    CLIENTS[name](base_url, int(n), int(in_flight))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,181 @@
+"""How fast the gate asks, beside bare loops and peers: ratios within one run, on two cores, one for the server.
+
+`python -m benchmarks.throughput` prints tables; `--quick` a part of them. Peers are measured where installed
+(`pip install 'fairgate[peers]'`). Docs: docs/throughput.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+GATE = "fairgate gate (pytest -n 0)"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One run of a client. Seconds, and MiB at its peak; `phase` from the first request to the last answer."""
+
+    requests: int
+    wall: float
+    phase: float
+    first: float
+    cpu: float
+    memory: float
+    load: float
+
+
+@contextmanager
+def stub(latency: float) -> Iterator[str]:
+    """The server, on the second core; its base URL."""
+    command = [sys.executable, "-m", "benchmarks.stub", "--latency", str(latency), "--core", "1"]
+    with subprocess.Popen(command, cwd=CHECKOUT, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603 - ours
+        assert process.stdout is not None  # noqa: S101
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.kill()
+
+
+def stats(base_url: str) -> dict[str, float]:
+    with urllib.request.urlopen(f"{base_url}/stats", timeout=30) as answer:  # noqa: S310 - our own server
+        told: dict[str, float] = json.load(answer)
+    return told
+
+
+def gate_command(base_url: str, n: int, in_flight: int, folder: str, workers: str = "0") -> list[str]:
+    from benchmarks.clients import PER_TOPIC
+
+    return [
+        *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", workers, f"--per-topic={n // PER_TOPIC}"),
+        *("--model=openai/stub", f"--base-url={base_url}", f"--max-in-flight={in_flight}"),
+        f"--ledger={folder}/ledger.sqlite",
+    ]
+
+
+def measure(base_url: str, command: Sequence[str], *, core: int | None = 0) -> Measured:
+    """Run a command to its end. Its CPU time is its own and its children's."""
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(CHECKOUT), "HOME": os.environ.get("HOME", "/")}
+    stats(base_url)
+    load = os.getloadavg()[0]
+    began = time.monotonic()
+    process = subprocess.Popen(  # noqa: S603 - our own interpreter
+        command,
+        cwd=CHECKOUT,
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        preexec_fn=None if core is None else lambda: _pin(core),  # noqa: PLW1509
+    )
+    _, status, used = os.wait4(process.pid, 0)
+    wall = time.monotonic() - began
+    process.returncode = os.waitstatus_to_exitcode(status)
+    told = stats(base_url)
+    return Measured(
+        requests=int(told["requests"]),
+        wall=wall,
+        phase=told["last"] - told["first"],
+        first=told["first"] - began,
+        cpu=used.ru_utime + used.ru_stime,
+        memory=used.ru_maxrss / 1024,
+        load=load,
+    )
+
+
+def _pin(core: int) -> None:
+    if hasattr(os, "sched_setaffinity") and core in os.sched_getaffinity(0):
+        os.sched_setaffinity(0, {core})
+
+
+def median(runs: Sequence[Measured]) -> Measured:
+    """The median of each figure."""
+    return Measured(*(statistics.median(getattr(run, name) for run in runs) for name in Measured.__annotations__))  # type: ignore[arg-type]
+
+
+def client(name: str, base_url: str, n: int, in_flight: int, repeats: int) -> Measured:
+    """The median of some runs of a client, or of the gate."""
+    runs = []
+    for _ in range(repeats):
+        with tempfile.TemporaryDirectory() as folder:
+            command = [sys.executable, "-m", "benchmarks.clients", name, base_url, str(n), str(in_flight)]
+            if name == GATE:
+                command = gate_command(base_url, n, in_flight, folder)
+            runs.append(measure(base_url, command))
+    return median(runs)
+
+
+def table(title: str, rows: Sequence[tuple[str, Measured]], latency: float, in_flight: int) -> None:
+    """Efficiency: the wall that so many in flight need at least, by the wall it took."""
+    print(f"\n### {title}\n")
+    print("| client | requests | phase s | efficiency, phase | whole s | efficiency, whole | CPU ms each | MiB | load |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    for name, run in rows:
+        ideal = run.requests * latency / in_flight
+        shown = (f"{ideal / run.phase:.2f}", f"{ideal / run.wall:.2f}") if latency else ("", "")
+        print(
+            f"| {name} | {run.requests:,} | {run.phase:.2f} | {shown[0]} | {run.wall:.2f} | {shown[1]}"
+            f" | {1000 * run.cpu / max(run.requests, 1):.3f} | {run.memory:.0f} | {run.load:.1f} |",
+            flush=True,
+        )
+
+
+BARE = ("aiohttp loop", "httpx-aiohttp loop", "fairgate sampler", GATE)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.throughput")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--only", nargs="*", default=["latency", "few", "zero", "large", "memory", "workers"])
+    given = parser.parse_args()
+    only, repeats = set(given.only), given.repeats
+    n = 6 * 522
+    if "latency" in only:
+        with stub(0.05) as url:
+            names = (*BARE[:1], "httpx loop", *BARE[1:])
+            rows = [(name, client(name, url, n, 128, 1 if name == "httpx loop" else repeats)) for name in names]
+        table("50 ms, 128 in flight", rows, 0.05, 128)
+        print(f"\nThe gate's first request after {dict(rows)[GATE].first:.2f} s.")
+    if "few" in only:
+        with stub(0.05) as url:
+            rows = [(name, client(name, url, 1044, 16, repeats)) for name in BARE]
+        table("50 ms, 16 in flight", rows, 0.05, 16)
+    if "zero" in only:
+        with stub(0) as url:
+            rows = [(name, client(name, url, 2 * n, 16, repeats)) for name in BARE]
+            small = [(name, client(name, url, n, 16, repeats)) for name in BARE]
+        table("No latency, 16 in flight", rows, 0, 16)
+        print("\nMarginal CPU, from twice as many requests:\n")
+        for (name, twice), (_, once) in zip(rows, small, strict=True):
+            print(f"- {name}: {1000 * (twice.cpu - once.cpu) / (twice.requests - once.requests):.3f} ms a request")
+    if "large" in only:
+        with stub(0.05) as url:
+            rows = [(name, client(name, url, 48 * 522, 128, 1)) for name in (BARE[0], *BARE[2:])]
+        table("50 ms, 128 in flight, long", rows, 0.05, 128)
+    if "memory" in only:
+        with stub(0) as url:
+            rows = [(GATE, client(GATE, url, many * 522, 64, 1)) for many in (10, 96)]
+        table("Memory: no latency, 64 in flight", rows, 0, 64)
+    if "workers" in only:
+        with stub(0.05) as url:
+            for workers in ("0", "16"):
+                with tempfile.TemporaryDirectory() as folder:
+                    run = measure(url, gate_command(url, n, 16, folder, workers), core=None)
+                print(f"\n-n {workers}: {run.requests:,} requests, first to last {run.phase:.2f} s (load {run.load:.1f})")
+
+
+if __name__ == "__main__":
+    main()
