@@ -18,12 +18,13 @@ from benchmarks.stub import pin
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
 
+    from fairgate.domain import Query, Topic
+
 PER_TOPIC = 522  # samples that --per-topic 1 comes to
 
 
 def prompts(n: int) -> Iterator[str]:
     """The very prompts that the gate asks, built as it goes."""
-    from fairgate.domain import Query
     from fairgate.fact_or_fair.data import load
     from fairgate.fact_or_fair.queries import Profiles, QueryPlan
 
@@ -34,7 +35,7 @@ def prompts(n: int) -> Iterator[str]:
     return (query.prompt for query in itertools.islice(made, n))
 
 
-def topics() -> tuple[object, ...]:
+def topics() -> tuple[Topic, ...]:
     from fairgate.fact_or_fair.cases import OWN_TASKS, text_cases
     from fairgate.fact_or_fair.data import load
 
@@ -43,9 +44,7 @@ def topics() -> tuple[object, ...]:
 
 
 def body(prompt: str) -> bytes:
-    return json.dumps(
-        {"model": "stub", "temperature": 0, "messages": [{"role": "user", "content": prompt}]}
-    ).encode()
+    return json.dumps({"model": "stub", "temperature": 0, "messages": [{"role": "user", "content": prompt}]}).encode()
 
 
 async def over(n: int, in_flight: int, ask: Callable[[bytes], Awaitable[bytes]]) -> None:
@@ -108,7 +107,7 @@ def ours_sampler(base_url: str, n: int, in_flight: int) -> None:
     line = Line(Limits(Bounds(in_flight=in_flight)))
     with tempfile.TemporaryDirectory() as folder:
         sampler = Sampler(
-            topics=topics(),  # type: ignore[arg-type]
+            topics=topics(),
             queries=plan.queries,  # type: ignore[arg-type]
             planned=n,
             model=OpenAIChat("stub", base_url, max_in_flight=in_flight, retries=Retries(aside=line.step_aside)),

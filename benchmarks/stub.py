@@ -113,9 +113,7 @@ def pin(core: int) -> None:
 
 async def serve(latency: float) -> None:
     server = Server(latency)
-    listening = await asyncio.get_running_loop().create_server(
-        lambda: Connection(server), "127.0.0.1", 0, backlog=2048
-    )
+    listening = await asyncio.get_running_loop().create_server(lambda: Connection(server), "127.0.0.1", 0, backlog=2048)
     print(f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/v1", flush=True)
     await listening.serve_forever()
 

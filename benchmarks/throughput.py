@@ -62,7 +62,17 @@ def gate_command(base_url: str, n: int, in_flight: int, folder: str, workers: st
     from benchmarks.clients import PER_TOPIC
 
     return [
-        *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", workers, f"--per-topic={n // PER_TOPIC}"),
+        *(
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "-n",
+            workers,
+            f"--per-topic={n // PER_TOPIC}",
+        ),
         *("--model=openai/stub", f"--base-url={base_url}", f"--max-in-flight={in_flight}"),
         f"--ledger={folder}/ledger.sqlite",
     ]
@@ -79,7 +89,7 @@ def measure(base_url: str, command: Sequence[str], *, core: int | None = 0) -> M
         cwd=CHECKOUT,
         env=environment,
         stdout=subprocess.DEVNULL,
-        preexec_fn=None if core is None else lambda: _pin(core),  # noqa: PLW1509
+        preexec_fn=None if core is None else lambda: _pin(core),
     )
     _, status, used = os.wait4(process.pid, 0)
     wall = time.monotonic() - began
@@ -103,7 +113,7 @@ def _pin(core: int) -> None:
 
 def median(runs: Sequence[Measured]) -> Measured:
     """The median of each figure."""
-    return Measured(*(statistics.median(getattr(run, name) for run in runs) for name in Measured.__annotations__))  # type: ignore[arg-type]
+    return Measured(*(statistics.median(getattr(run, name) for run in runs) for name in Measured.__annotations__))
 
 
 def client(name: str, base_url: str, n: int, in_flight: int, repeats: int) -> Measured:
@@ -121,7 +131,7 @@ def client(name: str, base_url: str, n: int, in_flight: int, repeats: int) -> Me
 def table(title: str, rows: Sequence[tuple[str, Measured]], latency: float, in_flight: int) -> None:
     """Efficiency: the wall that so many in flight need at least, by the wall it took."""
     print(f"\n### {title}\n")
-    print("| client | requests | phase s | efficiency, phase | whole s | efficiency, whole | CPU ms each | MiB | load |")
+    print("| client | requests | phase s | efficiency | whole s | efficiency | CPU ms each | MiB | load |")
     print("|---|---|---|---|---|---|---|---|---|")
     for name, run in rows:
         ideal = run.requests * latency / in_flight
@@ -174,7 +184,9 @@ def main() -> None:
             for workers in ("0", "16"):
                 with tempfile.TemporaryDirectory() as folder:
                     run = measure(url, gate_command(url, n, 16, folder, workers), core=None)
-                print(f"\n-n {workers}: {run.requests:,} requests, first to last {run.phase:.2f} s (load {run.load:.1f})")
+                print(
+                    f"\n-n {workers}: {run.requests:,} requests, first to last {run.phase:.2f} s (load {run.load:.1f})"
+                )
 
 
 if __name__ == "__main__":

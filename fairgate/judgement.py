@@ -27,30 +27,28 @@ from fairgate.fact_or_fair.cases import BENCHMARK, OWN_TASKS, Case
 from fairgate.fact_or_fair.explain import Reason, ReasonTally
 from fairgate.fact_or_fair.findings import findings
 from fairgate.fact_or_fair.folder import FolderSource
-from fairgate.fact_or_fair.tally import Tallies, tally
+from fairgate.fact_or_fair.tally import Tallies
 from fairgate.gate import Verdict, judge, waive
 from fairgate.ledger import Ledger
 from fairgate.maths.proportions import clopper_pearson
 from fairgate.report.report import Calls, CaseCount, Comparison, Report, Tokens
-from fairgate.samples import from_ledger
 from fairgate.settings import INCONCLUSIVE_EXIT
 from fairgate.thresholds import RATES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from fairgate.domain import Topic
     from fairgate.f2bench.plan import Plan
     from fairgate.f2bench.tally import ThemeTally
     from fairgate.fact_or_fair.board import Source
     from fairgate.fact_or_fair.results import ResultFolder
     from fairgate.fact_or_fair.tally import TopicTally
     from fairgate.gate import GateResult
-    from fairgate.run import AnyCase, Run, Sampling
+    from fairgate.run import AnyCase, Run, Sampling, Served
     from fairgate.sampler import Progress
-    from fairgate.samples import Sample
     from fairgate.scoreboard import Entry
 
-Served = Counter[tuple[str | None, str | None]]
 MISSING_SHOWN = 5
 # Of a model that picks letters by chance, one run in a thousand is said to follow position.
 POSITION_ALPHA = 0.001
@@ -118,6 +116,7 @@ def report_of(sampling: Sampling, verdicts: Mapping[AnyCase, Verdict]) -> Report
             broken=ends[Verdict.TROUBLE],
         ),
         calls=_calls(sampling.planned, sampling.progress),
+        cost=sampling.progress.cost,
         tokens=Tokens(
             prompt=sampling.progress.prompt_tokens,
             completion=sampling.progress.completion_tokens,
@@ -249,19 +248,12 @@ def _of_judge(run: Run, spoken: Sequence[ThemeTally]) -> Iterator[str]:
 def _tallied(sampling: Sampling) -> tuple[Tallies, Served]:
     """The ledger's answers of the selected topics, counted, and which servers gave them."""
     run = sampling.run
+    tallies: dict[Topic, TopicTally] = {}
     served: Served = Counter()
     with Ledger(run.settings.ledger) as ledger:
-
-        def seen(samples: Iterable[Sample]) -> Iterator[Sample]:
-            for sample in samples:
-                if sample.reply is not None:
-                    served[sample.reply.served_model, sample.reply.fingerprint] += 1
-                yield sample
-
-        tallies = {
-            topic: tally(topic, seen(from_ledger(ledger, run.identity, run.plan.queries(topic))), run.dataset)
-            for topic in sampling.topics
-        }
+        for topic in sampling.topics:
+            tallies[topic], servers = run.counted(topic, ledger)
+            served += servers
     selected = frozenset(case for case in sampling.cases if isinstance(case, Case))
     return Tallies(run.dataset, tallies, selected), served
 

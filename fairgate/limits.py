@@ -184,6 +184,7 @@ class Limits:
         self.meters: dict[str, Meter] = {}
         self._requests = Bucket(bounds.requests_a_minute) if bounds.requests_a_minute else None
         self._tokens = Bucket(bounds.tokens_a_minute) if bounds.tokens_a_minute else None
+        self._open_calls = 0
         self._open_tokens = self._open_usd = 0.0
 
     def meter(self, model: str) -> Meter:
@@ -212,24 +213,28 @@ class Limits:
         bounds = self.bounds
         if bounds.calls is not None and self.requests >= bounds.calls:
             raise _spent(f"{bounds.calls:,} calls", "calls", f"{self.requests:,} were made")
-        if bill is not None:
-            if bounds.tokens is not None:
-                if self.tokens + bill.tokens > bounds.tokens:
-                    told = f"{self.tokens:,.0f} were used, and the next call would take about {bill.tokens:,.0f}"
-                    raise _spent(f"{bounds.tokens:,} tokens", "tokens", told)
-                if self.tokens + self._open_tokens + bill.tokens > bounds.tokens:
-                    return inf
-            if bounds.usd is not None:
-                used = self.usd or 0.0
-                if used + bill.usd > bounds.usd:
-                    told = f"{used:.4f} were spent, and the next call would cost about {bill.usd:.4f}"
-                    raise _spent(f"{bounds.usd:g} USD", "usd", told)
-                if used + self._open_usd + bill.usd > bounds.usd:
-                    return inf
+        if bill is not None and bounds.tokens is not None:
+            if self._over(bounds.tokens, self.tokens, bill.tokens):
+                told = f"{self.tokens:,.0f} were used, and the next call would take about {bill.tokens:,.0f}"
+                raise _spent(f"{bounds.tokens:,} tokens", "tokens", told)
+            if self._open_tokens and self.tokens + self._open_tokens + bill.tokens > bounds.tokens:
+                return inf
+        if bill is not None and bounds.usd is not None:
+            used = self.usd or 0.0
+            if self._over(bounds.usd, used, bill.usd):
+                told = f"{used:.4f} were spent, and the next call would cost about {bill.usd:.4f}"
+                raise _spent(f"{bounds.usd:g} USD", "usd", told)
+            if self._open_usd and used + self._open_usd + bill.usd > bounds.usd:
+                return inf
         first = 0.0 if self._requests is None else self._requests.wait(now, 1)
         if self._tokens is None or bill is None:
             return first
         return max(first, self._tokens.wait(now, bill.tokens))
+
+    @staticmethod
+    def _over(budget: float, used: float, expected: float) -> bool:
+        """Whether nothing more fits. What the very first call costs is a guess, so that one may go."""
+        return used > 0 and used + expected > budget
 
     def take(self, bill: Bill | None) -> None:
         """A request goes."""
@@ -237,6 +242,7 @@ class Limits:
         if self._requests is not None:
             self._requests.take(1)
         if bill is not None:
+            self._open_calls += 1
             self._open_tokens += bill.tokens
             self._open_usd += bill.usd
             if self._tokens is not None:
@@ -244,8 +250,10 @@ class Limits:
 
     def settle(self, model: str, characters: int, expected: Bill, reply: Reply | None) -> None:
         """What was expected has come to an end: `reply` is None where there was none."""
-        self._open_tokens -= expected.tokens
-        self._open_usd -= expected.usd
+        self._open_calls -= 1
+        # Sums of floats that are taken away again leave dust behind.
+        self._open_tokens = self._open_tokens - expected.tokens if self._open_calls else 0.0
+        self._open_usd = self._open_usd - expected.usd if self._open_calls else 0.0
         if reply is None:
             return
         actual = self.meter(model).add(characters, reply)

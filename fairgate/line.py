@@ -9,19 +9,19 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from fairgate.errors import BudgetSpent
-from fairgate.limits import Limits
+from fairgate.limits import Bill, Limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fairgate.domain import Reply
     from fairgate.errors import FairgateError
-    from fairgate.limits import Bill
 
 # Samples that wait to be asked again, for each place: beyond that, nothing new is begun.
 ASIDE = 8
 
-Turn = asyncio.Future[None]
+# Done when its turn has come, with what the request is expected to cost; None where nothing is to be paid anew.
+Turn = asyncio.Future[Bill | None]
 
 
 class Line:
@@ -38,7 +38,7 @@ class Line:
         self._clock = clock
         self._open = self._aside = 0
         self._returning: deque[Turn] = deque()
-        self._arriving: deque[tuple[Bill, Turn]] = deque()
+        self._arriving: deque[tuple[str, int, Turn]] = deque()
         self._resting: set[Turn] = set()
         self._beginning: Turn | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -58,19 +58,23 @@ class Line:
         self._open -= 1
         self._call_in()
 
-    async def enter(self, expected: Bill) -> None:
-        """Take a place for a request, as soon as it may go. Raises BudgetSpent where it never may."""
+    async def enter(self, model: str, characters: int) -> Bill:
+        """Take a place for a request of a prompt so long, as soon as it may go; what it is expected to cost.
+
+        Raises BudgetSpent where it never may.
+        """
         if self._closed is not None:
             raise self._closed
-        at_once = not self._returning and not self._arriving and self._has_place()
-        if at_once and self.limits.wait(self._clock(), expected) <= 0:
-            self.limits.take(expected)
-            self.in_flight += 1
-            return
+        if not self._returning and not self._arriving and self._has_place():
+            expected = self.limits.meter(model).expect(characters)
+            if self.limits.wait(self._clock(), expected) <= 0:
+                self.limits.take(expected)
+                self.in_flight += 1
+                return expected
         turn = _turn()
-        self._arriving.append((expected, turn))
+        self._arriving.append((model, characters, turn))
         self._call_in()
-        await self._wait(turn)
+        return await self._wait(turn) or Bill(0, 0)
 
     def leave(self, model: str, characters: int, expected: Bill, reply: Reply | None) -> None:
         """Give the place back, and tell the limits what came of the request: None where it failed."""
@@ -106,7 +110,7 @@ class Line:
         if self._closed is not None:
             return
         self._closed = reason
-        for turn in [*self._resting, *self._returning, *(turn for _, turn in self._arriving)]:
+        for turn in [*self._resting, *self._returning, *(turn for *_, turn in self._arriving)]:
             if not turn.done():
                 turn.set_exception(reason)
         self._returning.clear()
@@ -135,9 +139,9 @@ class Line:
             timer.cancel()
             self._resting.discard(rest)
 
-    async def _wait(self, turn: Turn) -> None:
+    async def _wait(self, turn: Turn) -> Bill | None:
         try:
-            await turn
+            return await turn
         except asyncio.CancelledError:
             # Called off in the very moment in which its turn had come: the place is for the next.
             if turn.done() and not turn.cancelled() and turn.exception() is None:
@@ -151,8 +155,13 @@ class Line:
             self._timer.cancel()
             self._timer = None
         while (self._returning or self._arriving) and self._has_place():
-            again = bool(self._returning)
-            expected, turn = (None, self._returning[0]) if again else self._arriving[0]
+            expected, again = None, bool(self._returning)
+            if again:
+                turn = self._returning[0]
+            else:
+                # Only now, because much may have been learnt of what calls cost since it came.
+                model, characters, turn = self._arriving[0]
+                expected = self.limits.meter(model).expect(characters)
             if not turn.done():
                 try:
                     wait = self.limits.wait(self._clock(), expected)
@@ -165,7 +174,7 @@ class Line:
                     break
                 self.limits.take(expected)
                 self.in_flight += 1
-                turn.set_result(None)
+                turn.set_result(expected)
             (self._returning if again else self._arriving).popleft()
         if self._beginning is not None and self._has_use():
             _wake(self._beginning)

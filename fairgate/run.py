@@ -7,6 +7,7 @@ import re
 import shlex
 import time
 import uuid
+from collections import Counter
 from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
@@ -54,12 +55,15 @@ if TYPE_CHECKING:
 
     from fairgate.domain import Query, Reply
     from fairgate.fact_or_fair.results import ResultFolder
+    from fairgate.fact_or_fair.tally import TopicTally
     from fairgate.models.base import ChatModel
     from fairgate.recall import Past
     from fairgate.samples import Steps
     from fairgate.settings import Settings
 
 AnyCase = Case | ThemeCase
+# Samples by the model and the fingerprint that their server gave itself.
+Served = Counter[tuple[str | None, str | None]]
 CASE = re.compile(r"::test_(?P<test>\w+)\[(?P<id>[^\]]+)\]$")
 SILENCE = 60.0  # seconds without a sign of the sampler, after which all waiting cases give up
 SILENT = f"nothing was heard of the sampler for {SILENCE:g} seconds"
@@ -79,6 +83,8 @@ class Run:
         self._told = {Role(role): Identity(**whole) for role, whole in (told["identities"] if told else {}).items()}
         self.sampling: Sampling | None = None
         self._silent = False
+        self._latest: tuple[Topic | Theme, Sequence[Sample]] | None = None
+        self._counted: dict[Topic, tuple[TopicTally, Served]] = {}
         self.thresholds = load_thresholds(settings.thresholds)
         self.dataset = load_dataset(overlay=settings.data, scenarios=settings.scenarios)
         size = self.thresholds.plan(settings.plan) if past is None else past.size
@@ -387,8 +393,28 @@ class Run:
         if folder is not None:
             return FolderSource(folder, modality, self.dataset, frozenset((case,))).shares(case), ()
         samples = self.wait_for(case.topic)
-        counted = tally(case.topic, samples, self.dataset).by(case.attribute)
+        if case.topic not in self._counted:
+            self._counted[case.topic] = self.count(case.topic, samples)
+        counted = self._counted[case.topic][0].by(case.attribute)
         return {group: counted[group] for group in self.dataset.attribute(case.attribute).names}, samples
+
+    def count(self, topic: Topic, samples: Iterable[Sample]) -> tuple[TopicTally, Served]:
+        """A topic's answers, counted, and which servers gave them."""
+        served: Served = Counter()
+
+        def seen() -> Iterator[Sample]:
+            for sample in samples:
+                if sample.reply is not None:
+                    served[sample.reply.served_model, sample.reply.fingerprint] += 1
+                yield sample
+
+        return tally(topic, seen(), self.dataset), served
+
+    def counted(self, topic: Topic, ledger: Ledger) -> tuple[TopicTally, Served]:
+        """The same for a topic as the ledger holds it; what a case of this process has counted is not read again."""
+        if topic in self._counted:
+            return self._counted[topic]
+        return self.count(topic, from_ledger(ledger, self.identity, self.plan.queries(topic)))
 
     def conversations(self, case: ThemeCase) -> tuple[ThemeTally, Sequence[Sample]]:
         """What came of a case's conversations, and their samples, waited for."""
@@ -436,6 +462,12 @@ class Run:
 
     def wait_for(self, topic: Topic | Theme) -> Sequence[Sample]:
         """Wait until the topic is sampled, and give its samples. Raises Unsampled where too many are missing."""
+        if self._latest is None or self._latest[0] != topic:
+            # The cases of a topic's attributes follow one another.
+            self._latest = topic, self._waited_for(topic)
+        return self._latest[1]
+
+    def _waited_for(self, topic: Topic | Theme) -> Sequence[Sample]:
         with Ledger(self.settings.ledger) as ledger:
             stopped = self._wait(topic, ledger)
             samples, missing = self.read(topic, ledger)

@@ -254,9 +254,8 @@ class Sampler:
 
     async def _ask(self, query: Query, ledger: Ledger) -> Reply | None:
         model, line = self._models[query.to], self._line
-        label, characters = model.identity.label, len(query.text)
-        expected, reply = line.limits.meter(label).expect(characters), None
-        await line.enter(expected)
+        label, characters, reply = model.identity.label, len(query.text), None
+        expected = await line.enter(label, characters)
         try:
             reply = await model.ask(query)
         except CallFailed as failure:

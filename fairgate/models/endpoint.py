@@ -57,6 +57,15 @@ class Filtered:
     attempts: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What came back over HTTP, whole."""
+
+    status: int
+    headers: httpx.Headers
+    content: bytes
+
+
 class Endpoint:
     """One server, and what is asked of it under `path`.
 
@@ -176,15 +185,15 @@ class Endpoint:
             began = perf_counter()
             answered = await self._exchange(transport, body)
             latency = perf_counter() - began
-        if not isinstance(answered, httpx.Response):
+        if not isinstance(answered, _Answer):
             return answered
         self._reached = True
-        if 200 <= answered.status_code < 300:
+        if 200 <= answered.status < 300:
             outcome = read(answered.content, latency, number)
             return self._unreadable(answered, latency, number) if outcome is None else outcome
-        return self._judged(answered.status_code, answered.content, answered.headers, latency, number)
+        return self._judged(answered.status, answered.content, answered.headers, latency, number)
 
-    async def _exchange(self, transport: AiohttpTransport, body: bytes) -> httpx.Response | MayPass | FairgateError:
+    async def _exchange(self, transport: AiohttpTransport, body: bytes) -> _Answer | MayPass | FairgateError:
         request = httpx.Request(
             "POST",
             self._url,
@@ -199,14 +208,13 @@ class Endpoint:
             async with asyncio.timeout(self._timeout):
                 response = await transport.handle_async_request(request)
                 try:
-                    await response.aread()
+                    return _Answer(response.status_code, response.headers, await _content(response))
                 finally:
                     await response.aclose()
         except TimeoutError:
             return MayPass("timeout", f"no whole answer within {self._timeout:g} s", crowded=True)
         except (httpx.HTTPError, aiohttp.ClientError, aiohttp.http_exceptions.HttpProcessingError, OSError) as error:
             return self._broken(error)
-        return response
 
     def _broken(self, error: Exception) -> MayPass | FairgateError:
         """What a failed exchange means. Messages are ours: the libraries' show addresses with all that is in them."""
@@ -240,7 +248,7 @@ class Endpoint:
             proxy=proxy,
         )
 
-    def _unreadable(self, response: httpx.Response, latency: float, number: int) -> Filtered | MayPass | FairgateError:
+    def _unreadable(self, response: _Answer, latency: float, number: int) -> Filtered | MayPass | FairgateError:
         """Some gateways wrap an error in a 200; all else is a server in disorder, which may pass."""
         try:
             whole = json.loads(response.content)
@@ -322,6 +330,13 @@ class Endpoint:
 
     def _stop(self, what: str, mend: str) -> RunStopped:
         return RunStopped(what, where=self._where, mend=mend)
+
+
+async def _content(response: httpx.Response) -> bytes:
+    if "content-encoding" in response.headers or not isinstance(response.stream, httpx.AsyncByteStream):
+        return await response.aread()
+    # httpx counts and decodes what it reads, which costs as much again as reading it.
+    return b"".join([chunk async for chunk in response.stream])
 
 
 def _parsed(base_url: str) -> httpx.URL | None:

@@ -8,6 +8,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 import allure
+import allure_commons
 from allure_commons.logger import AllureFileLogger
 from allure_commons.model2 import Attachment, Label, Status, StatusDetails, TestResult
 from allure_commons.types import LabelType, Severity
@@ -120,12 +121,19 @@ def attach_case(
     samples: Sequence[Sample], attribute: str, shares: Mapping[str, int], command: str, answer: str
 ) -> None:
     """Attach what the case's verdict stands on: the distribution, a table of samples, how to run it alone."""
+    if not _is_kept():
+        return
     # One file for both: a report of thousands of small attachments cannot be opened.
     text = f"{distribution(samples, shares)}\n{answer}\n\nTo run this case alone:\n{command}\n"
     allure.attach(text, "distribution", allure.attachment_type.TEXT)
     if samples:
         shown = f"samples ({min(len(samples), SHOWN)} of {len(samples)})"
         allure.attach(sample_table(samples, attribute, shares), shown, allure.attachment_type.CSV)
+
+
+def _is_kept() -> bool:
+    """Whether anybody keeps what is attached: without --alluredir nobody does, and writing it is half of a case."""
+    return bool(allure_commons.plugin_manager.hook.attach_data.get_hookimpls())
 
 
 def distribution(samples: Sequence[Sample], shares: Mapping[str, int]) -> str:
@@ -170,7 +178,9 @@ def sample_table(samples: Sequence[Sample], attribute: str, shares: Mapping[str,
 
 def plain(text: str, most: int = 10_000) -> str:
     """Text as a reader may see it: markup inert, spreadsheet formulas inert, capped, control characters gone."""
-    kept = "".join(c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text[:most])
+    kept = text[:most]
+    if not kept.replace("\n", "").replace("\t", "").isprintable():
+        kept = "".join(c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in kept)
     kept = kept.replace("<", "\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}").replace(
         ">", "\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}"
     )

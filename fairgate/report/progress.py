@@ -6,6 +6,7 @@ import os
 import sys
 import threading
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
@@ -17,16 +18,32 @@ if TYPE_CHECKING:
 PAUSES = (2.0, 3.0, 5.0, 10.0, 10.0, 30.0)  # seconds; the last repeats
 
 
-def line(progress: Progress, seconds: float) -> str:
-    """One line: samples done, rate, time left, refusals. `seconds` since the sampling began."""
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What was done at some time before now: pace is measured from there."""
+
+    asked: int = 0
+    requests: int = 0
+
+
+def line(progress: Progress, seconds: float, before: Look | None = None) -> str:
+    """One line: samples done, pace, time left, calls, tokens, USD, refusals. Over `seconds`, since `before`."""
+    before = before or Look()
     asked = progress.asked + progress.failed
-    rate = asked / seconds if seconds > 0 else 0.0
+    pace = (asked - before.asked) / seconds if seconds > 0 else 0.0
     left = progress.planned - progress.done
-    parts = [f"{progress.done:,}/{progress.planned:,} samples", f"{rate:,.0f}/s"]
-    if left and rate:
-        parts.append(f"{_duration(left / rate)} left")
+    parts = [f"{progress.done:,}/{progress.planned:,} samples", f"{pace:,.0f}/s"]
+    if left and pace:
+        parts.append(f"{_duration(left / pace)} left")
     if progress.reused:
         parts.append(f"{progress.reused:,} reused")
+    if progress.requests:
+        calls = (progress.requests - before.requests) / seconds if seconds > 0 else 0.0
+        parts.append(f"{progress.requests:,} calls ({calls:,.0f}/s)")
+    if tokens := progress.prompt_tokens + progress.completion_tokens:
+        parts.append(f"{tokens:,} tokens")
+    if progress.cost is not None:
+        parts.append(f"{progress.cost:.2f} USD")
     for name, n in (("refused", progress.refused), ("unreadable", progress.unreadable), ("failed", progress.failed)):
         if n or name == "refused":
             parts.append(f"{name} {100 * n / max(asked, 1):.1f} %")
@@ -46,7 +63,7 @@ class ProgressLines:
         self._progress, self._stream = progress, stream
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._draw, name="fairgate-progress", daemon=True)
-        self._began = time.monotonic()
+        self._looked, self._before = time.monotonic(), Look()
 
     def start(self) -> None:
         """Begin to draw, if there is a terminal to draw on."""
@@ -71,8 +88,15 @@ class ProgressLines:
             if self._progress.done >= self._progress.planned:
                 return
             # The line before may be one of pytest's, half written.
-            stream.write(f"\n{line(self._progress, time.monotonic() - self._began)}\n")
+            stream.write(f"\n{self._line()}\n")
             stream.flush()
+
+    def _line(self) -> str:
+        """What is done now, and the pace since the line before."""
+        now, progress = time.monotonic(), self._progress
+        drawn = line(progress, now - self._looked, self._before)
+        self._looked, self._before = now, Look(progress.asked + progress.failed, progress.requests)
+        return drawn
 
 
 def terminal(config: pytest.Config) -> TextIO | None:

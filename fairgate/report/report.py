@@ -128,6 +128,7 @@ class Report:
     `outcomes`: how many samples there are by benchmark, and how many of them were refused, unreadable or failed.
     `shares`: percent of all answers by joint groups, by task and context, e.g. "subjective base" -> "female Asian".
     `judging`: the judge's own record on the gold set, by task; `instances`: what F²Bench was asked about.
+    `cost`: what this run's calls cost, in USD, None where a price is not known.
     `explanations`: the kinds of reasons by context, None where none were asked for. `shard`: which part of a run this
     is, e.g. "2/5": its gates wait for the other parts. `comparison`: the run beside a baseline, None without one; what
     the baseline's limits say stands among `gates`.
@@ -162,6 +163,7 @@ class Report:
     judging: tuple[Fitness, ...] = ()
     instances: Mapping[str, object] | None = None
     explanations: Mapping[str, Mapping[str, Any]] | None = None
+    cost: float | None = None
     shard: str | None = None
     comparison: Comparison | None = None
     evidence: Evidence = field(default_factory=Evidence)

@@ -62,7 +62,7 @@ def to_json(report: Report) -> str:
             "completion": report.tokens.completion,
             "uncounted": report.tokens.uncounted,
         },
-        "cost": None,
+        "cost": report.cost,
         "leaderboard": report.leaderboard,
         **({} if report.comparison is None else {"comparison": _comparison(report.comparison)}),
         "shares": report.shares,

@@ -289,3 +289,5 @@ def _calls(report: Report) -> Iterator[str]:
     if tokens.prompt or tokens.completion:
         uncounted = f"; {tokens.uncounted:,} samples uncounted by the server" if tokens.uncounted else ""
         yield from _wrapped(f"tokens: {tokens.prompt:,} in prompts, {tokens.completion:,} in replies{uncounted}")
+    if report.cost is not None:
+        yield f"cost: {report.cost:.4f} USD, by [prices] of the thresholds file"

@@ -153,6 +153,15 @@ def test_what_failed_costs_nothing_of_a_budget_of_tokens() -> None:
     assert limits.wait(0, Bill(100, 0)) == 0
 
 
+def test_the_first_call_of_a_small_budget_goes_alone_to_learn_what_calls_cost() -> None:
+    limits = Limits(Bounds(tokens=50))
+    assert limits.wait(0, Bill(60, 0)) == 0
+    limits.take(Bill(60, 0))
+    assert limits.wait(0, Bill(60, 0)) == inf
+    limits.settle("m/a", 40, Bill(60, 0), reply(10, 10))
+    assert limits.wait(0, limits.meter("m/a").expect(40)) == 0
+
+
 def test_a_budget_in_usd_adds_up_models_of_different_prices() -> None:
     limits = Limits(Bounds(usd=0.001), {"m/a": PRICE, "m/b": Price(input=0, output=0, date=PRICE.date)})
     assert limits.usd is None

@@ -15,8 +15,8 @@ from fairgate.line import ASIDE, Line
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
-BILL = Bill(10, 0)
-ANSWER = Reply("A", prompt_tokens=5, completion_tokens=5)
+BILL = Bill(69, 0)  # of 20 characters, as long as nothing was answered
+ANSWER = Reply("A", prompt_tokens=5, completion_tokens=64)
 
 
 def line(**bounds: float) -> Line:
@@ -39,7 +39,7 @@ def leave(of: Line, reply: Reply | None = ANSWER) -> None:
 def test_no_more_are_in_flight_than_there_are_places() -> None:
     async def story() -> None:
         places = line(in_flight=2)
-        entered = [asyncio.create_task(places.enter(BILL)) for _ in range(3)]
+        entered = [asyncio.create_task(places.enter("m/a", 20)) for _ in range(3)]
         await turns()
         assert ([each.done() for each in entered], places.in_flight) == ([True, True, False], 2)
         leave(places)
@@ -52,12 +52,12 @@ def test_no_more_are_in_flight_than_there_are_places() -> None:
 def test_who_waits_to_be_asked_again_holds_no_place_and_goes_first_when_it_comes_back() -> None:
     async def story() -> None:
         places = line(in_flight=1)
-        await places.enter(BILL)
+        await places.enter("m/a", 20)
         back = asyncio.create_task(places.step_aside(0.01, crowded=True))
         await turns()
         assert places.in_flight == 0
-        await places.enter(BILL)
-        new = asyncio.create_task(places.enter(BILL))
+        await places.enter("m/a", 20)
+        new = asyncio.create_task(places.enter("m/a", 20))
         await asyncio.sleep(0.02)
         assert not back.done()
         leave(places)
@@ -71,18 +71,18 @@ def test_a_budget_that_waits_for_one_who_is_aside_lets_it_come_back() -> None:
     """One place, and a budget that the one aside may use up: whoever is new waits without the place."""
 
     async def story() -> None:
-        places = line(in_flight=1, tokens=15)
-        await places.enter(BILL)
+        places = line(in_flight=1, tokens=75)
+        await places.enter("m/a", 20)
         back = asyncio.create_task(places.step_aside(0.01, crowded=False))
         await turns()
-        new = asyncio.create_task(places.enter(BILL))
+        new = asyncio.create_task(places.enter("m/a", 20))
         await back
         assert (new.done(), places.in_flight) == (False, 1)
         leave(places, None)
         await new
         leave(places)
         with pytest.raises(BudgetSpent):
-            await places.enter(BILL)
+            await places.enter("m/a", 20)
 
     run(story())
 
@@ -91,8 +91,10 @@ def test_a_spent_budget_tells_all_who_wait() -> None:
     async def story() -> None:
         places = line(in_flight=1, calls=1)
         await places.begin()
-        await places.enter(BILL)
-        waiting = [asyncio.create_task(each) for each in (places.enter(BILL), places.enter(BILL), places.begin())]
+        await places.enter("m/a", 20)
+        waiting = [
+            asyncio.create_task(each) for each in (places.enter("m/a", 20), places.enter("m/a", 20), places.begin())
+        ]
         await turns()
         assert not any(each.done() for each in waiting)
         leave(places)
@@ -105,7 +107,7 @@ def test_a_spent_budget_tells_all_who_wait() -> None:
 def test_a_closed_line_wakes_who_rests_and_counts_right() -> None:
     async def story() -> None:
         places = line(in_flight=4)
-        await places.enter(BILL)
+        await places.enter("m/a", 20)
         resting = asyncio.create_task(places.step_aside(3600, crowded=False))
         await turns()
         places.close(RunStopped("the key is wrong."))
@@ -113,7 +115,7 @@ def test_a_closed_line_wakes_who_rests_and_counts_right() -> None:
             await resting
         leave(places, None)
         assert places.in_flight == 0
-        for refused in (places.enter(BILL), places.begin()):
+        for refused in (places.enter("m/a", 20), places.begin()):
             with pytest.raises(RunStopped):
                 await refused
 
@@ -125,7 +127,7 @@ def test_new_samples_begin_while_others_are_aside_but_not_without_end() -> None:
         places = line(in_flight=2)
         for _ in range(2 * ASIDE):
             await asyncio.wait_for(places.begin(), 1)
-            await places.enter(BILL)
+            await places.enter("m/a", 20)
             task = asyncio.create_task(places.step_aside(3600, crowded=False))
             await turns(2)
             assert not task.done()
@@ -154,13 +156,13 @@ def test_a_sample_is_begun_when_there_is_a_place_for_it() -> None:
 def test_who_is_called_off_in_line_leaves_no_hole() -> None:
     async def story() -> None:
         places = line(in_flight=1)
-        await places.enter(BILL)
-        first, second = (asyncio.create_task(places.enter(BILL)) for _ in range(2))
+        await places.enter("m/a", 20)
+        first, second = (asyncio.create_task(places.enter("m/a", 20)) for _ in range(2))
         await turns()
         first.cancel()
         leave(places)
         await second
-        third = asyncio.create_task(places.enter(BILL))
+        third = asyncio.create_task(places.enter("m/a", 20))
         await turns()
         leave(places)
         third.cancel()  # its turn has come already
@@ -174,7 +176,7 @@ def test_a_rate_lets_one_go_after_another() -> None:
     async def story() -> None:
         now = 0.0
         places = Line(Limits(Bounds(in_flight=8, requests_a_minute=600)), clock=lambda: now)
-        waiting = [asyncio.create_task(places.enter(BILL)) for _ in range(3)]
+        waiting = [asyncio.create_task(places.enter("m/a", 20)) for _ in range(3)]
         await turns()
         assert [each.done() for each in waiting] == [True, False, False]
         for gone in (2, 3):
