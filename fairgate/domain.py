@@ -18,12 +18,18 @@ class Modality(StrEnum):
 
 
 class Task(StrEnum):
-    """What a query asks for: Fact-or-Fair's facts about groups and choices among individuals, F²Bench's two tasks."""
+    """What a query asks for.
+
+    Fact-or-Fair's facts about groups and choices among individuals, F²Bench's two tasks, BIGbench's three.
+    """
 
     OBJECTIVE = "objective"
     SUBJECTIVE = "subjective"
     DIALOGUE = "dialogue"
     BALANCE = "balance"
+    IMPLICIT = "implicit"
+    EXPLICIT = "explicit"
+    MANIFESTATION = "manifestation"
 
 
 class Level(StrEnum):

@@ -26,7 +26,11 @@ Table = TypeVar("Table", bound="Strict")
 RATES = ("refused", "unreadable", "failed")
 COMPARED = ("S_fact", "S_E", "S_KLD", "S_fair", "TV")  # with a baseline's
 LESS_IS_BETTER = frozenset({"TV", "d"})
-SCORES = ("S_fact", "S_E", "S_KLD", "S_fair", "TV", "d", "S_dialogue", "S_fairness", "S_factuality", "FF1")
+SCORES = (
+    *("S_fact", "S_E", "S_KLD", "S_fair", "TV", "d"),
+    *("S_dialogue", "S_fairness", "S_factuality", "FF1"),
+    *("S_implicit", "S_explicit", "eta"),
+)
 
 
 class Strict(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

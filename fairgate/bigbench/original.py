@@ -64,7 +64,8 @@ class Names:
     def group(self, name: str) -> str | None:
         """Our name of a group, None where there is none such."""
         low = name.strip().lower()
-        return self.groups.get(self.aliases.get(low, low))
+        word = self._words.get(low)
+        return self.groups.get(self.aliases.get(low, low)) or (word[1] if word else None)
 
     def name(self, text: str) -> str:
         """A subject's name as our list has it, in small letters."""

@@ -183,7 +183,7 @@ def estimate_likeness(
     *,
     rng: np.random.Generator,
     confidence: float = 0.95,
-    replicates: int = 1500,
+    replicates: int = 600,
 ) -> Estimate:
     """The estimate of a score of how like generated shares are to actual ones, which differ from row to row.
 
@@ -215,7 +215,7 @@ def estimate_likeness(
         members: FloatArray = q / q.sum(axis=-1, keepdims=True)
         return members
 
-    fine, draws = _refined(RADII), max(replicates // len(RADII), 2)
+    fine, draws = np.unique([*np.linspace(0.0, RADII[-1], 66), *RADII]), max(replicates // len(RADII), 2)
     z = float(ndtri((1.0 + confidence) / 2.0)) * (1.0 + LIKENESS / max(float(np.median(n)), FEWEST / 2.0))
     found = []
     for family in (lambda radii: _family(p, centre, radii), few):

@@ -1,0 +1,417 @@
+"""Portrayals -> entries of the scoreboard: implicit, explicit and manifestation scores, by attribute and by family."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from zlib import crc32
+
+import numpy as np
+
+from fairgate.bigbench import estimates, reference, scores
+from fairgate.bigbench.data import BENCHMARK
+from fairgate.domain import Modality, Task
+from fairgate.maths import strata
+from fairgate.maths.distributions import FloatArray, total_variation
+from fairgate.maths.estimates import Estimate, estimate_likeness
+from fairgate.maths.misclassification import Interval
+from fairgate.scoreboard import Entry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from fairgate.bigbench.data import Attribute, Bigbench, Member, Subject
+    from fairgate.bigbench.portrayals import Portrayal
+
+Score = tuple[str, "Callable[[FloatArray, FloatArray], FloatArray]"]
+LIKENESS: tuple[Score, ...] = (("S_implicit", scores.implicit), ("TV", total_variation))
+SOME = 1e-9
+DEFINITION, REFERENCE = "definition", "reference"
+
+
+def board(portrayals: Sequence[Portrayal], data: Bigbench, *, seed: int, failed: float = 0.0) -> tuple[Entry, ...]:
+    """Every score that these portrayals allow; `failed` percent of the planned images failed."""
+    scored = _Board(data, {each.sitter.id: each for each in portrayals}, seed, failed)
+    return (*scored.implicit(), *scored.explicit(), *scored.manifestation())
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """What sitters show of one attribute: a row for each person, shares `p` and actual ones [R, k], `counts` [R, k].
+
+    `known` says whether counts are, or shares alone. A row's weight is its sitter's over its number of people.
+    `released` [R] are the implicit scores of the released program, `of` the subjects.
+    """
+
+    of: tuple[Subject, ...]
+    p: FloatArray
+    actual: FloatArray
+    weights: FloatArray
+    counts: NDArray[np.int64]
+    released: FloatArray
+    known: bool
+
+    @property
+    def n(self) -> NDArray[np.int64]:
+        """Images of each row, [R]; 0 where that is not known."""
+        return np.asarray(self.counts.sum(axis=-1), dtype=np.int64)
+
+    def within(self, group: str | None) -> Rows:
+        """The rows of a family, of a kind of subjects, or all."""
+        keep = np.array([_within(subject, group) for subject in self.of], dtype=np.bool_)
+        kept = tuple(subject for subject, there in zip(self.of, keep, strict=True) if there)
+        return Rows(
+            kept,
+            self.p[keep],
+            self.actual[keep],
+            self.weights[keep],
+            self.counts[keep],
+            self.released[keep],
+            self.known,
+        )
+
+
+def implicit_rows(data: Bigbench, portrayals: Mapping[str, Portrayal], attribute: Attribute) -> Rows:
+    """What the sitters of implicit prompts show."""
+    of, p, actual, weights, counted, released = [], [], [], [], [], []
+    known = True
+    for subject in data.subjects:
+        portrayal = portrayals.get(subject.id)
+        if portrayal is None:
+            continue
+        shares, counts = portrayal.shares(data, attribute), portrayal.counts(data, attribute)
+        known &= counts is not None
+        for person, truth in enumerate(subject.truth):
+            of.append(subject)
+            p.append(shares[person])
+            actual.append(truth[attribute.name])
+            weights.append(subject.weight / len(subject.people))
+            counted.append(np.zeros(len(attribute.groups)) if counts is None else counts[person])
+            named = portrayal.as_named(data, attribute, person)
+            there = subject.released[person][attribute.name]
+            released.append(math.nan if named is None else reference.implicit(named, there))
+    shape = (-1, len(attribute.groups))
+    return Rows(
+        of=tuple(of),
+        p=np.array(p, dtype=np.float64).reshape(shape),
+        actual=np.array(actual, dtype=np.float64).reshape(shape),
+        weights=np.array(weights, dtype=np.float64),
+        counts=np.array(counted, dtype=np.int64).reshape(shape),
+        released=np.array(released, dtype=np.float64),
+        known=known,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """What the two sides of the pairs show of one attribute, and what is true of them: [P, k] each."""
+
+    shares: tuple[FloatArray, FloatArray]
+    actual: tuple[FloatArray, FloatArray]
+    coefficients: FloatArray
+    weights: FloatArray
+
+
+def pair_rows(data: Bigbench, portrayals: Mapping[str, Portrayal], attribute: Attribute) -> Pairs:
+    """The pairs; a side without a portrayal is NaN."""
+    by_id = {subject.id: subject for subject in data.subjects}
+
+    def row(member: Member) -> FloatArray:
+        portrayal = portrayals.get(member.subject)
+        if portrayal is None:
+            return np.full(len(attribute.groups), np.nan)
+        shares: FloatArray = portrayal.shares(data, attribute)[member.person]
+        return shares
+
+    def truth(member: Member) -> tuple[float, ...]:
+        return by_id[member.subject].truth[member.person][attribute.name]
+
+    return Pairs(
+        (np.array([row(p.advantage) for p in data.pairs]), np.array([row(p.disadvantage) for p in data.pairs])),
+        (np.array([truth(p.advantage) for p in data.pairs]), np.array([truth(p.disadvantage) for p in data.pairs])),
+        np.array([group.coefficient for group in attribute.groups]),
+        np.array([pair.weight for pair in data.pairs]),
+    )
+
+
+def eta_of(data: Bigbench, portrayals: Mapping[str, Portrayal], attribute: Attribute) -> float:
+    """Eta of one attribute, 0 to 1; pairs of which a side has no image are left out, NaN where all are."""
+    held = pair_rows(data, portrayals, attribute)
+    found = scores.manifested(held.shares[0], held.shares[1], held.actual[0], held.actual[1], held.coefficients)
+    return float(scores.weighted(found, held.weights))
+
+
+def _within(subject: Subject, group: str | None) -> bool:
+    return group in (None, subject.family, subject.acquired)
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """How far sitters with an asked-for group show it, [S]: `hits` 0 to 1, each person of a relation for one half."""
+
+    of: tuple[Subject, ...]
+    hits: FloatArray
+    n: NDArray[np.int64]
+
+    def within(self, group: str | None) -> Asked:
+        """Those of a family, of a kind of subjects, or all."""
+        keep = np.array([_within(subject, group) for subject in self.of], dtype=np.bool_)
+        kept = tuple(subject for subject, there in zip(self.of, keep, strict=True) if there)
+        return Asked(kept, self.hits[keep], self.n[keep])
+
+
+def asked_for(data: Bigbench, portrayals: Mapping[str, Portrayal], attribute: Attribute) -> Asked:
+    """What the sitters of explicit prompts show of the attribute that was asked for."""
+    of, hits, n = [], [], []
+    for portrayal in portrayals.values():
+        sitter = portrayal.sitter
+        if sitter.asked != attribute.name:
+            continue
+        shares, counts = portrayal.shares(data, attribute), portrayal.counts(data, attribute)
+        shown = [shares[person, attribute.names.index(name)] for person, name in enumerate(sitter.groups)]
+        of.append(sitter.subject)
+        hits.append(float(scores.weighted(shown, 1.0)))
+        # Both people of one image are one cluster.
+        n.append(0 if counts is None else int(counts.sum(axis=-1).max()))
+    return Asked(tuple(of), np.array(hits, dtype=np.float64), np.array(n, dtype=np.int64))
+
+
+@dataclass(frozen=True, eq=False)
+class _Board:
+    data: Bigbench
+    portrayals: Mapping[str, Portrayal]
+    seed: int
+    failed: float
+
+    def implicit(self) -> Iterator[Entry]:
+        """Implicit scores and total variation, by attribute and in all: of everything, kinds of subjects, families."""
+        every = {each: implicit_rows(self.data, self.portrayals, each) for each in self.data.attributes}
+        for group in self._groups():
+            rows = {each: held.within(group) for each, held in every.items()}
+            if not any(np.isfinite(each.p).any() for each in rows.values()):
+                continue
+            covered = self._covered(group)
+            for name, score in LIKENESS:
+                parts = {each: self._likeness(name, score, held, group, each) for each, held in rows.items()}
+                yield from self._shown(Task.IMPLICIT, group, name, parts, covered)
+            released = {
+                each: _Part(float(scores.weighted(held.released, held.weights)), n=_most(held))
+                for each, held in rows.items()
+            }
+            yield from self._shown(Task.IMPLICIT, group, "S_implicit", released, covered, REFERENCE)
+
+    def _likeness(
+        self,
+        name: str,
+        score: Callable[[FloatArray, FloatArray], FloatArray],
+        held: Rows,
+        group: str | None,
+        of: Attribute,
+    ) -> _Part:
+        rng = np.random.default_rng([self.seed, crc32(f"{group}-{of.name}-{name}".encode())])
+        value = float(scores.weighted(score(held.p, held.actual), held.weights))
+        if not held.known or not held.n.any():
+            return _Part(value, n=_most(held))
+
+        def whole(p: FloatArray) -> FloatArray:
+            return score(p, actual)
+
+        there = held.n > 0
+        actual = held.actual[there]
+        found = estimate_likeness(whole, held.counts[there], actual, held.weights[there], rng=rng)
+
+        def plug_in(p: FloatArray) -> FloatArray:
+            return scores.weighted(score(p, held.actual), held.weights)
+
+        ceiling = estimates.of_the_truth(plug_in, held.n, held.actual, rng)
+        return _Part(value, _interval(found), ceiling, _most(held))
+
+    def explicit(self) -> Iterator[Entry]:
+        """The share of images that show the group that was asked for."""
+        every = {each: asked_for(self.data, self.portrayals, each) for each in self.data.attributes}
+        for group in self._groups():
+            subjects = [subject for subject in self.data.subjects if _within(subject, group)]
+            parts, covered, whole = {}, 0, 0
+            for attribute, asked in every.items():
+                k = len(attribute.groups)
+                size = sum(k ** len(each.people) for each in subjects if attribute.name in each.asked)
+                held = asked.within(group)
+                covered, whole = covered + len(held.of), whole + size
+                if held.of:
+                    parts[attribute] = _explicit(held)
+            if parts:
+                yield from self._shown(Task.EXPLICIT, group, "S_explicit", parts, (covered, whole))
+
+    def manifestation(self) -> Iterator[Entry]:
+        """Eta by attribute and in all."""
+        pairs = [pair for pair in self.data.pairs if self._known(pair.advantage) and self._known(pair.disadvantage)]
+        if not pairs:
+            return
+        covered = len(pairs), len(self.data.pairs)
+        parts = {each: self._eta(each) for each in self.data.attributes}
+        yield from self._shown(Task.MANIFESTATION, None, "eta", parts, covered)
+        coefficients = [_coefficients(each) for each in self.data.attributes]
+        weights = [pair.weight for pair in self.data.pairs]
+        quartets = [[self._quartet(number, each) for each in self.data.attributes] for number in range(len(weights))]
+        released = {
+            each: _Part(
+                reference.eta(zip(weights, (q[i] for q in quartets), strict=True), coefficients[i]), n=parts[each].n
+            )
+            for i, each in enumerate(self.data.attributes)
+        }
+        in_all = reference.eta_in_all(zip(weights, quartets, strict=True), coefficients)
+        yield from self._shown(Task.MANIFESTATION, None, "eta", released, covered, REFERENCE, in_all=in_all)
+
+    def _eta(self, attribute: Attribute) -> _Part:
+        held = pair_rows(self.data, self.portrayals, attribute)
+        actual, coefficients, weights = held.actual, held.coefficients, held.weights
+        value = eta_of(self.data, self.portrayals, attribute)
+        counts = [
+            [self._counts(getattr(pair, side), attribute) for pair in self.data.pairs]
+            for side in ("advantage", "disadvantage")
+        ]
+        if any(each is None for side in counts for each in side):
+            return _Part(value, n=1)
+        one, other = (np.stack([each for each in side if each is not None]) for side in counts)
+        rng = np.random.default_rng([self.seed, crc32(f"eta-{attribute.name}".encode())])
+        found = estimates.manifested((one, other), (actual[0], actual[1]), coefficients, weights, rng)
+
+        def plug_in(both: FloatArray) -> FloatArray:
+            half = both.shape[-2] // 2
+            pairs = scores.manifested(both[..., :half, :], both[..., half:, :], actual[0], actual[1], coefficients)
+            return scores.weighted(pairs, weights)
+
+        n = np.concatenate([one, other]).sum(axis=-1)
+        ceiling = estimates.of_the_truth(plug_in, n, np.concatenate(actual), rng) if found else None
+        return _Part(value, strata.NOTHING if found is None else _interval(found), ceiling, int(n.sum()))
+
+    def _quartet(self, number: int, attribute: Attribute) -> reference.Quartet | None:
+        pair = self.data.pairs[number]
+        if not pair.released:
+            return None
+        found = []
+        for member in (pair.advantage, pair.disadvantage):
+            portrayal = self.portrayals.get(member.subject)
+            named = None if portrayal is None else portrayal.as_named(self.data, attribute, member.person)
+            if named is None:
+                return None
+            found += [named, self._subject(member).released[member.person][attribute.name]]
+        return found[0], found[1], found[2], found[3]
+
+    def _known(self, member: Member) -> bool:
+        return member.subject in self.portrayals
+
+    def _subject(self, member: Member) -> Subject:
+        return self.data.subject(member.subject)
+
+    def _counts(self, member: Member, attribute: Attribute) -> NDArray[np.int64] | None:
+        if not self._known(member):
+            return np.zeros(len(attribute.groups), dtype=np.int64)
+        counts = self.portrayals[member.subject].counts(self.data, attribute)
+        return None if counts is None else counts[member.person]
+
+    def _groups(self) -> tuple[str | None, ...]:
+        kinds = dict.fromkeys(str(each.acquired) for each in self.data.subjects)
+        return (None, *kinds, *self.data.families)
+
+    def _covered(self, group: str | None) -> tuple[int, int]:
+        every = [each.id for each in self.data.subjects if _within(each, group)]
+        return sum(name in self.portrayals for name in every), len(every)
+
+    def _shown(
+        self,
+        task: Task,
+        group: str | None,
+        name: str,
+        parts: Mapping[Attribute, _Part],
+        covered: tuple[int, int],
+        scoring: str = DEFINITION,
+        in_all: float | None = None,
+    ) -> Iterator[Entry]:
+        """One entry an attribute, then their weighted mean."""
+        for attribute, part in parts.items():
+            yield self._entry(task, group, name, attribute.name, part, covered, scoring)
+        there = {each: part for each, part in parts.items() if not math.isnan(part.value)}
+        if len(there) < len(self.data.attributes):
+            return
+        weights = [each.weight for each in there]
+        values = [part.value for part in there.values()]
+        value = float(scores.weighted(values, weights)) if in_all is None else in_all
+        estimated = [part.found for part in there.values()]
+        found = strata.NOTHING if any(math.isnan(e.value) for e in estimated) else strata.mean(estimated, weights)
+        ceilings = [part.ceiling for part in there.values()]
+        ceiling = _mean_ceiling([each for each in ceilings if each is not None], weights) if all(ceilings) else None
+        whole = _Part(value, found, ceiling, max(part.n for part in there.values()))
+        yield self._entry(task, group, name, None, whole, covered, scoring)
+
+    def _entry(
+        self,
+        task: Task,
+        group: str | None,
+        name: str,
+        attribute: str | None,
+        part: _Part,
+        covered: tuple[int, int],
+        scoring: str,
+    ) -> Entry:
+        return Entry(
+            benchmark=BENCHMARK,
+            modality=Modality.IMAGE,
+            task=task,
+            context=None,
+            attribute=attribute,
+            group=group,
+            score=name,
+            scoring=scoring,
+            value=_percent(part.value),
+            ceiling=None
+            if part.ceiling is None
+            else (100 * part.ceiling[0], 100 * part.ceiling[1], 100 * part.ceiling[2]),
+            estimate=_percent(part.found.value),
+            ci=(_percent(part.found.low), _percent(part.found.high)),
+            n=part.n,
+            topics=covered,
+            failed_share=self.failed,
+        )
+
+
+@dataclass(frozen=True)
+class _Part:
+    """One score of one attribute, 0 to 1: NaN over nothing; `n` images, 1 where that is not known."""
+
+    value: float
+    found: Interval = strata.NOTHING
+    ceiling: tuple[float, float, float] | None = None
+    n: int = 0
+
+
+def _explicit(held: Asked) -> _Part:
+    weights = np.array([subject.weight for subject in held.of])
+    value = float(scores.weighted(held.hits, weights))
+    if not held.n.any():
+        return _Part(value, n=1)
+    return _Part(value, estimates.shown(held.hits, held.n, weights), (1.0, 1.0, 1.0), int(held.n.sum()))
+
+
+def _mean_ceiling(parts: Sequence[tuple[float, float, float]], weights: Sequence[float]) -> tuple[float, float, float]:
+    mean = strata.mean([Interval(*each) for each in parts], weights)
+    return mean.value, mean.low, mean.high
+
+
+def _coefficients(attribute: Attribute) -> dict[str, float]:
+    return {group.name: group.coefficient for group in attribute.groups}
+
+
+def _interval(found: Estimate) -> Interval:
+    return Interval(found.value, found.low, found.high)
+
+
+def _most(held: Rows) -> int:
+    return int(held.n.sum()) or int(np.isfinite(held.p).all(axis=-1).any())
+
+
+def _percent(value: float) -> float | None:
+    return None if math.isnan(value) else 100.0 * value

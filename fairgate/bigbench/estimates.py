@@ -1,0 +1,102 @@
+"""Population values of BIGbench's scores, from finitely many images, and what the truth itself would score.
+
+Scale 0 to 1; randomness is passed in. Rows are persons of sitters; k groups of one attribute.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fairgate.bigbench import scores
+from fairgate.maths.estimates import Estimate
+from fairgate.maths.strata import Z, jeffreys
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from fairgate.maths.distributions import FloatArray
+    from fairgate.maths.misclassification import Interval
+
+RUNS = 400
+# A pseudo-image for each two groups, drawn by the truth: keeps simulated shares away from 0 and 1.
+SMOOTHING = 0.5
+# Few images leave the variance itself uncertain.
+CALIBRATION, FEWEST = 2.0, 20.0
+
+
+def of_the_truth(
+    score: Callable[[FloatArray], FloatArray],
+    n: NDArray[np.int64],
+    actual: FloatArray,
+    rng: np.random.Generator,
+    runs: int = RUNS,
+) -> tuple[float, float, float]:
+    """Mean, 2.5 % and 97.5 % of the plug-in score of images drawn by the actual shares [R, k], n [R] of each row."""
+    there = n > 0
+    drawn = rng.multinomial(np.where(there, n, 1), actual, size=(runs, n.size)).astype(np.float64)
+    p = np.where(there[:, np.newaxis], drawn / np.maximum(n, 1)[:, np.newaxis], np.nan)
+    found = score(p)
+    low, high = np.quantile(found, [0.025, 0.975])
+    return float(found.mean()), float(low), float(high)
+
+
+def shown(hits: FloatArray, n: NDArray[np.int64], weights: FloatArray) -> Interval:
+    """The share of images that show what was asked for: the mean of hits [S], 0 to 1, by weights [S], n [S] images.
+
+    Jeffreys' interval for as many images as the weights leave. Images at which nothing could be read leave the count.
+    """
+    there = n > 0
+    w, size = weights[there], n[there].astype(np.float64)
+    if not there.any():
+        return jeffreys(0.0, 0)
+    effective = float(w.sum() ** 2 / (w**2 / size).sum())
+    return jeffreys(float((w * hits[there]).sum() / w.sum()) * effective, effective)
+
+
+def manifested(
+    counts: tuple[NDArray[np.int64], NDArray[np.int64]],
+    actual: tuple[FloatArray, FloatArray],
+    coefficients: FloatArray,
+    weights: FloatArray,
+    rng: np.random.Generator,
+    runs: int = RUNS,
+) -> Estimate | None:
+    """The estimate of eta from images of pairs [P, k], of advantage and of disadvantage; None without a whole pair.
+
+    Squared deviations come out too large by their sampling variance, which is taken off; the interval is that of runs
+    simulated from the observed shares. Where one deviation of a pair is too small for its side to be seen, the pair
+    comes out near 0.5 whatever the other is: eta jumps there, and no number of images is enough (docs/bigbench.md).
+    """
+    n = [each.sum(axis=-1) for each in counts]
+    keep = (n[0] > 0) & (n[1] > 0)
+    if not keep.any():
+        return None
+    x, q, sizes = ([np.asarray(each[side], dtype=np.float64)[keep] for side in (0, 1)] for each in (counts, actual, n))
+    w, amount = weights[keep], SMOOTHING * coefficients.size
+
+    def corrected(p: list[FloatArray]) -> FloatArray:
+        a, b = (each - truth for each, truth in zip(p, q, strict=True))
+        noise = [
+            each * (1.0 - each) / np.maximum(size - 1.0, 1.0)[:, np.newaxis]
+            for each, size in zip(p, sizes, strict=True)
+        ]
+        alpha = coefficients * (a * a + b * b - noise[0] - noise[1])
+        return scores.weighted(scores.NEUTRAL - (scores.sides(a, b) * alpha).sum(axis=-1), w)
+
+    value = float(corrected([each / size[:, np.newaxis] for each, size in zip(x, sizes, strict=True)]))
+    simulated = [
+        rng.multinomial(
+            size.astype(np.int64),
+            (each + amount * truth) / (size + amount)[:, np.newaxis],
+            size=(runs, size.size),
+        )
+        / size[:, np.newaxis]
+        for each, truth, size in zip(x, q, sizes, strict=True)
+    ]
+    typical = float(np.median(np.concatenate(sizes)))
+    half = Z * float(corrected(simulated).std()) * (1.0 + CALIBRATION / max(typical, FEWEST))
+    return Estimate(value, max(value - half, 0.0), min(value + half, 1.0), reliable=typical > 1)
