@@ -233,8 +233,8 @@ def _of_judge(run: Run, spoken: Sequence[ThemeTally]) -> Iterator[str]:
             shown = ", ".join([name for ids in lost.values() for name in ids][:MISSING_SHOWN])
             more = f" and {count - MISSING_SHOWN} more" if count > MISSING_SHOWN else ""
             yield (
-                f"{count} paragraphs do not name both of their groups, so that they have no twin and are not scored: "
-                f"{by_category} ({shown}{more})."
+                f"{count} of {len(held.of(Kind.FACT)):,} paragraphs do not name both of their groups, so that they "
+                f"have no twin and are not scored: {by_category} ({shown}{more})."
             )
     if held.problems:
         shown = "; ".join(str(problem).rstrip(".") for problem in held.problems[:MISSING_SHOWN])

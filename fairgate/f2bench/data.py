@@ -232,6 +232,9 @@ class _Reading:
                 mend="Mend them, or give --lenient to use the rest.",
             )
         found = tuple(self.instances.values())
+        if not found:
+            shown = "".join(f"\n  {problem}" for problem in self.problems[:SHOWN])
+            raise DataError(f"no row can be used.{shown}\n", where="F²Bench", mend="Give rows to ask about.")
         absent = [category.value for category in Category if category not in {each.category for each in found}]
         if absent:
             self.notes.append(f"{len(Category) - len(absent)} of {len(Category)} categories: no {', '.join(absent)}")
@@ -314,19 +317,21 @@ def _read_workbook(openpyxl: Any, path: Path, reading: _Reading) -> None:
             reading.notes.append(f"{where}: no header, not read")
             continue
         data += 1
+        # The published workbooks have one sheet of data each, and ids without it.
+        prefix = path.stem.lower() if data == 1 else f"{path.stem}-{_flat(title)}".lower()
         if lacking := [FIELDS[key] for key in FIELDS if key not in named]:
             reading.problems.append(Problem(where, f"the header lacks {', '.join(lacking)}."))
             continue
-        _read_rows(path, where, header, rows[1:], reading)
+        _read_rows(prefix, where, header, rows[1:], reading)
     if not data:
         reading.problems.append(Problem(str(path), f"no sheet has the columns {', '.join(FIELDS.values())}."))
 
 
 def _read_rows(
-    path: Path, where: str, header: Sequence[str], rows: Iterable[Sequence[object]], reading: _Reading
+    prefix: str, where: str, header: Sequence[str], rows: Iterable[Sequence[object]], reading: _Reading
 ) -> None:
     for number, cells in enumerate(rows, start=2):
         if all(cell is None or not str(cell).strip() for cell in cells):
             continue
         columns = {key: cells[header.index(key)] for key in FIELDS if header.index(key) < len(cells)}
-        reading.row(columns, f"{where}, row {number}", identifier=f"{path.stem.lower()}-{number}")
+        reading.row(columns, f"{where}, row {number}", identifier=f"{prefix}-{number}")

@@ -73,7 +73,7 @@ def load_prompts(path: Path = FILE) -> Prompts:
 
 @dataclass(frozen=True)
 class Explained:
-    """A choice's query with what the judge makes of its reason: None where it was not asked, or not readable."""
+    """A choice's query with what the judge makes of its reason: None where there is none, or it cannot be read."""
 
     query: Query
     reason: str
@@ -90,6 +90,9 @@ def _explained(query: Query, prompts: Prompts) -> Generator[Query, Reply | None,
     if reply is None:
         return Explained(query, "", None)
     reason = reason_of(reply.text)
+    if not reason:
+        # Nothing is no reason of any kind, and nothing that a judge should be paid for.
+        return Explained(query, "", None)
     step = f"{query.step}/judge.{prompts.version}"
     # What the reason is of stays out of the judge's sight: groups, choice and context are not said.
     asked = Query(query.topic, query.index, prompts.sorting(reason), step=step, to=Role.JUDGE, form=Form.KIND)

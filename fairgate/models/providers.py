@@ -138,15 +138,27 @@ def make_judge(settings: Settings, aside: Aside) -> ChatModel:
     if provider == "control":
         from fairgate.models.controls import ControlJudge
 
+        if settings.judge_args:
+            raise ConfigError(
+                f"{settings.judge_args[0]!r}: controls take none.", where="--judge-arg", mend="Remove it."
+            )
         return ControlJudge()
     # The model's address is the judge's too where both are of one provider: another's key must not go there.
     same = provider == (settings.model_spec or "").partition("/")[0]
-    return _chat(
-        provider,
-        name,
-        settings,
-        Retries(aside=aside),
-        model_args=settings.judge_args,
-        base_url=settings.judge_base_url or (settings.base_url if same else None),
-        key=_said("JUDGE_API_KEY"),
-    )
+    try:
+        return _chat(
+            provider,
+            name,
+            settings,
+            Retries(aside=aside),
+            model_args=settings.judge_args,
+            base_url=settings.judge_base_url or (settings.base_url if same else None),
+            key=_said("JUDGE_API_KEY"),
+        )
+    except ConfigError as error:
+        raise ConfigError(error.what, where=_of_judge(error.where), mend=_of_judge(error.mend)) from error
+
+
+def _of_judge(text: str | None) -> str | None:
+    """The judge's own options in place of the model's, in the words of an error."""
+    return text and text.replace("--model-arg", "--judge-arg").replace("--base-url", "--judge-base-url")

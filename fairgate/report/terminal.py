@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from typing import TYPE_CHECKING
 
@@ -209,6 +210,8 @@ def _both(entry: Entry | None) -> str:
 
 def _measured(record: Fitness, name: str) -> str:
     found = getattr(record.agreement, name)
+    if math.isnan(found.value):
+        return "-"
     scale, digits = (1, 2) if name == "kappa" else (100, 1)
     return " ".join(
         [f"{scale * found.value:.{digits}f}", f"[{scale * found.low:.{digits}f}, {scale * found.high:.{digits}f}]"]

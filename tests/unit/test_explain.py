@@ -8,7 +8,7 @@ from fairgate.answers import read_reply
 from fairgate.domain import AnswerKind, Choice, Context, Form, Level, Reply, Role, Task
 from fairgate.fact_or_fair.cases import text_topic
 from fairgate.fact_or_fair.data import load
-from fairgate.fact_or_fair.explain import Reason, conversations, load_prompts, read_kind, reason_of
+from fairgate.fact_or_fair.explain import Reason, ReasonTally, conversations, load_prompts, read_kind, reason_of
 from fairgate.fact_or_fair.queries import Profiles, QueryPlan
 from fairgate.samples import read, replay
 
@@ -92,3 +92,12 @@ def test_an_unreadable_sorting_is_asked_once_more() -> None:
     assert samples[1].answer.kind is AnswerKind.UNREADABLE
     assert samples[1].query.form is Form.KIND
     assert read(samples[1].query, Reply('{"kind": "none"}')).kind is AnswerKind.SAID
+
+
+def test_a_choice_without_a_reason_has_none_of_any_kind_and_is_not_sorted() -> None:
+    steps = next(iter(conversations(plan(explained=True).queries(TOPIC))))
+    outcome, samples = replay(steps, lambda _: Reply('{"answer": "A"}'))
+    assert (outcome.kind, len(samples)) == (None, 1)
+    counted = ReasonTally()
+    counted.add(outcome, "A")
+    assert (counted.unsorted, counted.kinds.total()) == (1, 0)

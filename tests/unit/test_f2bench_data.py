@@ -176,6 +176,25 @@ def test_a_file_that_is_no_workbook_is_named(tmp_path: Path) -> None:
     assert read_workbooks(write(tmp_path, ROW, name="Other.xlsx"), lenient=True).instances
 
 
+def test_each_sheet_of_data_is_read_and_the_first_one_gives_the_short_ids(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    write(tmp_path, ROW)
+    book = openpyxl.load_workbook(tmp_path / "Gender.xlsx")
+    second = book.create_sheet("Sheet2")
+    for row in (HEADER, ROW):
+        second.append(row)
+    book.save(tmp_path / "Gender.xlsx")
+    assert [each.id for each in read_workbooks(tmp_path).instances] == ["gender-2", "gender-sheet2-2"]
+
+
+@pytest.mark.parametrize("lenient", [False, True])
+@pytest.mark.parametrize("rows", [[], [changed(GivenFact=None)]])
+def test_no_row_at_all_is_refused_however_lenient(tmp_path: Path, rows: list[list[Any]], *, lenient: bool) -> None:
+    """A benchmark that vanished would look like one that passed."""
+    with pytest.raises(DataError, match=r"no row can be used|rows cannot be used"):
+        read_workbooks(write(tmp_path, *rows), lenient=lenient)
+
+
 def test_a_folder_must_hold_workbooks(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="holds no workbook"):
         read_workbooks(tmp_path)

@@ -28,9 +28,11 @@ from fairgate.f2bench.tally import ThemeTally, tally
 from fairgate.fact_or_fair.data import load as load_facts
 from fairgate.gate import Verdict, judge
 from fairgate.models.controls import Control, ControlJudge, knowledge
+from fairgate.report.terminal import lines
 from fairgate.samples import read, replay
 from fairgate.thresholds import JudgeLimits
 from fairgate.thresholds import load as load_limits
+from tests.builders import report
 from tests.running import CHECKOUT
 
 if TYPE_CHECKING:
@@ -358,6 +360,13 @@ def test_corrected_scores_cover_the_truth_where_raw_ones_do_not() -> None:
             raw.append(abs(entry.value - truth))
     assert min(covered.values()) >= 17
     assert np.mean(raw) > 10
+
+
+def test_of_a_judge_that_says_nothing_readable_no_figure_is_shown() -> None:
+    counted, _ = tally(plan(), theme(Task.DIALOGUE, GOLD), answering("oracle", lambda _: "Hm."))
+    shown = "\n".join(lines(report(judge="openai/j", judging=(fitness(counted, LIMITS, 0),))))
+    assert "104 dialogue texts" in shown
+    assert "nan" not in shown
 
 
 # The published workbooks

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fairgate import settings
+from fairgate.errors import ConfigError
 from fairgate.fact_or_fair.data import load
 from fairgate.line import Line
 from fairgate.models import providers
@@ -62,3 +63,20 @@ def test_a_judge_of_another_provider_is_not_sought_at_the_models_address(
         given("--model=openai/m", "--base-url=http://model.invalid/v1", f"--judge={judge}", *more), ASIDE
     )
     assert made.identity.address == address
+
+
+@pytest.mark.parametrize(
+    ("judge", "more", "where"),
+    [
+        ("openai/j", "--judge-arg=foo", "--judge-arg"),
+        ("openai/j", "--judge-base-url=nowhere", "--judge-base-url"),
+        ("control/judge", "--judge-arg=a=1", "--judge-arg"),
+    ],
+)
+def test_what_is_wrong_with_the_judge_names_the_judges_own_option(judge: str, more: str, where: str) -> None:
+    model = "control/oracle" if judge.startswith("control") else "openai/m"
+    with pytest.raises(ConfigError) as refused:
+        providers.make_judge(given(f"--model={model}", f"--judge={judge}", more), ASIDE)
+    assert refused.value.where == where
+    assert "--base-url" not in str(refused.value).replace("--judge-base-url", "")
+    assert "--model-arg" not in str(refused.value)
