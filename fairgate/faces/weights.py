@@ -86,7 +86,7 @@ class WeightsFolder:
             raise FairgateError(
                 f"{wanted.title}: no weights are there.",
                 where=str(self.path / name),
-                mend=f"{_pull(wanted)} Or name a folder that has them with --weights DIR.",
+                mend=f"{_pull(wanted)}, or name a folder that has them with --weights DIR.",
             )
         if len(found) > 1:
             raise FairgateError(
@@ -135,5 +135,5 @@ def sum_of(path: Path) -> str:
 
 def _pull(wanted: Kind) -> str:
     if wanted.package is not None:
-        return "Pull them: python -m fairgate weights pull"
-    return f"Pull them: python -m fairgate weights pull --{wanted.name}-url URL (docs/images.md says whence)."
+        return "Pull them with python -m fairgate weights pull"
+    return f"Pull them with python -m fairgate weights pull --{wanted.name}-url URL (docs/images.md says whence)"

@@ -1,0 +1,241 @@
+"""Weights pulled from an address or taken from a file, checked, and put where detectors look for them.
+
+Only https is fetched, also after a redirect (http from this machine's own servers), no more than a limit, into a file
+that appears whole or not at all. What is pulled first is trusted; its SHA-256 is recorded and holds from then on.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import hashlib
+import ipaddress
+import json
+import shutil
+import tempfile
+import zipfile
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fairgate.errors import ConfigError, FairgateError
+from fairgate.faces.weights import SUMS, Kind, Network, WeightsFolder, kinds, sum_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    import httpx
+
+    # Bytes so far, and of how many; None where the server does not say.
+    Progress = Callable[[int, int | None], None]
+
+LARGEST = 2**30  # bytes of a file, and of what is unpacked from it
+REDIRECTS = 5
+TIMEOUT = 60.0  # seconds without a byte
+
+
+def package_address(package: str = "buffalo_l") -> str:
+    """Where insightface's own loader gets this package of models. Raises FairgateError where it is not installed."""
+    try:
+        from insightface.utils.storage import model_zoo_download_url
+    except ImportError as error:
+        raise FairgateError(
+            f"insightface, which knows the address of its models, cannot be imported ({error}).",
+            mend="pip install 'fairgate[images]', or give the address with --url URL.",
+        ) from error
+    return str(model_zoo_download_url(f"{package}.zip"))
+
+
+class Puller:
+    """Puts weights into a folder. `replace`: other content than was recorded takes its place, and is recorded."""
+
+    def __init__(
+        self,
+        folder: WeightsFolder,
+        *,
+        replace: bool = False,
+        progress: Progress = lambda *_: None,
+        largest: int = LARGEST,
+    ) -> None:
+        self._folder, self._replace, self._progress, self._largest = folder, replace, progress, largest
+
+    def pull_package(self, url: str, sha256: str | None = None) -> list[Network]:
+        """All networks that insightface's package holds for us; the rest of the package is not kept."""
+        with self._workplace() as work:
+            archive = self._fetch(url, work / "package.zip", sha256)
+            try:
+                with zipfile.ZipFile(archive) as package:
+                    wanted = [each for each in kinds().values() if each.package is not None]
+                    parts = [(kind, self._unpacked(package, kind, work)) for kind in wanted]
+            except (zipfile.BadZipFile, OSError, NotImplementedError, RuntimeError) as error:
+                raise FairgateError(f"is no package of models: {error}.", where=shown(url)) from error
+            return [self._keep(kind, path, shown(url)) for kind, path in parts]
+
+    def pull(self, kind: Kind, url: str, sha256: str | None = None) -> Network:
+        """One network, from an address of the user's."""
+        with self._workplace() as work:
+            name = Path(url.partition("?")[0]).name
+            name = name if name.endswith(".onnx") else f"{kind.name}.onnx"
+            return self._keep(kind, self._fetch(url, work / name, sha256), shown(url))
+
+    def add(self, kind: Kind, path: Path, sha256: str | None = None) -> Network:
+        """One network, from a file of the user's, which stays where it is."""
+        with self._workplace() as work:
+            copied = work / f"{path.stem}.onnx"
+            try:
+                shutil.copyfile(path, copied)
+            except OSError as error:
+                raise FairgateError(f"cannot be read: {error.strerror}.", where=str(path)) from error
+            _compare(sum_of(copied), sha256, str(path))
+            return self._keep(kind, copied, path.name)
+
+    @contextmanager
+    def _workplace(self) -> Iterator[Path]:
+        """A folder beside the weights, so that what is ready is moved and never copied."""
+        try:
+            self._folder.path.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory(dir=self._folder.path, prefix=".pulling-") as work:
+                yield Path(work)
+        except OSError as error:
+            raise FairgateError(
+                f"{error.strerror or error}.",
+                where=str(self._folder.path),
+                mend="Name another folder with --weights DIR.",
+            ) from error
+
+    def _keep(self, kind: Kind, path: Path, origin: str) -> Network:
+        _check(kind, path)
+        sha256, aim = sum_of(path), self._folder.path / kind.name / path.name
+        recorded = self._folder.sums()
+        before = {key: of for key, of in recorded.items() if key.startswith(f"{kind.name}/")}
+        for key, of in before.items():
+            if of.get("sha256") != sha256 and not self._replace:
+                raise FairgateError(
+                    f"its SHA-256 is {sha256}, and that of {key} was {of.get('sha256')} when it was pulled.",
+                    where=origin,
+                    mend="Find out why it changed; --replace takes it all the same.",
+                )
+        aim.parent.mkdir(exist_ok=True)
+        size = path.stat().st_size
+        path.replace(aim)
+        for other in self._folder.files(kind.name):
+            if other != aim:
+                other.unlink()
+        about = {"sha256": sha256, "bytes": size, "from": origin, "at": datetime.now(UTC).isoformat(timespec="seconds")}
+        kept = {key: of for key, of in recorded.items() if key not in before}
+        self._record({**kept, f"{kind.name}/{aim.name}": about})
+        return Network(aim, sha256)
+
+    def _record(self, sums: dict[str, dict[str, object]]) -> None:
+        with tempfile.NamedTemporaryFile(
+            "w", dir=self._folder.path, prefix=".sums-", encoding="utf-8", delete=False
+        ) as file:
+            json.dump(sums, file, indent=1, sort_keys=True)
+        Path(file.name).replace(self._folder.path / SUMS)
+
+    def _unpacked(self, package: zipfile.ZipFile, kind: Kind, work: Path) -> Path:
+        names = [each.filename for each in package.infolist()]
+        found = [each for each in names if fnmatch.fnmatch(Path(each).name, kind.file)]
+        if len(found) != 1:
+            raise FairgateError(
+                f"holds {len(found)} files of the form {kind.file}, for {kind.title}; it holds {', '.join(names[:12])}."
+            )
+        aim = work / Path(found[0]).name
+        with package.open(found[0]) as packed, aim.open("wb") as file:
+            left = self._largest
+            while block := packed.read(2**20):
+                left -= len(block)
+                if left < 0:
+                    raise FairgateError(f"{found[0]} unpacks to more than {self._largest} bytes.")
+                file.write(block)
+        return aim
+
+    def _fetch(self, url: str, aim: Path, sha256: str | None) -> Path:
+        import httpx
+
+        try:
+            here = _allowed(httpx.URL(url), redirected_from=None)
+            with httpx.Client(timeout=TIMEOUT, headers={"User-Agent": "fairgate"}) as client:
+                for _ in range(REDIRECTS + 1):
+                    with client.stream("GET", here) as answer:
+                        if answer.is_redirect:
+                            here = _allowed(here.join(answer.headers.get("location", "")), redirected_from=here)
+                            continue
+                        found = self._write(answer, aim, shown(url))
+                        _compare(found, sha256, shown(url))
+                        return aim
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise FairgateError(
+                f"could not be fetched: {type(error).__name__}: {error}.",
+                where=shown(url),
+                mend="Nothing was kept. Try again, or bring the files: python -m fairgate weights add KIND FILE",
+            ) from error
+        raise FairgateError(f"redirects more than {REDIRECTS} times.", where=shown(url))
+
+    def _write(self, answer: httpx.Response, aim: Path, where: str) -> str:
+        if answer.status_code != 200:
+            raise FairgateError(f"answers with HTTP {answer.status_code}.", where=where, mend="Check the address.")
+        said = answer.headers.get("content-length", "")
+        whole = int(said) if said.isdigit() else None
+        digest, size = hashlib.sha256(), 0
+        with aim.open("wb") as file:
+            for block in answer.iter_bytes(2**20):
+                size += len(block)
+                if max(size, whole or 0) > self._largest:
+                    raise FairgateError(f"is larger than {self._largest} bytes.", where=where)
+                digest.update(block)
+                file.write(block)
+                self._progress(size, whole)
+        return digest.hexdigest()
+
+
+def _allowed(url: httpx.URL, *, redirected_from: httpx.URL | None) -> httpx.URL:
+    here = url.scheme == "http" and _on_this_machine(url.host)
+    if url.host and (url.scheme == "https" or (here and (redirected_from is None or redirected_from.scheme == "http"))):
+        return url
+    where = "it redirects there" if redirected_from is not None else "--url"
+    raise ConfigError(
+        f"{shown(str(url))!r} is not fetched: only https is (http from this machine).",
+        where=where,
+        mend="Give an address that begins with https://.",
+    )
+
+
+def _on_this_machine(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def shown(url: str) -> str:
+    """An address without what may be secret in it: user, query."""
+    import httpx
+
+    try:
+        return str(httpx.URL(url).copy_with(userinfo=b"", query=None, fragment=None))
+    except httpx.InvalidURL:
+        return "the address"
+
+
+def _compare(found: str, wanted: str | None, where: str) -> None:
+    if wanted is not None and wanted.strip().lower() != found:
+        raise FairgateError(
+            f"its SHA-256 is {found}, not {wanted.strip()}.", where=where, mend="Nothing was kept of it."
+        )
+
+
+def _check(kind: Kind, path: Path) -> None:
+    """That it is a network of this kind: loaded as detectors will."""
+    from fairgate.faces.attributes import FairFace, GenderAge
+    from fairgate.faces.detection import FaceFinder
+
+    if kind.name == "fairface":
+        FairFace(path)
+    elif kind.name == "genderage":
+        GenderAge(path)
+    else:
+        # insightface reads whole folders.
+        with tempfile.TemporaryDirectory(dir=path.parent) as alone:
+            shutil.copyfile(path, Path(alone) / path.name)
+            FaceFinder(Path(alone), size=640, confidence=0.5)

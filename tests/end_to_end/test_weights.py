@@ -1,0 +1,237 @@
+"""Weights over HTTP: checked, recorded, held against what was pulled first. What goes wrong leaves nothing behind."""
+
+from __future__ import annotations
+
+import json
+import threading
+import zipfile
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import BytesIO
+from random import Random
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fairgate.cli import main
+from fairgate.errors import FairgateError
+from fairgate.faces import toy_graphs
+from fairgate.faces.detectors import make
+from fairgate.faces.pulling import Puller, package_address
+from fairgate.faces.weights import WeightsFolder, default_folder, kind
+from fairgate.models.portraits import paint, shown
+from tests.unit.test_face_detection import constant_graph
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+SCRFD = (toy_graphs.FOLDER / "detection" / "scrfd.onnx").read_bytes()
+FAIRFACE = (toy_graphs.FOLDER / "fairface" / "fairface.onnx").read_bytes()
+
+
+def package(path: Path, **more: bytes) -> bytes:
+    genderage = constant_graph(path / "genderage.onnx", [1, 3, 96, 96], [0.1, 0.9, 0.34]).read_bytes()
+    file = BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as packed:
+        files = {"buffalo_l/det_10g.onnx": SCRFD, "buffalo_l/genderage.onnx": genderage, "../evil.onnx": b"x"} | more
+        for name, content in files.items():
+            packed.writestr(name, content)
+    return file.getvalue()
+
+
+@contextmanager
+def serving(pages: dict[str, bytes | str]) -> Iterator[str]:
+    """A server of these pages: a text is where it redirects to; pages whose name says so are cut in the middle."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            page = pages.get(self.path.partition("?")[0])
+            if page is None:
+                self.send_error(404)
+            elif isinstance(page, str):
+                self.send_response(302)
+                self.send_header("Location", page)
+                self.end_headers()
+            else:
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(page)))
+                self.end_headers()
+                self.wfile.write(page[: len(page) // 2] if "cut" in self.path else page)
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the library's name
+            del format, args
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join(10)
+        server.server_close()
+
+
+def test_pulled_weights_read_faces(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The whole way of a user: pull, look, read a face with the real detector's name."""
+    weights = tmp_path / "weights"
+    pages: dict[str, bytes | str] = {"/p.zip": package(tmp_path), "/f.onnx": FAIRFACE, "/moved": "/p.zip"}
+    with serving(pages) as url:
+        code = main(
+            [
+                *("weights", "pull", "--weights", str(weights)),
+                *("--url", f"{url}/moved", "--fairface-url", f"{url}/f.onnx?key=s3cret"),
+            ]
+        )
+    told = capsys.readouterr().out
+    assert code == 0
+    assert "non-commercial research purposes only" in told
+    assert "CC BY 4.0" in told
+    assert sorted(path.relative_to(weights).as_posix() for path in weights.rglob("*") if path.is_file()) == [
+        *("detection/det_10g.onnx", "fairface/f.onnx", "genderage/genderage.onnx", "sums.json")
+    ]
+    recorded = (weights / "sums.json").read_text(encoding="utf-8")
+    assert "s3cret" not in recorded + told
+    assert json.loads(recorded)["fairface/f.onnx"]["from"] == f"{url}/f.onnx"
+
+    chance = Random(1)  # noqa: S311
+    painted = shown({}, {}, chance)
+    portrait = paint([painted], (512, 512), chance)
+    (face,) = make("faces/fairface", weights=weights).read(portrait).faces
+    assert face.race[painted["race"]] > 0.9
+    (other,) = make("faces/insightface", weights=weights).read(portrait).faces
+    assert (other.gender, other.race) == ({"Male": 1.0}, {})
+
+    assert main(["weights", "show", "--weights", str(weights)]) == 0
+    assert "not there" not in capsys.readouterr().out
+
+
+def test_what_changed_is_not_used(tmp_path: Path) -> None:
+    folder = WeightsFolder(tmp_path / "weights")
+    source = tmp_path / "fairface.onnx"
+    source.write_bytes(FAIRFACE)
+    kept = Puller(folder).add(kind("fairface"), source)
+    kept.path.write_bytes(FAIRFACE + b"\0")
+    with pytest.raises(FairgateError, match="when it was pulled"):
+        folder.network("fairface")
+
+
+def test_other_content_than_was_pulled_first_wants_a_word(tmp_path: Path) -> None:
+    folder, source, other = WeightsFolder(tmp_path / "weights"), tmp_path / "fairface.onnx", tmp_path / "three.onnx"
+    source.write_bytes(FAIRFACE)
+    other.write_bytes(toy_graphs.attributes_graph(outputs=3).SerializeToString())
+    first = Puller(folder).add(kind("fairface"), source)
+    assert Puller(folder).add(kind("fairface"), source) == first
+    with pytest.raises(FairgateError, match="--replace"):
+        Puller(folder).add(kind("fairface"), other)
+    assert folder.network("fairface") == first
+    second = Puller(folder, replace=True).add(kind("fairface"), other)
+    assert folder.network("fairface") == second != first
+
+
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [
+        ("/none.zip", "HTTP 404"),
+        ("/cut.zip", "could not be fetched"),
+        ("/html.zip", "is no package of models"),
+        ("/fairface.zip", r"holds 0 files of the form det_\*\.onnx"),
+        ("/broken.zip", "insightface does not load this"),
+        ("/large.zip", "is larger than"),
+        ("/bomb.zip", "unpacks to more than"),
+        ("/loop", "redirects more than"),
+        ("/away", "only https is"),
+        ("/inwards", "only https is"),
+    ],
+)
+def test_what_goes_wrong_leaves_nothing_behind(tmp_path: Path, path: str, told: str) -> None:
+    empty = BytesIO()
+    zipfile.ZipFile(empty, "w").close()
+    whole = package(tmp_path)
+    pages: dict[str, bytes | str] = {
+        "/cut.zip": whole,
+        "/html.zip": b"<html>Please stand by</html>",
+        "/fairface.zip": empty.getvalue(),
+        "/broken.zip": package(tmp_path, **{"buffalo_l/det_10g.onnx": b"no graph"}),
+        "/large.zip": bytes(2**20 + 1),
+        "/bomb.zip": package(tmp_path, **{"buffalo_l/genderage.onnx": bytes(2**20 + 1)}),
+        "/loop": "/loop",
+        "/away": "http://example.com/p.zip",
+        "/inwards": "http://10.0.0.1/p.zip",
+    }
+    folder = WeightsFolder(tmp_path / "weights")
+    with serving(pages) as url, pytest.raises(FairgateError, match=told):
+        Puller(folder, largest=2**20).pull_package(url + path)
+    assert list(folder.path.iterdir()) == []
+
+
+def test_a_given_sum_must_fit(tmp_path: Path) -> None:
+    folder = WeightsFolder(tmp_path / "weights")
+    with serving({"/f.onnx": FAIRFACE}) as url, pytest.raises(FairgateError, match="Nothing was kept"):
+        Puller(folder).pull(kind("fairface"), f"{url}/f.onnx", "0" * 64)
+    assert list(folder.path.iterdir()) == []
+
+
+def test_a_network_is_not_taken_for_another(tmp_path: Path) -> None:
+    folder, source = WeightsFolder(tmp_path / "weights"), tmp_path / "scrfd.onnx"
+    source.write_bytes(SCRFD)
+    with pytest.raises(FairgateError, match="FairFace takes"):
+        Puller(folder).add(kind("fairface"), source)
+    assert list(folder.path.iterdir()) == []
+
+
+def test_two_files_of_a_kind_are_a_question(tmp_path: Path) -> None:
+    (tmp_path / "fairface").mkdir()
+    for name in ("a.onnx", "b.onnx"):
+        (tmp_path / "fairface" / name).write_bytes(FAIRFACE)
+    with pytest.raises(FairgateError, match=r"a\.onnx and b\.onnx: which"):
+        WeightsFolder(tmp_path).network("fairface")
+
+
+def test_the_address_is_the_one_that_insightface_uses() -> None:
+    address = package_address()
+    assert address.startswith("https://")
+    assert address.endswith("/buffalo_l.zip")
+
+
+def test_weights_lie_in_the_users_cache_unless_said_otherwise(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr("sys.platform", "linux")
+    monkeypatch.delenv("FAIRGATE_WEIGHTS", raising=False)
+    assert default_folder() == tmp_path / "fairgate" / "weights"
+    monkeypatch.setenv("FAIRGATE_WEIGHTS", str(tmp_path / "mine"))
+    assert default_folder() == tmp_path / "mine"
+
+
+# The doctor
+
+
+def test_the_doctor_says_what_to_do_about_each_thing_missing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["doctor", "--weights", str(tmp_path)]) == 7
+    told = capsys.readouterr().out
+    assert "ok   the control detector needs no weights, and reads a control's portrait as it was painted" in told
+    assert "ok   onnxruntime's telemetry is off" in told
+    assert told.count("MEND") == 2
+    assert "python -m fairgate weights pull --fairface-url URL" in told
+
+
+def test_the_doctor_is_content_with_weights(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("detection", "fairface"):
+        (tmp_path / name).symlink_to(toy_graphs.FOLDER / name)
+    assert main(["doctor", "--weights", str(tmp_path)]) == 0
+    assert "MEND" not in capsys.readouterr().out
+
+
+def test_the_doctor_finds_two_runtimes_in_one_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What `pip install insightface onnxruntime-gpu` leaves: a second distribution beside the first."""
+    about = tmp_path / "onnxruntime_gpu-1.31.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: onnxruntime-gpu\nVersion: 1.31.0\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert main(["doctor", "--weights", str(tmp_path)]) == 7
+    assert "pip uninstall -y onnxruntime onnxruntime-gpu" in capsys.readouterr().out
