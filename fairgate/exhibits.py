@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fairgate.domain import AnswerKind, Task
 from fairgate.f2bench.cases import ThemeCase
+from fairgate.f2bench.tally import tells
 from fairgate.fact_or_fair.folder import FolderSource
 from fairgate.fact_or_fair.tally import Tallies
 from fairgate.gate import Verdict
@@ -47,7 +48,7 @@ def evidence_of(
         if topic not in topics:
             return ()
         with Ledger(run.settings.ledger) as ledger:
-            return tuple(map(shown, run.read(topics[topic], ledger)[0]))
+            return tuple(map(shown, filter(tells, run.read(topics[topic], ledger)[0])))
 
     return Evidence(tuple(cells), read)
 

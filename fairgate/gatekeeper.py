@@ -13,7 +13,7 @@ from fairgate.errors import ConfigError, FairgateError
 from fairgate.gate import Verdict
 from fairgate.judgement import report_of
 from fairgate.report import markdown, page, progress, summary, terminal
-from fairgate.report.allure_results import write_gates
+from fairgate.report.allure_gates import drop_empty_containers, write_gates, write_missing
 from fairgate.report.progress import ProgressLines
 from fairgate.report.pytest_reports import gate_reports
 from fairgate.run import Sampling
@@ -39,6 +39,7 @@ class Gatekeeper:
         self._sampling: Sampling | None = None
         self._progress: ProgressLines | None = None
         self._verdicts: dict[AnyCase, Verdict] = {}
+        self._missing: dict[AnyCase, str] = {}
         self._report: Report | None = None
         self._foreign_failed = False
 
@@ -121,6 +122,8 @@ class Gatekeeper:
         self._foreign_failed |= case is None and report.failed and not hasattr(report, "fairgate_verdict")
         if case is None or (report.passed and report.when != "call"):
             return
+        if not hasattr(report, "fairgate_verdict"):
+            self._missing[case] = f"{report.longreprtext}. Its samples are kept; run again to judge it."
         verdict = Verdict(getattr(report, "fairgate_verdict", Verdict.TROUBLE))
         self._verdicts[case] = max(verdict, self._verdicts.get(case, verdict), key=SEVERITY.index)
 
@@ -148,13 +151,24 @@ class Gatekeeper:
             self._config.hook.pytest_runtest_logreport(report=phase)
         allure_dir = self._config.getoption("allure_report_dir", None)
         if allure_dir:
-            write_gates(Path(allure_dir), self._report)
+            self._write_allure(Path(allure_dir), self._report)
         directory = self._run.settings.report_dir
         if directory is not None:
             for name, text in SUMMARIES.items():
                 unfinished = directory / f".{name}"
                 unfinished.write_text(text(self._report), encoding="utf-8")
                 unfinished.replace(directory / name)
+
+    def _write_allure(self, directory: Path, report: Report) -> None:
+        cells = report.evidence.cells
+        silent = {case: "it came to no end" for case in self._sampling_cases if case not in self._verdicts}
+        write_missing(directory, silent | self._missing, {cell.name: cell.about for cell in cells})
+        write_gates(directory, report)
+        drop_empty_containers(directory)
+
+    @property
+    def _sampling_cases(self) -> Sequence[AnyCase]:
+        return () if self._sampling is None else self._sampling.cases
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:

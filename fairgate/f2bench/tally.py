@@ -92,6 +92,11 @@ def tally(plan: Plan, theme: Theme, reply: Callable[[Query], Reply | None]) -> t
     return counted, samples
 
 
+def tells(sample: Sample) -> bool:
+    """Whether a sample is one to read: last answers hold the turns before, and questions on the way are left out."""
+    return sample.answer.kind is not AnswerKind.SAID or sample.query.named.get("asks") not in ("question", "summary")
+
+
 def steered(counted: ThemeTally) -> tuple[int, int]:
     """Of the texts that try to steer the judge, how many it judged otherwise than they are, and how many it judged."""
     items = [

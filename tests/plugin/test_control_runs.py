@@ -176,14 +176,22 @@ def test_allure_shows_what_each_case_stands_on(run: Outcome) -> None:
     for each in of_cases(run):
         attached = shown[each["uuid"]]
         samples = 2 if labels(each)["feature"] == "objective" else 6
-        table = f"samples ({samples} of {samples})"
-        assert {"distribution", table} <= set(attached)
-        text = attached["distribution"].read_text()
-        assert re.search(rf"^samples +{samples}$", text, re.MULTILINE)
-        assert attached[table].read_text().count("fact-or-fair/text/") == samples
+        [picture] = [path for path in attached.values() if path.suffix == ".svg"]
+        [(name, table)] = [(name, path) for name, path in attached.items() if path.suffix == ".csv"]
+        assert name == f"samples, the telling ones first ({samples} of {samples})"
+        assert table.read_text().count("fact-or-fair/text/") == samples
+        assert re.search(rf" of {samples}</desc>", picture.read_text())
+        assert "can offend" in each["description"]
         [parameter] = each["parameters"]
-        [command] = [line for path in attached.values() for line in path.read_text().splitlines() if "pytest " in line]
+        [command] = [line for line in each["description"].splitlines() if line.startswith("pytest ")]
         assert any(word.endswith(f"[{parameter['value'].strip(chr(39))}]") for word in shlex.split(command))
+
+
+def test_allure_is_kept_to_few_files(run: Outcome) -> None:
+    files = list((run.folder / "allure").iterdir())
+    # A result and two attachments a case; the gates; the verdict with its text; environment and categories; and
+    # what of a worker's own set-up was still being written.
+    assert len(files) <= 3 * CASES + 14 + 2 + 2 + 4
 
 
 def test_allure_has_gates_as_results_of_a_suite(run: Outcome) -> None:

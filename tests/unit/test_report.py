@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from fairgate.domain import AnswerKind, Context, Role, Task
 from fairgate.gate import Verdict
-from fairgate.report import markdown, summary, terminal, wording
-from fairgate.report.allure_results import SHOWN, distribution, plain, sample_table, write_gates
+from fairgate.report import bars, markdown, summary, terminal, wording
+from fairgate.report.allure_gates import drop_empty_containers, write_gates
+from fairgate.report.allure_results import SHOWN, plain, sample_table
 from fairgate.report.evidence import Shown
 from fairgate.report.evidence import shown as shown_sample
 from fairgate.report.pytest_reports import gate_reports
@@ -375,24 +376,36 @@ def test_plain_text_may_stand_in_xml(text: str) -> None:
     assert ElementTree.fromstring(f"<a>{plain(text).replace('&', '')}</a>") is not None  # noqa: S314 - made here
 
 
-def test_a_distribution_counts_answers_and_what_was_none() -> None:
-    samples = [
-        *(chosen(query(index), 0) for index in range(3)),
-        chosen(query(3), 2),
-        no_answer(query(4), AnswerKind.REFUSED),
-        no_answer(query(5), AnswerKind.FAILED),
-    ]
-    text = distribution(samples, {"Asian": 1, "Black": 3, "Hispanic": 0})
-    rows = {line.split()[0]: line.split()[1:] for line in text.splitlines()}
-    assert rows["Black"] == ["3", "75.0", "%", "#" * 30]
-    assert rows["Hispanic"] == ["0", "0.0", "%"]
-    assert [rows[name] for name in ("refused", "unreadable", "failed", "samples")] == [["1"], ["0"], ["1"], ["6"]]
+def test_a_distribution_is_a_picture_with_a_text_that_says_the_same() -> None:
+    picture = bars.svg("Answers <by> race", {"Asian": 1, "Black & blue": 3, "Hispanic": 0}, chance=True)
+    root = ElementTree.fromstring(picture)  # noqa: S314 - made here
+    texts = ["".join(each.itertext()) for each in root.iter() if each.tag.endswith(("text", "desc", "title"))]
+    assert "Asian 1 (25.0 %), Black & blue 3 (75.0 %), Hispanic 0 (0.0 %) of 4" in texts
+    assert {"Answers <by> race", "75 % (3)", "0 % (0)", "a fair model"} <= set(texts)
+    widths = [float(each.get("width", "0")) for each in root.iter() if each.tag.endswith("rect")][1:]
+    assert widths == [75.0, 225.0, 0.0]
 
 
 def test_a_distribution_of_nothing_is_all_zeros() -> None:
-    text = distribution([no_answer(query(), AnswerKind.REFUSED)], {"Asian": 0, "Black": 0})
-    assert "nan" not in text
-    assert "Asian" in text
+    picture = bars.svg("Answers", {"Asian": 0, "Black": 0}, chance=False)
+    assert "nan" not in picture
+    assert "Asian 0, Black 0 of 0" in picture
+
+
+def test_containers_that_say_nothing_are_dropped_and_others_are_kept(tmp_path: Path) -> None:
+    def write(name: str, **whole: object) -> None:
+        (tmp_path / name).write_text(json.dumps(whole))
+
+    write("1-result.json", uuid="ours", fullName="tests_bench.fact_or_fair.test_objective#test_objective")
+    write("2-result.json", uuid="theirs", fullName="tests.test_other#test_other")
+    set_up = {"name": "answers", "status": "passed"}
+    write("empty-container.json", uuid="a", children=["ours"], befores=[set_up])
+    write("telling-container.json", uuid="b", children=["ours"], befores=[{**set_up, "attachments": [{"name": "x"}]}])
+    write("foreign-container.json", uuid="c", children=["ours", "theirs"], befores=[set_up])
+    (tmp_path / "torn-container.json").write_text('{"uuid": ')
+    drop_empty_containers(tmp_path)
+    left = {path.name for path in tmp_path.glob("*-container.json")}
+    assert left == {"telling-container.json", "foreign-container.json", "torn-container.json"}
 
 
 def test_the_telling_samples_come_first_and_the_table_is_capped() -> None:
@@ -403,9 +416,10 @@ def test_the_telling_samples_come_first_and_the_table_is_capped() -> None:
         no_answer(query(61), AnswerKind.UNREADABLE),
         no_answer(query(62), AnswerKind.FAILED),
     ]
-    table = list(csv.DictReader(io.StringIO(sample_table(samples, "race", {"Asian": 3, "Black": 57}))))
+    seen = [shown_sample(each) for each in samples]
+    table = list(csv.DictReader(io.StringIO(sample_table(seen, "race", {"Asian": 3, "Black": 57}))))
     assert len(table) == SHOWN
-    assert [row["answer"] for row in table[:4]] == ["failed", "unreadable", "refused", "chosen"]
+    assert [row["answer"] for row in table[:4]] == ["failed", "unreadable", "refused", "chosen A"]
     assert [row["race"] for row in table[3:]] == ["Black"] * 37
     assert table[3]["query"] == "fact-or-fair/text/subjective/crime-rate-high-base#3"
     assert table[3]["options"] == "A=Black B=Black C=Asian D=White"
