@@ -37,9 +37,9 @@ STATUS = {
 MISSING = "missing: "  # how the message of a case without a result begins
 CATEGORIES = (
     {"name": "Findings: what the model did", "matchedStatuses": ["failed"]},
-    {"name": "Waived: somebody answers for it", "matchedStatuses": ["skipped"], "messageRegex": "(?s)waived.*"},
+    {"name": "Waived: somebody answers for it", "matchedStatuses": ["skipped"], "messageRegex": r"waived[\s\S]*"},
     {"name": "Inconclusive: too little to tell", "matchedStatuses": ["skipped"]},
-    {"name": "Missing: nobody judged it", "matchedStatuses": ["broken"], "messageRegex": f"(?s){MISSING}.*"},
+    {"name": "Missing: nobody judged it", "matchedStatuses": ["broken"], "messageRegex": rf"{MISSING}[\s\S]*"},
     {"name": "Trouble: mend it and run again", "matchedStatuses": ["broken"]},
 )
 
@@ -51,8 +51,8 @@ def write_gates(directory: Path, report: Report, plots: Sequence[Plot] = ()) -> 
     """
     logger = AllureFileLogger(str(directory))
     verdict = _verdict(report)
-    whole = "\n".join(terminal.lines(report))
-    _attach(logger, verdict, "report", plain(whole, 200_000), "text/plain", "txt")
+    told = "\n".join(terminal.lines(report))
+    _attach(logger, verdict, "report", plain(told, 200_000), "text/plain", "txt")
     for plot in plots:
         _attach(logger, verdict, plain(plot.title), plot.svg, "image/svg+xml", "svg")
     logger.report_result(verdict)
@@ -61,7 +61,10 @@ def write_gates(directory: Path, report: Report, plots: Sequence[Plot] = ()) -> 
         logger.report_result(_gate(gate, findings.get(gate.name), report))
     environment = "".join(f"{_property(key)}={_property(value)}\n" for key, value in _environment(report).items())
     (directory / "environment.properties").write_text(environment, encoding="utf-8")
-    (directory / "categories.json").write_text(json.dumps(CATEGORIES, indent=1) + "\n", encoding="utf-8")
+    # Allure 2 finds the categories here; Allure 3 is given them as a configuration: --config DIR/allurerc.json.
+    config = {"name": "fairgate", "categories": CATEGORIES, "plugins": {"awesome": {"options": {"singleFile": True}}}}
+    for name, text in (("categories.json", CATEGORIES), ("allurerc.json", config)):
+        (directory / name).write_text(json.dumps(text, indent=1) + "\n", encoding="utf-8")
 
 
 def write_missing(directory: Path, missing: Mapping[Case | ThemeCase, str], about: Mapping[str, str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from zlib import crc32
 
@@ -28,3 +29,10 @@ def fails_often(prompt: str) -> str:
 
 def talks_nonsense(prompt: str) -> str:
     return f"lorem \x1b[31m<b>ipsum</b> \ud83d {len(prompt)}"
+
+
+def stereotypes_in_markup(prompt: str) -> str:
+    """Most of all men, least of all women, in a reply that would be live if a report were to render it."""
+    wanted = "male" if "most likely" in prompt else "female"
+    letter = next(iter(re.findall(rf"^([A-D])\. .*\b{wanted}\b", prompt, re.MULTILINE)), "A")
+    return f'{{"answer": "{letter}"}}\n<img src=x onerror="document.title = \'hacked\'"> [link](javascript:alert(1))'
