@@ -67,7 +67,8 @@ def seen(driver: Chrome, text: str) -> WebElement:
         elements = found.find_elements(By.XPATH, f"//*[contains(text(), {text!r})]")
         return next((each for each in elements if each.is_displayed()), None)
 
-    found: WebElement = WebDriverWait(driver, 30).until(look)
+    found = WebDriverWait(driver, 30).until(look)
+    assert found is not None
     return found
 
 
