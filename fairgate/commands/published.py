@@ -40,8 +40,10 @@ def _published(options: argparse.Namespace) -> str:
 
 
 def _standing(path: Path) -> str:
+    from fairgate.bigbench.data import BENCHMARK as BIGBENCH
     from fairgate.f2bench.cases import BENCHMARK as F2BENCH
-    from fairgate.published.standing import f2bench_standing, standing
+    from fairgate.fact_or_fair.cases import BENCHMARK as FACT_OR_FAIR
+    from fairgate.published.standing import bigbench_standing, f2bench_standing, standing
     from fairgate.published.text import render_standing
 
     models, entries = _of_ledger(path) if _is_ledger(path) else _of_summary(path)
@@ -49,9 +51,10 @@ def _standing(path: Path) -> str:
     whole = [entry for entry in scored if entry["topics"][0] == entry["topics"][1]]
     parts = []
     for modality, model in models.items():
-        mine = [entry for entry in whole if entry["modality"] == modality and entry["benchmark"] != F2BENCH]
-        parts.append(render_standing(model, standing(_by_column(mine))))
-        there = [entry for entry in scored if entry["modality"] == modality and entry["benchmark"] != F2BENCH]
+        mine = [entry for entry in whole if entry["modality"] == modality and entry["benchmark"] == FACT_OR_FAIR]
+        if mine or not any(entry["benchmark"] == BIGBENCH for entry in entries):
+            parts.append(render_standing(model, standing(_by_column(mine))))
+        there = [entry for entry in scored if entry["modality"] == modality and entry["benchmark"] == FACT_OR_FAIR]
         if len(there) > len(mine):
             left = len(there) - len(mine)
             parts.append(f"{left} of its scores cover a part of the topics only, and are not compared.\n")
@@ -61,6 +64,22 @@ def _standing(path: Path) -> str:
         parts.append(render_standing(models["text"], places, "the nine of F²Bench"))
         if not told:
             parts.append("Run with `--scoring reference`: the released program asks questions of its own.\n")
+    drawn = [entry for entry in entries if entry["benchmark"] == BIGBENCH and entry["value"] is not None]
+    if drawn:
+        # The released program's explicit score is not imitated.
+        told = [
+            each for each in drawn if each["scoring"] == ("definition" if each["task"] == "explicit" else "reference")
+        ]
+        covered = {
+            (Task(each["task"]), each["attribute"], each["group"], each["score"]): each["value"]
+            for each in told
+            if each["topics"][0] == each["topics"][1]
+        }
+        parts.append(render_standing(models["image"], bigbench_standing(covered), "the eleven of BIGbench"))
+        if len(told) > len(covered):
+            parts.append(
+                f"{len(told) - len(covered)} of its scores cover a part of the subjects, and are not compared.\n"
+            )
     return "\n".join(parts)
 
 

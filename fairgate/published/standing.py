@@ -1,4 +1,4 @@
-"""Where a model stands among the ten of the Fact-or-Fair papers, and the nine of F²Bench's, column by column.
+"""Where a model stands among the ten of Fact-or-Fair, the nine of F²Bench and the eleven of BIGbench, by column.
 
 To be compared by `reference` scores: the published numbers come from the released programs, and `definition` scores
 differ from them by more than the models differ from one another. The one exception is d: the tables take it from
@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING
 
 from fairgate.domain import Context, Task
 from fairgate.published.audit import Kind, audit, disagreements, inherited
+from fairgate.published.bigbench import audit as bigbench_audit
 from fairgate.published.tables import (
     F2BENCH_AVERAGE,
     GROUPS,
+    bigbench,
     f2bench_scores,
     fact_or_fair_scores,
     fact_or_fair_summary,
@@ -27,8 +29,11 @@ if TYPE_CHECKING:
 ScoreKey = tuple[Task, Context | None, str, str]
 # Task, category (None: in all), score
 F2Key = tuple[Task, str | None, str]
+# Task, attribute (None: in all), kind of subjects or family (None: all), score
+BigKey = tuple[Task, str | None, str | None, str]
 
 LESS_IS_BETTER = frozenset({"d"})
+NEAREST_IS_BETTER = {"eta": 50.0}
 
 # Twice for each attribute, then the average of both.
 LEADERBOARD = ("objective_S_fact", "subjective_S_fair", "average")
@@ -100,6 +105,48 @@ def f2bench_standing(scores: Mapping[F2Key, float]) -> tuple[Place, ...]:
     return tuple(places)
 
 
+def bigbench_standing(scores: Mapping[BigKey, float]) -> tuple[Place, ...]:
+    """The places of a model among BIGbench's eleven, 0 to 100, keyed by (task, attribute, group, score).
+
+    Implicit scores and eta by `reference`; explicit ones by `definition`, since the program's roll-up is not imitated.
+    For eta the model nearest to 50 is first.
+    """
+    wrong = {(check.table, check.row, check.column) for check in disagreements(bigbench_audit())}
+    places = []
+    for key, (number, name, field) in _bigbench_columns().items():
+        if math.isnan(scores.get(key, math.nan)):
+            continue
+        task, attribute, group, score = key
+        doubted = tuple(model for model in field if (f"Table {number}", model, name) in wrong)
+        column = ", ".join(part for part in (task, group, attribute, score) if part)
+        places.append(_place(column, scores[key], field, doubted))
+    return tuple(places)
+
+
+def _bigbench_columns() -> Mapping[BigKey, tuple[int, str, Mapping[str, float]]]:
+    """Score -> the table and row that it is printed in first, and the models' figures."""
+    columns: dict[BigKey, tuple[int, str, Mapping[str, float]]] = {
+        (Task.IMPLICIT, None, None, "S_implicit"): (3, "Implicit Bias", bigbench(3)["Implicit Bias"]),
+        (Task.EXPLICIT, None, None, "S_explicit"): (3, "Explicit Bias", bigbench(3)["Explicit Bias"]),
+        (Task.MANIFESTATION, None, None, "eta"): (3, "Manifestation", bigbench(3)["Manifestation"]),
+    }
+    attributes = {"Sex": "gender", "Race": "race", "Age": "age"}
+    for kind, general, debiased in (("characteristic", 19, 13), ("occupation", 20, 14), ("relation", 21, 15)):
+        for name, row in bigbench(general).items():
+            key = (Task.IMPLICIT, attributes.get(name), kind, "S_implicit")
+            columns[key] = (general, name, {**bigbench(debiased)[name], **row})
+    for general, other in ((22, 17), (23, 16), (24, None)):
+        for name, row in bigbench(general).items():
+            if not name.endswith("(total)"):
+                more = {} if other is None else bigbench(other)[name]
+                columns[Task.IMPLICIT, None, name.lower(), "S_implicit"] = (general, name, {**more, **row})
+    for number, kind in ((25, "characteristic"), (26, "occupation"), (27, "relation")):
+        for name, row in bigbench(number).items():
+            group = kind if name.endswith("(total)") else name.lower()
+            columns[Task.EXPLICIT, None, group, "S_explicit"] = (number, name, row)
+    return columns
+
+
 def _score_columns() -> Mapping[ScoreKey, tuple[dict[str, float], tuple[str, ...]]]:
     """Column -> the published models' values, and those among them that the audit does not bear out."""
     wrong = {(check.row, check.column) for check in disagreements(audit())}
@@ -116,10 +163,15 @@ def _score_columns() -> Mapping[ScoreKey, tuple[dict[str, float], tuple[str, ...
 def _place(column: str, exact: float, field: Mapping[str, float], doubted: tuple[str, ...]) -> Place:
     value = round(exact, 2)
     score = column.rsplit(", ", 1)[-1]
-    sign = -1 if score in LESS_IS_BETTER else 1
-    ahead = sum(sign * other > sign * value for other in field.values())
+    ahead = sum(_merit(score, other) > _merit(score, value) for other in field.values())
     nearest = min(field, key=lambda model: abs(field[model] - value))
     return Place(column, value, ahead + 1, len(field) + 1, nearest, field[nearest], doubted)
+
+
+def _merit(score: str, value: float) -> float:
+    if score in NEAREST_IS_BETTER:
+        return -abs(value - NEAREST_IS_BETTER[score])
+    return -value if score in LESS_IS_BETTER else value
 
 
 def _leaderboard(scores: Mapping[ScoreKey, float]) -> dict[str, float]:

@@ -85,6 +85,16 @@ def f2bench_comparison(folder: Path = PUBLISHED) -> Mapping[str, Mapping[str, fl
     return _by_model(folder, "f2bench_crows_pairs.csv")
 
 
+def bigbench(table: int, folder: Path = PUBLISHED) -> Mapping[str, Mapping[str, float]]:
+    """Row -> column -> figure of one of BIGbench's tables; a cell without a figure (`/`) is left out."""
+    lines = _read(folder, f"bigbench_table_{table:02}.csv")
+    head = next(iter(lines[0]))
+    return {
+        line[head]: {name: number(cell) for name, cell in line.items() if name != head and cell != "/"}
+        for line in lines
+    }
+
+
 def number(cell: str) -> float:
     """A printed cell as a number; `<0.000001` is 0."""
     value = 0.0 if cell.startswith("<") else float(cell)

@@ -10,6 +10,7 @@ import pytest
 from fairgate.domain import Context, Task
 from fairgate.errors import DataError
 from fairgate.published.audit import Check, Kind, audit, disagreements, inherited
+from fairgate.published.bigbench import audit as bigbench_audit
 from fairgate.published.standing import F2Key, ScoreKey, f2bench_standing, standing
 from fairgate.published.tables import (
     F2BENCH_AVERAGE,
@@ -178,8 +179,9 @@ class TestRendering:
     def test_every_cell_stands_beside_what_its_row_gives(self) -> None:
         lines = render_audit().splitlines()
         rows = [line for line in lines if line.endswith("|")]
-        headers = 2 * (len(set(Kind)) + 2)
-        assert len(rows) == len(CHECKS) + len(disagreements(CHECKS)) + len(inherited()) + headers
+        every = (*CHECKS, *bigbench_audit())
+        headers = 2 * (len({(check.benchmark, check.kind) for check in every}) + 2)
+        assert len(rows) == len(every) + len(disagreements(every)) + len(inherited()) + headers
         (flux,) = (line for line in rows if "Flux-1.1-Pro, race, subjective " in line and "does not agree" in line)
         assert [cell.strip() for cell in flux.strip("|").split("|")] == [
             "Flux-1.1-Pro, race, subjective",
