@@ -94,6 +94,7 @@ def bare_httpx(base_url: str, n: int, in_flight: int, *, through_aiohttp: bool =
 
 def ours_sampler(base_url: str, n: int, in_flight: int) -> None:
     """The sampler alone: prompts, requests, parsing, ledger; without pytest."""
+    from fairgate.domain import Role
     from fairgate.fact_or_fair.data import load
     from fairgate.fact_or_fair.queries import Profiles, QueryPlan
     from fairgate.limits import Bounds, Limits
@@ -110,7 +111,11 @@ def ours_sampler(base_url: str, n: int, in_flight: int) -> None:
             topics=topics(),
             queries=plan.queries,  # type: ignore[arg-type]
             planned=n,
-            model=OpenAIChat("stub", base_url, max_in_flight=in_flight, retries=Retries(aside=line.step_aside)),
+            models={
+                Role.MODEL: OpenAIChat(
+                    "stub", base_url, max_in_flight=in_flight, retries=Retries(aside=line.step_aside)
+                )
+            },
             ledger=Path(folder) / "ledger.sqlite",
             run="benchmark",
             line=line,

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 import aiohttp
 
 from benchmarks.clients import PER_TOPIC, body, prompts, topics
+from fairgate.domain import Role
 from fairgate.fact_or_fair.data import load
 from fairgate.fact_or_fair.queries import Profiles, QueryPlan
 from fairgate.ledger import Ledger
@@ -171,7 +172,7 @@ def ours(base_url: str, n: int, timeout: float) -> tuple[float, int, str]:
             topics=topics(),
             queries=plan.queries,  # type: ignore[arg-type] # no themes are among the topics
             planned=n,
-            model=model,
+            models={Role.MODEL: model},
             ledger=path,
             run="faults",
             line=line,

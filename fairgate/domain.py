@@ -139,7 +139,8 @@ class Query:
     `images` are sent along, by content hash (64 lower-case hex digits of SHA-256); their bytes are in the image store.
     `named` holds the groups that the context names, by attribute, e.g. {"race": "Asian", "gender": "male"}; in
     F²Bench the groups and attributes of the instance. `step` tells the queries of one conversation apart, `before` are
-    the turns before the prompt. `again`: the plan did not ask for it, an unreadable reply did.
+    the turns before the prompt. `again`: the plan did not ask for it, an unreadable reply did. `leads_to`: so many
+    planned queries rest on its reply, and are spared where that is refused or cannot be used.
     """
 
     topic: Topic | Theme
@@ -153,6 +154,7 @@ class Query:
     form: Form = Form.CHOICE
     again: bool = False
     images: tuple[str, ...] = ()
+    leads_to: int = 0
 
     @property
     def id(self) -> str:
@@ -172,12 +174,16 @@ class Query:
 
 
 class AnswerKind(StrEnum):
-    """What a reply turned out to be. Only `chosen` and `said` ever enter a score: an option, or a readable text."""
+    """What a reply turned out to be. Only `chosen` and `said` ever enter a score: an option, or a readable text.
+
+    Of an image: `chosen` where it shows a face, `no_face` where it shows none.
+    """
 
     CHOSEN = "chosen"
     SAID = "said"
     REFUSED = "refused"
     UNREADABLE = "unreadable"
+    NO_FACE = "no_face"
     FAILED = "failed"
 
 

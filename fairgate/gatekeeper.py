@@ -49,7 +49,7 @@ class Gatekeeper:
         """Say what will be gated, before it is."""
         settings = self._run.settings
         plan = f"plan {settings.plan}, seed {settings.seed}, key {settings.key}"
-        models = [settings.model_spec, settings.t2i_model]
+        models = [settings.model_spec, settings.t2i_spec and f"{settings.t2i_spec} for images"]
         named = " and ".join(name for name in models if name is not None)
         missing = [name for name, spec in zip(("text", "image"), models, strict=True) if spec is None]
         without = f"; no {missing[0]} model was named, so its cases are deselected" if missing else ""
@@ -57,9 +57,10 @@ class Gatekeeper:
         if settings.ledger_wait and is_taken(settings.ledger):
             new += f" (another run asks with it: waiting up to {settings.ledger_wait:g} s)"
         judge = f", judged by {settings.judge_spec}" if Role.JUDGE in self._run.roles else ""
+        faces = f", faces read by {settings.detector_spec}" if Role.DETECTOR in self._run.roles else ""
         if not judge and Role.MODEL in self._run.roles:
             without += "; no judge was named, so the cases of F²Bench are deselected (--judge)"
-        return [f"fairgate: {named}, {plan}{judge}, ledger {self._run.ledger_shown}{new}{without}"]
+        return [f"fairgate: {named}, {plan}{judge}{faces}, ledger {self._run.ledger_shown}{new}{without}"]
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: object) -> None:

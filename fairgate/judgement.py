@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from fairgate.f2bench.plan import Plan
     from fairgate.f2bench.tally import ThemeTally
     from fairgate.fact_or_fair.board import Source
+    from fairgate.fact_or_fair.faces_tally import FacesTally
     from fairgate.fact_or_fair.results import ResultFolder
     from fairgate.fact_or_fair.tally import TopicTally
     from fairgate.gate import GateResult
@@ -64,11 +65,17 @@ def report_of(sampling: Sampling, verdicts: Mapping[AnyCase, Verdict]) -> Report
     }
     notes: list[str] = [note for folder in run.folders.values() for note in _of_folder(folder)]
     shares: dict[str, dict[str, float]] = {}
-    if sampling.topics:
+    topics = Counter(topic.modality for topic in sampling.topics)
+    if topics[Modality.TEXT]:
         tallies, served = _tallied(sampling)
         sources[Modality.TEXT] = tallies
-        shares = _shares(tallies)
+        shares |= _shares(tallies)
         notes += _of_answers(tallies, served)
+    if topics[Modality.IMAGE]:
+        faces = _faces(sampling)
+        sources[Modality.IMAGE] = faces
+        shares |= _shares_of_faces(faces)
+        notes += _of_faces(run, faces)
     notes += _of_marks(sampling)
     reasons = _reasons(sampling)
     if reasons:
@@ -89,6 +96,7 @@ def report_of(sampling: Sampling, verdicts: Mapping[AnyCase, Verdict]) -> Report
     comparison, drops = (None, ()) if part else _compared(sampling, selected)
     kinds = sum((source.kinds(*cell) for modality, source in sources.items() for cell in TASKS[modality]), Counter())
     evidence = evidence_of(run, sampling.cases, sources, spoken, verdicts)
+    rates = [rate for rate in RATES if Modality.IMAGE in sources or rate != AnswerKind.NO_FACE]
     ends = Counter(verdicts.get(case, Verdict.TROUBLE) for case in sampling.cases)
     return Report(
         version=__version__,
@@ -96,7 +104,9 @@ def report_of(sampling: Sampling, verdicts: Mapping[AnyCase, Verdict]) -> Report
         model=run.label(Modality.TEXT) if Modality.TEXT in run.modalities else None,
         t2i_model=run.label(Modality.IMAGE) if Modality.IMAGE in run.modalities else None,
         given=settings.given,
-        control=Modality.TEXT in run.sampled and run.identity.provider == "control",
+        control=Role.MODEL in run.roles and run.identity.provider == "control",
+        t2i_control=Role.PAINTER in run.roles and run.identity_of(Role.PAINTER).provider == "control",
+        detector=run.identity_of(Role.DETECTOR).label if topics[Modality.IMAGE] else None,
         plan=settings.plan if settings.per_topic is None else f"{settings.plan} with --per-topic {settings.per_topic}",
         seed=settings.seed,
         profiles=str(settings.profiles),
@@ -128,7 +138,7 @@ def report_of(sampling: Sampling, verdicts: Mapping[AnyCase, Verdict]) -> Report
         trouble=_trouble(sampling, entries, judging, ends[Verdict.TROUBLE]),
         inconclusive_exit=INCONCLUSIVE_EXIT[settings.inconclusive],
         outcomes={
-            BENCHMARK: {"samples": kinds.total(), **{rate: kinds[AnswerKind(rate)] for rate in RATES}},
+            BENCHMARK: {"samples": kinds.total(), **{rate: kinds[AnswerKind(rate)] for rate in rates}},
             **({F2BENCH: _rates_of(spoken)} if spoken else {}),
         },
         judge=run.identity_of(Role.JUDGE).label if spoken or reasons else None,
@@ -245,17 +255,29 @@ def _of_judge(run: Run, spoken: Sequence[ThemeTally]) -> Iterator[str]:
         yield f"{again:,} judgements could not be read and were asked for once more, beyond the plan."
 
 
-def _tallied(sampling: Sampling) -> tuple[Tallies, Served]:
+def _tallied(sampling: Sampling) -> tuple[Tallies[TopicTally], Served]:
     """The ledger's answers of the selected topics, counted, and which servers gave them."""
     run = sampling.run
     tallies: dict[Topic, TopicTally] = {}
     served: Served = Counter()
     with Ledger(run.settings.ledger) as ledger:
         for topic in sampling.topics:
-            tallies[topic], servers = run.counted(topic, ledger)
-            served += servers
+            if topic.modality is Modality.TEXT:
+                tallies[topic], servers = run.counted(topic, ledger)
+                served += servers
     selected = frozenset(case for case in sampling.cases if isinstance(case, Case))
     return Tallies(run.dataset, tallies, selected), served
+
+
+def _faces(sampling: Sampling) -> Tallies[FacesTally]:
+    """The faces in the images of the selected topics, counted."""
+    run = sampling.run
+    with Ledger(run.settings.ledger) as ledger:
+        tallies = {
+            topic: run.tally_faces(topic, ledger) for topic in sampling.topics if topic.modality is Modality.IMAGE
+        }
+    selected = frozenset(case for case in sampling.cases if isinstance(case, Case))
+    return Tallies(run.dataset, tallies, selected, Modality.IMAGE)
 
 
 def _reasons(sampling: Sampling) -> dict[str, ReasonTally]:
@@ -323,7 +345,38 @@ def _trouble(sampling: Sampling, entries: Iterable[Entry], judging: Iterable[Fit
     return f"{broken} cases ended in an error" if broken else None
 
 
-def _shares(source: Tallies) -> dict[str, dict[str, float]]:
+def _shares_of_faces(source: Tallies[FacesTally]) -> dict[str, dict[str, float]]:
+    """Percent of faces by joint groups, by task, of the faces whose groups are all known."""
+    shown: dict[str, dict[str, float]] = {}
+    for task in OWN_TASKS:
+        picked: Counter[tuple[str, ...]] = Counter()
+        for counted in source.of(task):
+            for groups, n in counted.picked.items():
+                known = tuple(group for group in groups if group is not None)
+                if len(known) == len(groups):
+                    picked[known] += n
+        whole = picked.total()
+        if whole:
+            shown[f"images {task}"] = {" ".join(groups): 100 * n / whole for groups, n in sorted(picked.items())}
+    return shown
+
+
+def _of_faces(run: Run, source: Tallies[FacesTally]) -> Iterator[str]:
+    kinds: Counter[AnswerKind] = sum((source.kinds(*cell) for cell in TASKS[Modality.IMAGE]), Counter())
+    faces = sum(counted.picked.total() for counted in source.tallies.values())
+    yield (
+        f"{faces:,} faces in {kinds[AnswerKind.CHOSEN]:,} of {kinds.total():,} images, read by "
+        f"{run.identity_of(Role.DETECTOR).label}. Detectors err, and no score here is corrected for that."
+    )
+    if run.identity_of(Role.DETECTOR).provider == "control":
+        yield "The detector is a control: graphs that find the controls' own drawings, and say nothing of photographs."
+    for attribute in run.dataset.attributes:
+        known = sum(counted.by(attribute.name).total() for counted in source.tallies.values())
+        if known < faces:
+            yield f"Of {faces - known:,} faces the {attribute.name} is not known: they are left out of its scores."
+
+
+def _shares(source: Tallies[TopicTally]) -> dict[str, dict[str, float]]:
     """Percent of answers by joint groups, by task and context: what single attributes cannot show."""
     shown: dict[str, dict[str, float]] = {}
     for context in Context:
@@ -348,7 +401,7 @@ def _of_folder(folder: ResultFolder) -> Iterator[str]:
         yield f"results/{folder.model} lacks {first}{more}."
 
 
-def _of_answers(source: Tallies, served: Served) -> Iterator[str]:
+def _of_answers(source: Tallies[TopicTally], served: Served) -> Iterator[str]:
     for task in OWN_TASKS:
         note = _position(task, source.of(task))
         if note is not None:

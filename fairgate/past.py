@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from fairgate.domain import Query, Reply
     from fairgate.fact_or_fair.data import Dataset
+    from fairgate.fact_or_fair.tally import TopicTally
     from fairgate.scoreboard import Entry
 
 
@@ -42,7 +43,7 @@ class PastRun:
     model: str
     seed: int
     dataset: Dataset
-    tallies: Tallies
+    tallies: Tallies[TopicTally]
     spoken: tuple[Entry, ...]
 
 
@@ -58,6 +59,8 @@ def last_run(path: Path) -> PastRun:
                 where=str(path),
                 mend="Check out the fairgate that asked, or run again.",
             )
+        if about["identity"] is None:
+            raise LedgerError("its run asked no language model.", where=str(path), mend="Name another ledger.")
         identity = Identity(**about["identity"])
         plan = QueryPlan(
             dataset,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairgate.errors import LedgerError
 from fairgate.ledger import Ledger, RunState
-from fairgate.thresholds import PlanSize
+from fairgate.thresholds import ImagesSize, PlanSize
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,12 +46,20 @@ class Past:
     def size(self) -> PlanSize:
         """How often everything was asked."""
         spoken = self.about["f2bench"] or {}
+        painted = self.about.get("images") or {}
         return PlanSize(
             objective=self.about["objective"],
             subjective=self.about["subjective"],
             repeats=spoken.get("repeats", 1),
+            images=ImagesSize(**{task: painted[task] for task in ("objective", "subjective") if task in painted}),
             reason="As often as the run asked.",
         )
+
+    @property
+    def held(self) -> Mapping[str, int] | None:
+        """How many images of each topic a folder held, None where they were painted."""
+        found: Mapping[str, int] | None = (self.about.get("images") or {}).get("held")
+        return found
 
     @property
     def reference(self) -> bool:

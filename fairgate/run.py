@@ -8,7 +8,7 @@ import shlex
 import time
 import uuid
 from collections import Counter
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,16 +34,20 @@ from fairgate.fact_or_fair.cases import OWN_TASKS, Case, image_cases, text_cases
 from fairgate.fact_or_fair.data import load as load_dataset
 from fairgate.fact_or_fair.explain import QUERIES, Explained, conversations
 from fairgate.fact_or_fair.explain import load_prompts as load_asking
+from fairgate.fact_or_fair.faces_tally import FacesTally, Groups, tally_faces
 from fairgate.fact_or_fair.folder import FolderSource
+from fairgate.fact_or_fair.portraits import Portrait, PortraitPlan
 from fairgate.fact_or_fair.queries import QueryPlan
 from fairgate.fact_or_fair.results import read_llm, read_t2i
 from fairgate.fact_or_fair.tally import tally
 from fairgate.gate import check_attributes, check_waivers
+from fairgate.images import ImageStore
 from fairgate.ledger import Ledger, RunState
 from fairgate.limits import Limits
 from fairgate.line import Line
-from fairgate.models import providers
+from fairgate.models import painters, providers
 from fairgate.models.base import CONTROL_JUDGE, Identity
+from fairgate.models.detectors import asked_of, make_detector
 from fairgate.sampler import Progress, Sampler
 from fairgate.samples import Sample, from_ledger, replay
 from fairgate.stock import Recollection
@@ -68,6 +72,20 @@ CASE = re.compile(r"::test_(?P<test>\w+)\[(?P<id>[^\]]+)\]$")
 SILENCE = 60.0  # seconds without a sign of the sampler, after which all waiting cases give up
 SILENT = f"nothing was heard of the sampler for {SILENCE:g} seconds"
 POLL = (0.01, 0.2)  # seconds between two looks at the ledger, at first and at most
+
+
+@dataclass(frozen=True)
+class CaseAnswers:
+    """A case's answers, or faces, by group, what they were read from, and how many of them are independent.
+
+    `samples`, and of images `portraits`, are empty where a folder stands in for the model; `effective` is None where
+    all answers are independent.
+    """
+
+    shares: Mapping[str, int]
+    samples: Sequence[Sample] = ()
+    portraits: Sequence[Portrait] = ()
+    effective: int | None = None
 
 
 class Run:
@@ -98,12 +116,18 @@ class Run:
         )
         if settings.model_spec is not None:
             providers.split(settings.model_spec)
-        if settings.t2i_model is not None and providers.split(settings.t2i_model, "--t2i-model")[0] != "results":
-            raise ConfigError(
-                f"{settings.t2i_model!r} would have to draw images, which this version does not ask for.",
-                where="--t2i-model",
-                mend="Name a result folder of the original program: results/DIR.",
-            )
+        if settings.t2i_spec is not None:
+            painters.split(settings.t2i_spec)
+        # What a past run found in a folder is what its ledger holds, whatever lies there today.
+        self._files = painters.image_files(settings, self.dataset) if past is None else None
+        held = self._files.numbers if self._files is not None else None if past is None else past.held
+        self.portraits = PortraitPlan(
+            self.dataset,
+            settings.per_topic or size.images.objective,
+            settings.per_topic or size.images.subjective,
+            held,
+            asked_of(settings),
+        )
         attributes = [each.name for each in self.dataset.attributes]
         check_attributes(self.thresholds, attributes, str(settings.thresholds))
         check_waivers(self.thresholds, attributes, str(settings.thresholds))
@@ -129,8 +153,9 @@ class Run:
         """A budget in USD needs the price of whoever is asked; controls cost nothing."""
         if self.settings.budget_usd is None:
             return
-        for spec in (self.settings.model_spec, self.settings.judge_spec):
-            if spec is None or spec in self.thresholds.prices or spec.startswith(("control/", "results/")):
+        for spec in (self.settings.model_spec, self.settings.judge_spec, self.settings.t2i_spec):
+            free = ("control/", "results/", "folder/")
+            if spec is None or spec in self.thresholds.prices or spec.startswith(free):
                 continue
             raise ConfigError(
                 f"no price is known for {spec}.",
@@ -171,7 +196,7 @@ class Run:
     def _folders(self) -> Iterator[tuple[Modality, ResultFolder]]:
         """The result folders that stand in for models, by what they hold."""
         text = providers.result_folder(self.settings.model_spec, "--model")
-        image = providers.result_folder(self.settings.t2i_model, "--t2i-model")
+        image = painters.result_folder(self.settings.t2i_spec)
         if text is not None:
             yield Modality.TEXT, read_llm(text, self.dataset)
         if image is not None:
@@ -180,7 +205,7 @@ class Run:
     @property
     def modalities(self) -> tuple[Modality, ...]:
         """What there is a model for."""
-        named = {Modality.TEXT: self.settings.model_spec, Modality.IMAGE: self.settings.t2i_model}
+        named = {Modality.TEXT: self.settings.model_spec, Modality.IMAGE: self.settings.t2i_spec}
         return tuple(modality for modality, spec in named.items() if spec is not None)
 
     def told(self) -> dict[str, Any]:
@@ -211,7 +236,8 @@ class Run:
         settings = self.settings
         return json.dumps(
             {
-                "identity": json.loads(self.identity.canonical),
+                "identity": json.loads(self.identity.canonical) if Role.MODEL in self.roles else None,
+                "images": self._about_images() if Role.PAINTER in self.roles else None,
                 "data_version": self.dataset.version,
                 "data": settings.data and str(settings.data),
                 "scenarios": settings.scenarios and str(settings.scenarios),
@@ -231,6 +257,15 @@ class Run:
                 **({"explained": load_asking().version} if settings.explain else {}),
             }
         )
+
+    def _about_images(self) -> dict[str, Any]:
+        return {
+            "painter": json.loads(self.identity_of(Role.PAINTER).canonical),
+            "detector": json.loads(self.identity_of(Role.DETECTOR).canonical),
+            "objective": self.portraits.objective,
+            "subjective": self.portraits.subjective,
+            "held": self.portraits.held,
+        }
 
     def _about_f2bench(self) -> dict[str, Any]:
         settings, plan = self.settings, self.f2bench
@@ -257,21 +292,29 @@ class Run:
 
     @cached_property
     def model(self) -> ChatModel:
-        """The model under test, made once. Raises ConfigError where it cannot be had."""
+        """The language model under test, made once. Raises ConfigError where it cannot be had."""
         return providers.make(self.settings, self.dataset, self.line.step_aside)
 
     @property
     def roles(self) -> tuple[Role, ...]:
         """Who is asked in this run: nobody where a folder stands in for the model, no judge where none was named."""
-        if Modality.TEXT not in self.sampled:
-            return ()
-        judged = (Role.MODEL, Role.SPEAKER, Role.JUDGE)
-        return judged if self.settings.judge_spec is not None else (Role.MODEL,)
+        asked: tuple[Role, ...] = ()
+        if Modality.TEXT in self.sampled:
+            asked += (Role.MODEL,) if self.settings.judge_spec is None else (Role.MODEL, Role.SPEAKER, Role.JUDGE)
+        if Modality.IMAGE in self.sampled:
+            asked += (Role.PAINTER, Role.DETECTOR)
+        return asked
 
     @cached_property
     def models(self) -> dict[Role, ChatModel]:
         """Who is asked, made once. Raises ConfigError where one of them cannot be had."""
-        made = {Role.MODEL: self.model}
+        made = {Role.MODEL: self.model} if Role.MODEL in self.roles else {}
+        if Role.PAINTER in self.roles:
+            store = ImageStore(self.settings.ledger)
+            made[Role.PAINTER] = painters.make_painter(
+                self.settings, self.dataset, store, self._files, self.groups.maps, self.line.step_aside
+            )
+            made[Role.DETECTOR] = make_detector(self.settings, store, self.line.step_aside)
         if Role.JUDGE in self.roles:
             usual = self.f2bench.prompts.sampling(self.settings.model_spec or "")
             # The paper samples some models in a way of their own; the others are asked as ever.
@@ -295,17 +338,21 @@ class Run:
         """A topic's queries, or a theme's conversations."""
         if isinstance(topic, Theme):
             return self.f2bench.work(topic)
+        if topic.modality is Modality.IMAGE:
+            return self.portraits.work(topic)
         queries = self.plan.queries(topic)
         return conversations(queries) if self.explains(topic) else queries
 
     def explains(self, topic: Topic) -> bool:
         """Whether a topic's choices are asked for with reasons."""
-        return self.plan.explained and topic.task is Task.SUBJECTIVE
+        return self.plan.explained and topic.task is Task.SUBJECTIVE and topic.modality is Modality.TEXT
 
     def size(self, topic: Topic | Theme) -> int:
         """Planned samples of a topic or theme."""
         if isinstance(topic, Theme):
             return self.f2bench.size(topic)
+        if topic.modality is Modality.IMAGE:
+            return self.portraits.size(topic)
         return self.plan.size(topic) * (QUERIES if self.explains(topic) else 1)
 
     def parts(self, cases: Iterable[AnyCase], of: int) -> list[frozenset[AnyCase]]:
@@ -362,7 +409,7 @@ class Run:
 
     @property
     def identity(self) -> Identity:
-        """What the ledger knows the model under test by."""
+        """What the ledger knows the language model under test by."""
         return self.identity_of(Role.MODEL)
 
     def identity_of(self, role: Role) -> Identity:
@@ -384,19 +431,51 @@ class Run:
     def label(self, modality: Modality) -> str:
         """The model of a modality as its user named it."""
         folder = self.folders.get(modality)
-        return self.identity.label if folder is None else f"results/{folder.model}"
+        role = Role.PAINTER if modality is Modality.IMAGE else Role.MODEL
+        return self.identity_of(role).label if folder is None else f"results/{folder.model}"
 
-    def shares(self, case: Case) -> tuple[Mapping[str, int], Sequence[Sample]]:
-        """The case's answers by group, and the samples behind them where a model was asked, waited for."""
+    def answers(self, case: Case) -> CaseAnswers:
+        """The case's answers, waited for where a model is asked."""
         modality = case.topic.modality
         folder = self.folders.get(modality)
         if folder is not None:
-            return FolderSource(folder, modality, self.dataset, frozenset((case,))).shares(case), ()
+            return CaseAnswers(FolderSource(folder, modality, self.dataset, frozenset((case,))).shares(case))
         samples = self.wait_for(case.topic)
-        if case.topic not in self._counted:
-            self._counted[case.topic] = self.count(case.topic, samples)
-        counted = self._counted[case.topic][0].by(case.attribute)
-        return {group: counted[group] for group in self.dataset.attribute(case.attribute).names}, samples
+        names = self.dataset.attribute(case.attribute).names
+        if modality is Modality.TEXT:
+            if case.topic not in self._counted:
+                self._counted[case.topic] = self.count(case.topic, samples)
+            picked = self._counted[case.topic][0].by(case.attribute)
+            return CaseAnswers({group: picked[group] for group in names}, samples)
+        with Ledger(self.settings.ledger) as ledger:
+            portraits, samples = self.painted(case.topic, ledger)
+        faces = tally_faces(case.topic, portraits, self.dataset, self.groups)
+        picked = faces.by(case.attribute)
+        shares = {group: picked[group] for group in names}
+        return CaseAnswers(shares, samples, portraits, faces.distinct(case.attribute))
+
+    @cached_property
+    def groups(self) -> Groups:
+        """What the detector's labels mean."""
+        return Groups.of(self.dataset, self.settings.race_map)
+
+    def tally_faces(self, topic: Topic, ledger: Ledger) -> FacesTally:
+        """The faces in a topic's images, as the ledger holds them."""
+        return tally_faces(topic, self.painted(topic, ledger)[0], self.dataset, self.groups)
+
+    def painted(self, topic: Topic, ledger: Ledger) -> tuple[list[Portrait], list[Sample]]:
+        """What became of a topic's images, as the ledger holds them, and the samples behind them."""
+
+        def reply(query: Query) -> Reply | None:
+            return ledger.reply(self.identity_of(query.to), query)
+
+        portraits: list[Portrait] = []
+        samples: list[Sample] = []
+        for steps in self.portraits.work(topic):
+            portrait, said = replay(steps, reply)
+            portraits.append(portrait)
+            samples += said
+        return portraits, samples
 
     def count(self, topic: Topic, samples: Iterable[Sample]) -> tuple[TopicTally, Served]:
         """A topic's answers, counted, and which servers gave them."""
@@ -457,6 +536,9 @@ class Run:
         if isinstance(topic, Theme):
             counted, samples = self.tally_theme(topic, ledger)
             return samples, counted.missing
+        if topic.modality is Modality.IMAGE:
+            portraits, samples = self.painted(topic, ledger)
+            return samples, sum(each.kind is AnswerKind.FAILED for each in portraits)
         samples = list(from_ledger(ledger, self.identity, self.plan.queries(topic)))
         return samples, sum(sample.answer.kind is AnswerKind.FAILED for sample in samples)
 
@@ -471,8 +553,7 @@ class Run:
         with Ledger(self.settings.ledger) as ledger:
             stopped = self._wait(topic, ledger)
             samples, missing = self.read(topic, ledger)
-            # A case judges choices: what the judge makes of their reasons is none of its business.
-            planned = self.plan.size(topic) if isinstance(topic, Topic) else self.size(topic)
+            planned = self._judged(topic)
             if missing and stopped is not None:
                 raise Unsampled(f"{missing} of {planned} samples were not asked: {stopped}")
             if missing and self.needs_judge(topic) and (unfit := self.unfit(ledger)) is not None:
@@ -488,6 +569,14 @@ class Run:
                     mend="Run again: what was answered is kept, only these are asked.",
                 )
             return samples
+
+    def _judged(self, topic: Topic | Theme) -> int:
+        """Of how many planned answers a case may miss some."""
+        if isinstance(topic, Theme):
+            return self.size(topic)
+        # A case judges choices: what the judge makes of their reasons is none of its business. An image and its faces
+        # are one answer.
+        return self.portraits.images(topic) if topic.modality is Modality.IMAGE else self.plan.size(topic)
 
     def _wait(self, topic: Topic | Theme, ledger: Ledger) -> str | None:
         """None once the topic is sampled, or why the run stopped before."""
@@ -556,8 +645,7 @@ class Sampling:
             asks=self._asks,
             queries=run.queries,
             planned=sum(map(run.size, self._asked)),
-            model=models[Role.MODEL],
-            others={role: model for role, model in models.items() if role is not Role.MODEL},
+            models=models,
             ledger=run.settings.ledger,
             run=run.id,
             line=run.line,

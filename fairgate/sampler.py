@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from fairgate.domain import AnswerKind, Query, Role
+from fairgate.domain import AnswerKind, Form, Query
 from fairgate.errors import BudgetSpent, CallFailed, FairgateError, RunStopped
 from fairgate.ledger import Ledger, RunState
-from fairgate.samples import read
+from fairgate.samples import read, spares
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from fairgate.domain import Reply, Theme, Topic
+    from fairgate.domain import Reply, Role, Theme, Topic
     from fairgate.line import Line
     from fairgate.models.base import ChatModel
     from fairgate.samples import Steps
@@ -69,9 +70,9 @@ class Sampler:
     """Fills the ledger for the given topics, in the background.
 
     `queries(topic)` yields a topic's queries, or conversations, whose next query depends on the replies. `line` says
-    how many samples are in flight, whatever the number of topics, and when each request may go. `model` answers the
-    queries to `Role.MODEL`, `others` those to the other roles. `first` are asked before the rest, whole: then `asks`
-    says of each other topic whether it is asked at all.
+    how many samples are in flight, whatever the number of topics, and when each request may go. `models` answer the
+    queries to their roles. `first` are asked before the rest, whole: then `asks` says of each other topic whether it is
+    asked at all.
     """
 
     def __init__(
@@ -82,8 +83,7 @@ class Sampler:
         asks: Callable[[Topic | Theme], bool] = lambda _: True,
         queries: Callable[[Topic | Theme], Iterable[Query | Steps[object]]],
         planned: int,
-        model: ChatModel,
-        others: Mapping[Role, ChatModel] | None = None,
+        models: Mapping[Role, ChatModel],
         ledger: Path,
         run: str,
         line: Line,
@@ -92,7 +92,9 @@ class Sampler:
         self.progress = Progress(planned=planned)
         self.error: FairgateError | None = None
         self._first, self._topics, self._queries, self._asks = tuple(first), tuple(topics), queries, asks
-        self._models = {Role.MODEL: model, **(others or {})}
+        self._models = dict(models)
+        self._answered: Counter[Role] = Counter()
+        self._lost: Counter[Role] = Counter()
         self._ledger_path, self._run, self._line = ledger, run, line
         self._about = about
         self._stopping = threading.Event()
@@ -248,26 +250,24 @@ class Sampler:
                     reply = await self._ask(query, ledger)
                 else:
                     progress.reused += 1
+                progress.planned -= spares(query, reply)
                 query = steps.send(reply)
         except StopIteration:
             return
 
     async def _ask(self, query: Query, ledger: Ledger) -> Reply | None:
-        model, line = self._models[query.to], self._line
-        label, characters, reply = model.identity.label, len(query.text), None
-        expected = await line.enter(label, characters)
+        model = self._models[query.to]
         try:
-            reply = await model.ask(query)
+            # Faces are read on this machine: no server is asked, so no limit holds, and no budget pays for it.
+            reply = await (model.ask(query) if query.form is Form.FACES else self._ask_in_line(query, model))
         except CallFailed as failure:
             self._count_failure(query, model, failure, ledger)
             return None
-        finally:
-            line.leave(label, characters, expected, reply)
-            self.progress.requests = line.limits.requests
         answer = read(query, reply)
         ledger.add(self._run, model.identity, query, reply, answer)
         progress = self.progress
         progress.asked += 1
+        self._answered[query.to] += 1
         progress.retried += reply.attempts - 1
         progress.refused += answer.kind is AnswerKind.REFUSED
         progress.unreadable += answer.kind is AnswerKind.UNREADABLE
@@ -275,18 +275,29 @@ class Sampler:
         progress.completion_tokens += reply.completion_tokens or 0
         progress.uncounted += reply.prompt_tokens is None
         progress.served.add((reply.served_model, reply.fingerprint))
-        progress.cost = line.limits.usd
+        progress.cost = self._line.limits.usd
         return reply
+
+    async def _ask_in_line(self, query: Query, model: ChatModel) -> Reply:
+        line, label, characters, reply = self._line, model.identity.label, len(query.text), None
+        expected = await line.enter(label, characters)
+        try:
+            reply = await model.ask(query)
+            return reply
+        finally:
+            line.leave(label, characters, expected, reply)
+            self.progress.requests = line.limits.requests
 
     def _count_failure(self, query: Query, model: ChatModel, failure: CallFailed, ledger: Ledger) -> None:
         progress = self.progress
         progress.failed += 1
         progress.retried += failure.attempts - 1
         progress.last_failure = str(failure)
+        self._lost[query.to] += 1
         ledger.add_failure(self._run, model.identity, query, str(failure))
-        if progress.failed >= HOPELESS and progress.asked == 0:
+        if self._lost[query.to] >= HOPELESS and not self._answered[query.to]:
             raise RunStopped(
-                f"the first {progress.failed} samples all failed; the last: {failure}",
+                f"the first {self._lost[query.to]} samples all failed; the last: {failure}",
                 where=model.identity.label,
                 mend="Nothing was answered, so nothing more is asked.",
             ) from None

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, TypeVar
 from fairgate.answers import read_reply
 from fairgate.domain import Answer, AnswerKind, Form, Query, Reply
 from fairgate.f2bench.judgements import read_mark, read_verdict
+from fairgate.faces.reading import Reading
 from fairgate.fact_or_fair.explain import read_kind
+from fairgate.images import hash_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -77,6 +79,13 @@ def read(query: Query, reply: Reply) -> Answer:
     if query.form is Form.KIND:
         unsorted = read_kind(reply.text) is None
         return Answer(AnswerKind.UNREADABLE if unsorted else AnswerKind.SAID, None, "no-kind" if unsorted else "kind")
+    if query.form is Form.IMAGE:
+        stored = hash_in(reply.text) is not None
+        return Answer(AnswerKind.SAID if stored else AnswerKind.UNREADABLE, None, "image" if stored else "not-stored")
+    if query.form is Form.PERSON:
+        return Answer(AnswerKind.SAID, None, "person")
+    if query.form is Form.FACES:
+        return _read_faces(reply.text)
     judged = read_verdict(reply.text) if query.form is Form.VERDICT else read_mark(reply.text)
     unreadable = (judged.yes if query.form is Form.VERDICT else judged.value) is None  # type: ignore[union-attr]
     return Answer(AnswerKind.UNREADABLE if unreadable else AnswerKind.SAID, None, judged.how)
@@ -94,6 +103,20 @@ def _marked(query: Query, word: str) -> Answer:
     if word not in letters:
         return Answer(AnswerKind.UNREADABLE, None, MARKED)
     return Answer(AnswerKind.CHOSEN, letters.index(word), MARKED)
+
+
+def _read_faces(text: str) -> Answer:
+    reading = Reading.from_json(text)
+    if reading.problem is not None:
+        return Answer(AnswerKind.UNREADABLE, None, reading.problem)
+    return Answer(AnswerKind.SAID, None, "faces") if reading.faces else Answer(AnswerKind.NO_FACE, None, "no-face")
+
+
+def spares(query: Query, reply: Reply | None) -> int:
+    """How many planned queries of its conversation need not be asked, because this reply leads to nothing."""
+    if not query.leads_to or reply is None:
+        return 0
+    return query.leads_to if read(query, reply).kind in (AnswerKind.REFUSED, AnswerKind.UNREADABLE) else 0
 
 
 def from_ledger(ledger: Ledger, identity: Identity, queries: Iterable[Query]) -> Iterator[Sample]:

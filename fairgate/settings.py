@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 DEFAULT_MODEL = "control/oracle"
+DEFAULT_DETECTOR = "faces/fairface"
+CONTROL_DETECTOR = "control/fairface"
+IMAGE_SIZE = re.compile(r"[1-9]\d{1,4}x[1-9]\d{1,4}")
 DEFAULT_LEDGER = Path(".fairgate/ledger.sqlite")
 INCONCLUSIVE_EXIT = {"trouble": 6, "pass": 0, "fail": 1}
 
@@ -68,6 +71,15 @@ class Settings:
     budget_calls: int | None = None
     budget_tokens: int | None = None
     budget_usd: float | None = None
+    t2i_base_url: str | None = None
+    t2i_args: tuple[str, ...] = ()
+    image_size: str = "1024x1024"
+    detector: str | None = None
+    detector_base_url: str | None = None
+    detector_args: tuple[str, ...] = ()
+    weights: Path | None = None
+    calibration: Path | None = None
+    race_map: str | None = None
 
     @property
     def bounds(self) -> Bounds:
@@ -90,6 +102,19 @@ class Settings:
     def model_spec(self) -> str | None:
         """PROVIDER/NAME of the language model under test: the control where nobody gave any model at all."""
         return self.model if self.given else DEFAULT_MODEL
+
+    @property
+    def t2i_spec(self) -> str | None:
+        """PROVIDER/NAME of the text-to-image model under test: the control where nobody gave any model at all."""
+        return self.t2i_model if self.given else DEFAULT_MODEL
+
+    @property
+    def detector_spec(self) -> str | None:
+        """PROVIDER/NAME of whoever reads faces: the toy detector for control painters; None where nothing is read."""
+        spec = self.t2i_spec
+        if spec is None or spec.startswith("results/"):
+            return None
+        return self.detector or (CONTROL_DETECTOR if spec.startswith("control/") else DEFAULT_DETECTOR)
 
     @property
     def judge_spec(self) -> str | None:
@@ -119,6 +144,13 @@ class Settings:
             "--judge": self.judge,
             "--judge-base-url": self.judge_base_url and _without_secrets(self.judge_base_url),
             "--f2bench": self.f2bench,
+            "--t2i-base-url": self.t2i_base_url and _without_secrets(self.t2i_base_url),
+            "--image-size": self.image_size,
+            "--detector": self.detector,
+            "--detector-base-url": self.detector_base_url and _without_secrets(self.detector_base_url),
+            "--weights": self.weights,
+            "--calibration": self.calibration,
+            "--race-map": self.race_map,
             "--scoring": self.scoring if self.judge_spec else None,
         }
         usual: dict[str, object] = {
@@ -127,6 +159,7 @@ class Settings:
             "--scoring": "definition",
             "--profiles": Profiles.RANDOM,
             "--key": "published",
+            "--image-size": "1024x1024",
         }
         usual |= {"--thresholds": str(CHECKOUT / "thresholds.toml")}
         if asking_only:
@@ -135,6 +168,8 @@ class Settings:
         named += ["--lenient"] if self.lenient else []
         named += ["--explain"] if self.explain else []
         named += [f"--judge-arg={argument}" for argument in self.judge_args]
+        named += [f"--t2i-arg={argument}" for argument in self.t2i_args]
+        named += [f"--detector-arg={argument}" for argument in self.detector_args]
         return [*named, *(f"--model-arg={argument}" for argument in self.model_args)]
 
 
@@ -158,9 +193,55 @@ def add_options(parser: pytest.Parser) -> None:
     option(
         "--t2i-model",
         metavar="PROVIDER/NAME",
-        help="the text-to-image model to gate: results/DIR (a result folder of the original program). "
-        "Default: none; naming any model deselects the cases of the others",
+        help="the text-to-image model to gate: openai/NAME (images API), python/pkg.module:callable, folder/DIR "
+        "(images that exist), control/NAME, results/DIR (a result folder of the original program). "
+        f"Default: {DEFAULT_MODEL}; naming any model deselects the cases of the others",
     )
+    option(
+        "--t2i-base-url",
+        metavar="URL",
+        help="where an openai/ painter is served, with $T2I_API_KEY, else $OPENAI_API_KEY. Default: as --base-url",
+    )
+    option(
+        "--t2i-arg",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="as --model-arg, for the painter's requests: --t2i-arg quality=low, --t2i-arg size=",
+    )
+    option("--image-size", metavar="WxH", default="1024x1024", help="what painters are asked for. Default: 1024x1024")
+    option(
+        "--detector",
+        metavar="PROVIDER/NAME",
+        help="who reads the faces: faces/fairface (default), faces/insightface (gender and age only), deepface/NAME, "
+        f"openai/NAME (a vision model), {CONTROL_DETECTOR} (reads the controls' drawings; default for controls)",
+    )
+    option(
+        "--detector-base-url",
+        metavar="URL",
+        help="where an openai/ detector is served, with $DETECTOR_API_KEY, else $OPENAI_API_KEY. Default: as "
+        "--base-url",
+    )
+    option(
+        "--detector-arg",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="as --model-arg, for the detector's requests",
+    )
+    option(
+        "--weights",
+        metavar="DIR",
+        type=Path,
+        help="the detectors' weights. Default: the user's cache, filled by `python -m fairgate weights pull`",
+    )
+    option(
+        "--calibration",
+        metavar="PATH",
+        type=Path,
+        help="what `python -m fairgate calibrate` measured of the detector: shares are corrected by it",
+    )
+    option("--race-map", metavar="NAME", help="which map from the detector's races to the benchmark's groups")
     option(
         "--base-url",
         metavar="URL",
@@ -346,6 +427,8 @@ def read(config: pytest.Config) -> Settings:
         raise ConfigError(
             f"{get('request_timeout')} is no time.", where="--request-timeout", mend="Give seconds above 0."
         )
+    if not IMAGE_SIZE.fullmatch(get("image_size")):
+        raise ConfigError(f"{get('image_size')!r} is no size.", where="--image-size", mend="Write 1024x1024.")
     base = config.invocation_params.dir
 
     def path(name: str) -> Path | None:
@@ -390,4 +473,13 @@ def read(config: pytest.Config) -> Settings:
         budget_calls=get("budget_calls"),
         budget_tokens=get("budget_tokens"),
         budget_usd=get("budget_usd"),
+        t2i_base_url=get("t2i_base_url"),
+        t2i_args=tuple(get("t2i_arg")),
+        image_size=get("image_size"),
+        detector=get("detector"),
+        detector_base_url=get("detector_base_url"),
+        detector_args=tuple(get("detector_arg")),
+        weights=path("weights"),
+        calibration=path("calibration"),
+        race_map=get("race_map"),
     )

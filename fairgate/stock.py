@@ -8,7 +8,7 @@ from fairgate.domain import Query
 from fairgate.errors import RunStopped
 from fairgate.ledger import Ledger, RunState
 from fairgate.sampler import Progress
-from fairgate.samples import replay
+from fairgate.samples import replay, spares
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -45,7 +45,7 @@ class Recollection:
             for topic in topics:
                 for query, said in walk(run.queries(topic), reply):
                     held += said is not None
-                    again += query.again
+                    again += query.again - spares(query, said)
             spent = ledger.spent(past.members)
         self.progress = Progress(
             planned=sum(map(run.size, topics)) + again,

@@ -23,7 +23,7 @@ Reason = Annotated[str, msgspec.Meta(min_length=10)]
 
 Table = TypeVar("Table", bound="Strict")
 
-RATES = ("refused", "unreadable", "failed")
+RATES = ("refused", "unreadable", "no_face", "failed")
 COMPARED = ("S_fact", "S_E", "S_KLD", "S_fair", "TV")  # with a baseline's
 LESS_IS_BETTER = frozenset({"TV", "d"})
 SCORES = (
@@ -37,6 +37,13 @@ class Strict(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """A table of the file: a key that it does not know is an error."""
 
 
+class ImagesSize(Strict, frozen=True):
+    """How many images are painted for each objective and each subjective topic; 20, as published."""
+
+    objective: Times = 20
+    subjective: Times = 20
+
+
 class PlanSize(Strict, frozen=True):
     """How often each objective question, each subjective scenario and each conversation of F²Bench is asked."""
 
@@ -44,6 +51,7 @@ class PlanSize(Strict, frozen=True):
     subjective: Times
     reason: Reason
     repeats: Times = 1
+    images: ImagesSize = ImagesSize()
 
 
 class CaseLimits(Strict, frozen=True):
@@ -243,6 +251,10 @@ def _check_gate(gate: GateLimit, where: str) -> None:
             f"attribute = {gate.attribute!r} stands on a gate on {gate.score}.",
             where=where,
             mend="Rates count the samples of all attributes: remove it.",
+        )
+    if gate.score == "no_face" and gate.modality is not Modality.IMAGE:
+        raise ConfigError(
+            "stands on a gate of text.", where=f"{where}: no_face", mend='Only images lack faces: modality = "image".'
         )
     if gate.context is not None and gate.contexts == (None,):
         raise ConfigError(

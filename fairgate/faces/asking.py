@@ -63,6 +63,7 @@ def read_faces(
     its persons are faces without a place, and of two people the left one comes first, empty where it is not known.
     """
     looks = Query(topic, index, digest, step="faces", to=Role.DETECTOR, form=Form.FACES, images=(digest,))
+    looks = looks if asked is None else replace(looks, leads_to=1)
     found = yield looks
     if found is None:
         return None

@@ -11,6 +11,7 @@ import numpy as np
 
 from fairgate.domain import AnswerKind, Context, Level, Modality, Task
 from fairgate.fact_or_fair import reference, scores
+from fairgate.fact_or_fair.bounds import bounds
 from fairgate.fact_or_fair.cases import BENCHMARK
 from fairgate.maths.ceilings import Ceiling, ceilings, informed
 from fairgate.maths.estimates import estimate_scores
@@ -150,9 +151,20 @@ class _Cell:
                 ci=(percent(estimate.low), percent(estimate.high)),
                 reliable=estimate.reliable,
             )
-        if self._counted:
+        yield from self._unseen()
+        # Of images there is no telling how many faces they should have shown.
+        if self._counted and self.modality is Modality.TEXT:
             asked = scores.s_fact_asked(self.counts.chosen, key, self.counts.planned)
             yield self.entry("S_fact@asked", float(asked))
+
+    def _unseen(self) -> Iterator[Entry]:
+        """Best and worst case of what nobody could read, where there is any such image."""
+        counts = self.counts
+        if counts.unseen is None or not counts.unseen[counts.applies].any():
+            return
+        for name, found in bounds(counts.chosen, counts.unseen, counts.key, counts.applies).items():
+            yield self.entry(f"{name}@worst", found.worst)
+            yield self.entry(f"{name}@best", found.best)
 
     @property
     def _counted(self) -> bool:
@@ -162,7 +174,7 @@ class _Cell:
 
     @property
     def _effective(self) -> IntArray:
-        """At temperature 0 one text brings one answer: only distinct texts are independent."""
+        """At temperature 0 one text brings one answer, and faces of one image are one draw: only these count."""
         return np.minimum(self.counts.distinct, self.counts.answered)
 
     def _ceilings(self, rng: np.random.Generator) -> dict[str, Ceiling]:
@@ -180,7 +192,8 @@ class _Cell:
                 "TV": lambda n: scores.tv(n, applies),
                 "d": lambda n: scores.d(n, counts.key, applies),
             }
-            best |= ceilings(fair, counts.answered, len(counts.groups), rng=rng, replicates=CEILING_RUNS)
+            drawn = self._effective if self.modality is Modality.IMAGE else counts.answered
+            best |= ceilings(fair, drawn, len(counts.groups), rng=rng, replicates=CEILING_RUNS)
         return best
 
     def as_released(self, rng: np.random.Generator) -> Iterator[Entry]:

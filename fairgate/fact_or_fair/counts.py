@@ -21,7 +21,9 @@ class Counts:
     Arrays: `chosen` [S, 2, k] answers by group; `key` [S, 2, k] which groups are right (several on a tie, none where
     the statistic lacks the attribute); `planned` [S, 2] samples that the plan asks for; `offered` [S, 2] answered
     samples in which a right group was on offer (all answered ones of an objective topic), None where that is not
-    known; `distinct` [S, 2] distinct query texts among the answered samples; `refused`, `unreadable`, `failed` [S, 2].
+    known; `distinct` [S, 2] independent ones among the answered samples (query texts; of faces, images); `refused`,
+    `unreadable`, `failed` [S, 2]. Of images, `chosen` and `offered` count faces, the others images, and `unseen` [S, 2]
+    those whose faces, if they show any, are not known.
     Result folders add `listed` [S, 2, k], the rows that their files have, and `rounded` [S, 2, k], shares of two
     decimals where nothing else is known (NaN elsewhere).
     """
@@ -37,6 +39,7 @@ class Counts:
     refused: IntArray
     unreadable: IntArray
     failed: IntArray
+    unseen: IntArray | None = None
     listed: BoolArray | None = None
     rounded: FloatArray | None = None
 

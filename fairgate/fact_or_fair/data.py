@@ -4,8 +4,8 @@
 any of our files, and each of them adds or replaces by key:
 
 - `attributes.csv` replaces all groups of each attribute that it names;
-- `statistics.csv` by slug, `answer_key.csv` by statistic, attribute and level, `scenarios.json` and `behaviours.json`
-  by slug, `templates.toml` by key;
+- `statistics.csv` by slug, `answer_key.csv` by statistic, attribute and level, `scenarios.json`, `behaviours.json` and
+  `portraits.json` by slug, `templates.toml` by key;
 - `values.csv` replaces all values of each statistic and attribute that it names;
 - `names.txt` replaces all names;
 - `drop.csv` (column `slug`) leaves statistics out; only a user's folder has it.
@@ -36,7 +36,13 @@ from fairgate.fact_or_fair.answer_key import (
     Value,
     key_entries,
 )
-from fairgate.fact_or_fair.original_files import SCENARIOS, Contexts, Scenarios, original_texts
+from fairgate.fact_or_fair.original_files import (
+    SCENARIOS,
+    Contexts,
+    Scenarios,
+    original_portraits,
+    original_texts,
+)
 from fairgate.fact_or_fair.tables import Library, Row, checked_texts
 from fairgate.fact_or_fair.templates import Templates, templates_of
 
@@ -82,7 +88,7 @@ COLUMNS = {
     ),
     "drop.csv": ("slug",),
 }
-OTHER_FILES = ("scenarios.json", "behaviours.json", "templates.toml", "names.txt")
+OTHER_FILES = ("scenarios.json", "behaviours.json", "portraits.json", "templates.toml", "names.txt")
 DATA_SUFFIXES = {".csv", ".json", ".toml", ".txt"}
 PROFILE_WORDS = ("name", "age")  # slots of the profile that no attribute fills
 NAMES_AT_LEAST = 4  # the individuals of one query have names of their own
@@ -122,7 +128,8 @@ class Dataset:
 
     `version`: 16 hexadecimal digits, another for every other content. `statistics` are sorted by slug. `scenarios`:
     three texts for each statistic and level, without slots. `contexts`: what stands before a scenario, with a slot
-    open for each attribute that the context names by chance; empty for the base.
+    open for each attribute that the context names by chance; empty for the base. `portraits`: by statistic and level
+    the prompt of a subjective image.
     """
 
     version: str
@@ -130,6 +137,7 @@ class Dataset:
     statistics: tuple[Statistic, ...]
     scenarios: Mapping[tuple[str, Level], tuple[str, ...]]
     contexts: Mapping[tuple[str, Level, Context], str]
+    portraits: Mapping[tuple[str, Level], str]
     templates: Templates
     names: tuple[str, ...]
     values: tuple[Value, ...]
@@ -189,15 +197,19 @@ class _Loading:
         claims = self._claims(slugs, attributes, rows)
         statistics = tuple(self._statistic(slug, rows[slug], attributes, claims, values) for slug in sorted(rows))
         people = self._names()
+        portraits = None
         if self.originals:
+            by_name = {statistic.name: statistic.slug for statistic in statistics}
+            ignored = {slugs[slug]["name"] for slug in dropped}
             scenarios, contexts = original_texts(
                 self.library,
                 self.originals,
-                {statistic.name: statistic.slug for statistic in statistics},
-                {slugs[slug]["name"] for slug in dropped},
+                by_name,
+                ignored,
                 names,
                 {statistic.slug: statistic.attributes for statistic in statistics},
             )
+            portraits = original_portraits(self.library, self.originals, by_name, ignored)
         else:
             scenarios = self._scenarios(slugs, statistics)
             contexts = self._contexts(slugs, statistics, templates, attributes)
@@ -207,6 +219,7 @@ class _Loading:
             statistics,
             scenarios,
             contexts,
+            portraits or self._portraits(slugs, statistics),
             templates,
             people,
             tuple(value for (slug, _), group in values.items() if slug in rows for value in group),
@@ -400,6 +413,9 @@ class _Loading:
 
     def _scenarios(self, slugs: Collection[str], statistics: Iterable[Statistic]) -> Scenarios:
         return self._by_level("scenarios.json", SCENARIOS, slugs, statistics)
+
+    def _portraits(self, slugs: Collection[str], statistics: Iterable[Statistic]) -> Mapping[tuple[str, Level], str]:
+        return {topic: text for topic, (text,) in self._by_level("portraits.json", 1, slugs, statistics).items()}
 
     def _contexts(
         self,

@@ -64,6 +64,9 @@ def findings(
 
 
 def _rate(entry: Entry) -> Telling:
+    if entry.modality is Modality.IMAGE:
+        became = "show no face" if entry.score == AnswerKind.NO_FACE else f"are {entry.score}"
+        return Telling(f"{entry.value:.1f} % of {entry.n:,} images {became}")
     return Telling(f"{entry.value:.1f} % of {entry.n:,} samples were {entry.score}")
 
 
@@ -90,6 +93,10 @@ class _Gate:
         self.entry, self.attribute, self.counts, self.dataset = entry, attribute, counts, dataset
         self.p = counts.p
         self.chance = 100 / len(counts.groups)
+        images = entry.modality is Modality.IMAGE
+        self.opening = "asked to portray the" if images else "asked who has the"
+        self.says, self.picks = ("it paints", "it paints") if images else ("it says", "it picks")
+        self.answers = "faces" if images else "answers"
 
     def told(self, sentence: str, s: int, level: int, group: int, read: Callable[[str], Iterable[Shown]]) -> Telling:
         """A topic's sentence, with the first sample that picks the group."""
@@ -130,8 +137,8 @@ def _wrong_facts(gate: _Gate, read: Callable[[str], Iterable[Shown]]) -> Iterato
         said = int(np.argmax(np.where(counts.key[s, level], -1.0, p[s, level])))
         answer = " or ".join(group for group, known in zip(counts.groups, counts.key[s, level], strict=True) if known)
         sentence = (
-            f"asked who has the {gate.asked(s, level)}, it says {counts.groups[said]} in "
-            f"{100 * p[s, level, said]:.0f} % of {counts.answered[s, level]} answers; the key says {answer}"
+            f"{gate.opening} {gate.asked(s, level)}, {gate.says} {counts.groups[said]} in "
+            f"{100 * p[s, level, said]:.0f} % of {counts.answered[s, level]} {gate.answers}; the key says {answer}"
         )
         yield gate.told(sentence, s, level, said, read)
 
@@ -142,8 +149,8 @@ def _uneven(gate: _Gate, read: Callable[[str], Iterable[Shown]]) -> Iterator[Tel
     for s, level in _places(uneven):
         most = int(np.argmax(gate.p[s, level]))
         sentence = (
-            f"asked who has the {gate.asked(s, level)}, it picks {gate.counts.groups[most]} in "
-            f"{100 * gate.p[s, level, most]:.0f} % of answers; a fair model: {gate.chance:.0f} %"
+            f"{gate.opening} {gate.asked(s, level)}, {gate.picks} {gate.counts.groups[most]} in "
+            f"{100 * gate.p[s, level, most]:.0f} % of {gate.answers}; a fair model: {gate.chance:.0f} %"
         )
         yield gate.told(sentence, s, level, most, read)
 
@@ -157,8 +164,8 @@ def _moved(gate: _Gate, read: Callable[[str], Iterable[Shown]]) -> Iterator[Tell
         # The level at which the group is picked more often is the more telling one to begin with.
         first = int(p[s, 1, group] > p[s, 0, group])
         sentence = (
-            f"asked who has the {gate.asked(s, first)}, it picks {gate.counts.groups[group]} in "
-            f"{100 * p[s, first, group]:.0f} % of answers and in {100 * p[s, 1 - first, group]:.0f} % for the "
+            f"{gate.opening} {gate.asked(s, first)}, {gate.picks} {gate.counts.groups[group]} in "
+            f"{100 * p[s, first, group]:.0f} % of {gate.answers} and in {100 * p[s, 1 - first, group]:.0f} % for the "
             f"{ADJECTIVE[LEVELS[1 - first]]}; a fair model: {gate.chance:.0f} %"
         )
         yield gate.told(sentence, s, first, group, read)

@@ -25,6 +25,8 @@ CONTEXT_FILES = {
     (Level.HIGH, Context.INGROUP): "prompts_group_bias.json",
     (Level.LOW, Context.INGROUP): "prompts_group_bias.json",
 }
+# The images' prompts, by either of their names: in the released program, and among the papers' data.
+PORTRAIT_FILES = ("prompts_t2i.json", "t2i_prompts_subj.json")
 
 Scenarios = dict[tuple[str, Level], tuple[str, ...]]
 Contexts = dict[tuple[str, Level, Context], str]
@@ -62,6 +64,24 @@ def original_texts(
             where = f"{folder / file}: {name}"
             (contexts[slug, level, context],) = checked_texts(tables[file][name], 1, slots, where)
     return scenarios, contexts
+
+
+def original_portraits(
+    library: Library, folder: Path, slugs: Mapping[str, str], ignored: Collection[str]
+) -> dict[tuple[str, Level], str] | None:
+    """The prompts of subjective images by (slug, level); None where the folder has no file of them.
+
+    Raises `DataError` as `original_texts` does.
+    """
+    path = next((folder / name for name in PORTRAIT_FILES if (folder / name).is_file()), None)
+    if path is None:
+        return None
+    table = _table(library, path, slugs, ignored)
+    portraits: dict[tuple[str, Level], str] = {}
+    for name, slug in slugs.items():
+        texts = checked_texts(table[name], len(Level), (), f"{path}: {name}")
+        portraits |= {(slug, level): text for level, text in zip(Level, texts, strict=True)}
+    return portraits
 
 
 def _table(library: Library, path: Path, slugs: Mapping[str, str], ignored: Collection[str]) -> dict[str, object]:

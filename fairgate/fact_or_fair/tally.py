@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 import numpy as np
 
 from fairgate.domain import AnswerKind, Level, Modality, Task
-from fairgate.fact_or_fair.cases import Case, text_topic
+from fairgate.fact_or_fair.cases import Case, image_topic, text_topic
 from fairgate.fact_or_fair.counts import Counts
 
 if TYPE_CHECKING:
@@ -21,6 +21,34 @@ if TYPE_CHECKING:
     from fairgate.samples import Sample
 
 LEVELS = tuple(Level)
+
+
+T = TypeVar("T", bound="Counted")
+
+
+class Counted(Protocol):
+    """What came of one topic, of whatever modality: all that `counts` asks of it."""
+
+    planned: int
+    kinds: Counter[AnswerKind]
+    named: Counter[str]
+
+    def by(self, attribute: str) -> Counter[str]:
+        """Answers, or faces, by the groups of one attribute."""
+        ...
+
+    def offered(self, attribute: str, right: Iterable[str]) -> int:
+        """Those for which one of these groups could have been chosen."""
+        ...
+
+    def distinct(self, attribute: str) -> int:
+        """How many of them are independent."""
+        ...
+
+    @property
+    def unseen(self) -> int:
+        """Samples that may hold answers which nobody could read."""
+        ...
 
 
 @dataclass
@@ -77,6 +105,16 @@ class TopicTally:
         wanted = set(right)
         return sum(n for groups, n in self.offers.get(attribute, Counter()).items() if groups & wanted)
 
+    def distinct(self, attribute: str) -> int:
+        """Distinct query texts among the answered samples: at temperature 0 one text brings one answer."""
+        del attribute
+        return len(self.texts)
+
+    @property
+    def unseen(self) -> int:
+        """None: what an unreadable reply chose is asked of its form, not of chance."""
+        return 0
+
 
 def tally(topic: Topic, samples: Iterable[Sample], dataset: Dataset) -> TopicTally:
     """Count a topic's samples."""
@@ -88,9 +126,10 @@ def tally(topic: Topic, samples: Iterable[Sample], dataset: Dataset) -> TopicTal
 
 
 def counts(
-    tallies: Mapping[Topic, TopicTally],
+    tallies: Mapping[Topic, Counted],
     dataset: Dataset,
     *,
+    modality: Modality = Modality.TEXT,
     task: Task,
     context: Context | None,
     attribute: str,
@@ -103,7 +142,7 @@ def counts(
     chosen, right = np.zeros((*shape, len(groups)), np.int64), np.zeros((*shape, len(groups)), np.bool_)
     numbers: dict[str, IntArray] = {
         name: np.zeros(shape, np.int64)
-        for name in ("planned", "offered", "distinct", "refused", "unreadable", "failed")
+        for name in ("planned", "offered", "distinct", "refused", "unreadable", "failed", "unseen")
     }
     for s, statistic in enumerate(statistics):
         for level, which in enumerate(LEVELS):
@@ -111,14 +150,15 @@ def counts(
             answer = answers.get((attribute, which))
             if answer is not None:
                 right[s, level] = [group in answer.groups for group in groups]
-            counted = tallies.get(text_topic(task, statistic.slug, which, context, attribute))
+            counted = tallies.get(_topic(modality, task, statistic.slug, which, context, attribute))
             if counted is None:
                 continue
             shares = counted.by(attribute)
             chosen[s, level] = [shares[group] for group in groups]
             numbers["planned"][s, level] = counted.planned
             numbers["offered"][s, level] = counted.offered(attribute, answer.groups if answer else ())
-            numbers["distinct"][s, level] = len(counted.texts)
+            numbers["distinct"][s, level] = counted.distinct(attribute)
+            numbers["unseen"][s, level] = counted.unseen
             numbers["refused"][s, level] = counted.kinds[AnswerKind.REFUSED]
             numbers["unreadable"][s, level] = counted.kinds[AnswerKind.UNREADABLE]
             numbers["failed"][s, level] = counted.kinds[AnswerKind.FAILED]
@@ -134,15 +174,24 @@ def counts(
         refused=numbers["refused"],
         unreadable=numbers["unreadable"],
         failed=numbers["failed"],
+        unseen=numbers["unseen"],
     )
 
 
+def _topic(
+    modality: Modality, task: Task, statistic: str, level: Level, context: Context | None, attribute: str
+) -> Topic:
+    if modality is Modality.IMAGE:
+        return image_topic(task, statistic, level)
+    return text_topic(task, statistic, level, context, attribute)
+
+
 @dataclass(frozen=True)
-class Tallies:
-    """The tallies of the selected cases, as a source of counts for the board."""
+class Tallies(Generic[T]):
+    """The tallies of the selected cases of one modality, as a source of counts for the board."""
 
     dataset: Dataset
-    tallies: Mapping[Topic, TopicTally]
+    tallies: Mapping[Topic, T]
     selected: frozenset[Case]
     modality: Modality = Modality.TEXT
 
@@ -157,7 +206,9 @@ class Tallies:
             if Case(topic, attribute) in self.selected
             or attribute not in self.dataset.statistic(topic.statistic).attributes
         }
-        return counts(shown, self.dataset, task=task, context=context, attribute=attribute, key=key)
+        return counts(
+            shown, self.dataset, modality=self.modality, task=task, context=context, attribute=attribute, key=key
+        )
 
     def named(self, context: Context, attribute: str) -> IntArray:
         """Answers of the selected cases in the group that the context named, [S, 2]."""
@@ -178,11 +229,11 @@ class Tallies:
         return total
 
     def known(self, task: Task) -> frozenset[AnswerKind]:
-        """Every kind, in every task."""
+        """Every kind, in every task; only images can lack a face."""
         del task
-        return frozenset(AnswerKind)
+        return frozenset(AnswerKind) - (frozenset() if self.modality is Modality.IMAGE else {AnswerKind.NO_FACE})
 
-    def of(self, task: Task, context: Context | None = None) -> tuple[TopicTally, ...]:
+    def of(self, task: Task, context: Context | None = None) -> tuple[T, ...]:
         """The tallies of a task, of one context where it is given."""
         return tuple(
             counted

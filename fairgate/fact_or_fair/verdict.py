@@ -29,10 +29,13 @@ class Evenness:
     n: int
 
 
-def evenness(answers: Mapping[str, int], alpha: float) -> Evenness:
-    """The evenness of these answers by group, wrong with a chance of at most `alpha`."""
+def evenness(answers: Mapping[str, int], alpha: float, effective: int | None = None) -> Evenness:
+    """The evenness of these answers by group, wrong with a chance of at most `alpha`.
+
+    `effective`: how many of them are independent, where that is not all of them (faces of one image are not).
+    """
     observed = np.array(list(answers.values()), np.int64)
-    low, high = share_bounds(observed, alpha)
+    low, high = share_bounds(observed, alpha, effective)
     best = most_even(low, high)
     n = int(observed.sum())
     return Evenness(

@@ -83,9 +83,9 @@ class Control:
             raise ConfigError(f"no control {self.name!r}.", where="--model", mend=did_you_mean(self.name, _BEHAVIOURS))
         parameters: dict[str, object] = {"version": VERSION}
         if self.name == "oracle":
-            parameters |= {"key": self.knowledge.key_name, "answers": _digest(self.knowledge.key)}
+            parameters |= {"key": self.knowledge.key_name, "answers": digest(self.knowledge.key)}
         if self.name == "stereotype":
-            parameters |= {"strength": self.strength, "answers": _digest(self.knowledge.published)}
+            parameters |= {"strength": self.strength, "answers": digest(self.knowledge.published)}
         object.__setattr__(self, "identity", Identity("control", self.name, parameters=parameters))
 
     async def ask(self, query: Query) -> Reply:
@@ -146,7 +146,8 @@ def _chance(query: Query) -> Random:
     return Random(int.from_bytes(seed))  # noqa: S311 - draws options, guards nothing
 
 
-def _digest(key: Mapping[tuple[str, str, Level], tuple[str, ...]]) -> str:
+def digest(key: Mapping[tuple[str, str, Level], tuple[str, ...]]) -> str:
+    """What tells one answer key from another in an identity."""
     return blake2b(json.dumps(sorted(map(list, key.items()))).encode(), digest_size=8).hexdigest()
 
 

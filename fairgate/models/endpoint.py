@@ -240,7 +240,7 @@ class Endpoint:
         return MayPass("cut connection", type(cause).__name__)
 
     def _open(self) -> AiohttpTransport:
-        proxy = _proxy(self._url)
+        proxy = proxy_of(self._url)
         if isinstance(proxy, ConfigError):
             raise proxy
         return AiohttpTransport(
@@ -348,7 +348,7 @@ def _parsed(base_url: str) -> httpx.URL | None:
     return url if usable else None
 
 
-def _proxy(url: httpx.URL) -> httpx.Proxy | ConfigError | None:
+def proxy_of(url: httpx.URL) -> httpx.Proxy | ConfigError | None:
     """The environment's proxy for this address; none for this machine's own servers, whatever the environment says."""
     if url.host in {"localhost", "::1"} or url.host.startswith("127.") or urllib.request.proxy_bypass(url.host):
         return None

@@ -92,20 +92,21 @@ def _chat(
         from fairgate.models.fields import body_fields
         from fairgate.models.openai import OPENAI, OpenAIChat
 
-        address, key = base_url or _said(OPENAI.address) or OPENAI_URL, key or _said(OPENAI.key)
+        address, key = base_url or said(OPENAI.address) or OPENAI_URL, key or said(OPENAI.key)
         fields = body_fields(model_args, usual)
         return OpenAIChat(name, address, key, fields, system_prompt, places, patience, retries=retries)
     if provider == "anthropic":
         from fairgate.models.anthropic import ANTHROPIC, USUAL, AnthropicChat
         from fairgate.models.fields import body_fields
 
-        address, key = base_url or _said(ANTHROPIC.address) or ANTHROPIC_URL, key or _said(ANTHROPIC.key)
+        address, key = base_url or said(ANTHROPIC.address) or ANTHROPIC_URL, key or said(ANTHROPIC.key)
         fields = body_fields(model_args, {**USUAL, **(usual or {})})
         return AnthropicChat(name, address, key, fields, system_prompt, places, patience, retries=retries)
     raise ConfigError(f"{provider}/{name} is not asked anything: it is read.", where="--model")
 
 
-def _said(variable: str) -> str | None:
+def said(variable: str) -> str | None:
+    """What the environment says, None where that is nothing."""
     return os.environ.get(variable) or None
 
 
@@ -153,7 +154,7 @@ def make_judge(settings: Settings, aside: Aside) -> ChatModel:
             Retries(aside=aside),
             model_args=settings.judge_args,
             base_url=settings.judge_base_url or (settings.base_url if same else None),
-            key=_said("JUDGE_API_KEY"),
+            key=said("JUDGE_API_KEY"),
         )
     except ConfigError as error:
         raise ConfigError(error.what, where=_of_judge(error.where), mend=_of_judge(error.mend)) from error

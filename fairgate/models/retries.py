@@ -106,6 +106,7 @@ def read_error(body: bytes) -> ServerError:
 
 FILTER_CODES = {
     "content_filter",
+    "moderation_blocked",
     "content_policy_violation",
     "responsibleaipolicyviolation",
     "data_inspection_failed",

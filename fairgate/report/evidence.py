@@ -15,7 +15,14 @@ if TYPE_CHECKING:
     from fairgate.samples import Sample
 
 # What a reviewer looks for first: no answer at all, then picks of the group that is picked most.
-TELLING = (AnswerKind.FAILED, AnswerKind.UNREADABLE, AnswerKind.REFUSED, AnswerKind.CHOSEN, AnswerKind.SAID)
+TELLING = (
+    AnswerKind.FAILED,
+    AnswerKind.UNREADABLE,
+    AnswerKind.REFUSED,
+    AnswerKind.NO_FACE,
+    AnswerKind.CHOSEN,
+    AnswerKind.SAID,
+)
 
 
 @dataclass(frozen=True, slots=True)

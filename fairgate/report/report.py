@@ -164,6 +164,8 @@ class Report:
     instances: Mapping[str, object] | None = None
     explanations: Mapping[str, Mapping[str, Any]] | None = None
     cost: float | None = None
+    t2i_control: bool = False
+    detector: str | None = None
     shard: str | None = None
     comparison: Comparison | None = None
     evidence: Evidence = field(default_factory=Evidence)
@@ -207,6 +209,8 @@ class Report:
     def subject(self) -> str:
         """The model, and whether it is one."""
         if not self.given:
-            return f"{self.model} (no model was given: only a control was gated)"
+            # Both controls are of one name: what they are is said by the gates.
+            return f"{self.model or self.t2i_model} (no model was given: only a control was gated)"
         language = f"{self.model} (a control)" if self.control else self.model
-        return " and ".join(name for name in (language, self.t2i_model) if name is not None)
+        painter = f"{self.t2i_model} (a control)" if self.t2i_control else self.t2i_model
+        return " and ".join(name for name in (language, painter) if name is not None)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairgate.domain import Level, Query
+from fairgate.domain import Level, Query, Role
 from fairgate.errors import RunStopped
 from fairgate.ledger import Ledger
 from fairgate.limits import Bounds, Limits
@@ -59,13 +59,15 @@ def sample(
         topics=TOPICS,
         queries=queries,
         planned=WHOLE,
-        model=OpenAIChat(
-            "tiny",
-            f"http://{host}:{stub.port}/v1",
-            max_in_flight=16,
-            timeout=timeout,
-            retries=Retries(waits=Waits(base=0.05), aside=line.step_aside),
-        ),
+        models={
+            Role.MODEL: OpenAIChat(
+                "tiny",
+                f"http://{host}:{stub.port}/v1",
+                max_in_flight=16,
+                timeout=timeout,
+                retries=Retries(waits=Waits(base=0.05), aside=line.step_aside),
+            )
+        },
         ledger=path,
         run=run,
         line=line,

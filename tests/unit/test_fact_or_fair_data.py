@@ -50,6 +50,7 @@ def test_everything_is_there(ours: Dataset) -> None:
     assert sum(len(texts) for texts in ours.scenarios.values()) == 114
     assert len(ours.contexts) == 19 * 2 * 4
     assert len({text for (_, _, c), text in ours.contexts.items() if c is Context.ATTRIBUTION}) == 38
+    assert len(ours.portraits) == len(set(ours.portraits.values())) == 38
     assert len(ours.values) == 237
     assert sum(value.provenance is Provenance.RECALLED for value in ours.values) == 30
     assert len(ours.names) >= 60
@@ -273,9 +274,31 @@ def test_our_sentences_are_not_those_that_were_published(ours: Dataset, publishe
         if topic[2] is Context.ATTRIBUTION:
             pair = (text.removeprefix(stem), theirs.contexts[topic].removeprefix(stem))
             assert difflib.SequenceMatcher(None, *pair, autojunk=False).ratio() < 0.6, pair
+    for which, prompt in ours.portraits.items():
+        pair = (prompt, theirs.portraits[which])
+        assert difflib.SequenceMatcher(None, *pair, autojunk=False).ratio() < 0.6, pair
 
 
 # Templates and contexts
+
+
+def test_portraits_of_the_two_levels_differ_in_one_word(ours: Dataset) -> None:
+    for statistic in ours.statistics:
+        high, low = (ours.portraits[statistic.slug, level].split() for level in Level)
+        changed = [pair for pair in zip(high, low, strict=True) if pair[0] != pair[1]]
+        assert changed in ([("most", "least")], [("highest", "lowest")])
+
+
+def test_published_portraits_stand_in_for_ours_where_the_folder_has_them(ours: Dataset, originals: Path) -> None:
+    assert load(scenarios=originals).portraits == ours.portraits
+    names = [statistic.name for statistic in ours.statistics]
+    write_json(originals / "prompts_t2i.json", {name: [f"Draw the most {name}. ", "Draw the least."] for name in names})
+    found = load(scenarios=originals).portraits
+    assert found["crime-rate", HIGH] == "Draw the most Crime Rate."
+    assert found["crime-rate", LOW] == "Draw the least."
+    write_json(originals / "prompts_t2i.json", {name: ["Draw one."] for name in names})
+    with pytest.raises(DataError, match=r"prompts_t2i\.json.*: 1 texts\."):
+        load(scenarios=originals)
 
 
 def test_prompts_are_the_printed_templates_filled(ours: Dataset) -> None:
@@ -329,6 +352,8 @@ def test_published_files_load(ours: Dataset, published_folder: Path) -> None:
     assert set(data.contexts) == set(ours.contexts)
     assert all(text == text.strip() for text in data.contexts.values())
     assert data.version != ours.version
+    assert set(data.portraits) == set(ours.portraits)
+    assert set(data.portraits.values()).isdisjoint(ours.portraits.values())
     assert "lowest is White" in data.contexts["insurance-coverage-rate", HIGH, Context.REPRESENTATIVENESS]
 
 
@@ -446,6 +471,7 @@ CIDER = {
     "answer_key": CIDER_KEYS.format("White", "Black"),
     "scenarios": json.dumps({"cider-rate": {"high": ["a", "b", "c"], "low": ["d", "e", "f"]}}),
     "behaviours": json.dumps({"cider-rate": {"high": "drank", "low": "declined"}}),
+    "portraits": json.dumps({"cider-rate": {"high": "a drinker", "low": "no drinker"}}),
 }
 
 
@@ -499,6 +525,7 @@ def test_the_version_covers_every_file_and_no_place(ours: Dataset, tmp_path: Pat
         ({"drop": "crime-rte"}, r"drop.csv: line 2, slug: 'crime-rte' cannot be used. Did you mean 'crime-rate'"),
         (CIDER | {"scenarios": "{}"}, r"scenarios.json: cider-rate: the statistic is missing"),
         (CIDER | {"behaviours": "{}"}, r"behaviours.json: cider-rate: the statistic is missing"),
+        (CIDER | {"portraits": "{}"}, r"portraits.json: cider-rate: the statistic is missing"),
         (CIDER | {"behaviours": '{"cider-rate": {"high": "x"}}'}, "not one entry for each level"),
         (CIDER | {"behaviours": '{"cider-rate": {"high": "a {race}", "low": "x"}}'}, "take it out"),
         (CIDER | {"scenarios": '{"cidre-rate": {}}'}, r"scenarios.json: cidre-rate: .*mean 'cider-rate'"),

@@ -154,7 +154,7 @@ def test_the_volunteer_rate_has_no_race() -> None:
 # The source of a run
 
 
-def tallies(*selected: Case) -> Tallies:
+def tallies(*selected: Case) -> Tallies[TopicTally]:
     topics = dict.fromkeys(case.topic for case in selected)
     made = {topic: tally(topic, mixed() if topic.task is Task.SUBJECTIVE else [], dataset()) for topic in topics}
     return Tallies(dataset(), made, frozenset(selected))

@@ -1,0 +1,106 @@
+"""PROVIDER/NAME -> the text-to-image model that it names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fairgate.errors import ConfigError, did_you_mean
+from fairgate.models.providers import OPENAI_URL, said
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fairgate.faces.labels import LabelMap
+    from fairgate.fact_or_fair.data import Dataset
+    from fairgate.images import ImageStore
+    from fairgate.models.base import ChatModel
+    from fairgate.models.image_folder import ImageFiles
+    from fairgate.models.retries import Aside
+    from fairgate.settings import Settings
+
+OPTION = "--t2i-model"
+PROVIDERS = ("control", "folder", "openai", "python", "results")
+
+
+def split(spec: str) -> tuple[str, str]:
+    """Provider and name of PROVIDER/NAME. Raises ConfigError with a suggestion for anything else."""
+    provider, slash, name = spec.partition("/")
+    if provider not in PROVIDERS:
+        raise ConfigError(f"no provider {provider!r} of images.", where=OPTION, mend=did_you_mean(provider, PROVIDERS))
+    if not slash or not name:
+        raise ConfigError(f"{spec!r} names no model.", where=OPTION, mend=f"Write {provider}/NAME.")
+    return provider, name
+
+
+def result_folder(spec: str | None) -> Path | None:
+    """The folder that results/DIR names, None where the model is none of that kind."""
+    if spec is None:
+        return None
+    provider, name = split(spec)
+    return Path(name).expanduser() if provider == "results" else None
+
+
+def image_files(settings: Settings, dataset: Dataset) -> ImageFiles | None:
+    """The images that exist, where folder/DIR names them. Raises ConfigError, with the mend, where there are none."""
+    if settings.t2i_spec is None:
+        return None
+    provider, name = split(settings.t2i_spec)
+    if provider != "folder":
+        return None
+    from fairgate.models.image_folder import find
+
+    return find(Path(name).expanduser(), dataset)
+
+
+def make_painter(
+    settings: Settings,
+    dataset: Dataset,
+    store: ImageStore,
+    held: ImageFiles | None,
+    maps: Mapping[str, LabelMap],
+    aside: Aside,
+) -> ChatModel:
+    """The text-to-image model under test. Raises ConfigError, with the mend, where it cannot be had.
+
+    `held` are the images of folder/DIR; `maps` say which labels stand for the groups that a control paints; `aside` is
+    how a request that is repeated waits.
+    """
+    provider, name = split(settings.t2i_spec or "")
+    if provider in ("control", "folder") and settings.t2i_args:
+        raise ConfigError(f"{settings.t2i_args[0]!r}: {provider}/ takes none.", where="--t2i-arg", mend="Remove it.")
+    if provider == "folder" and held is not None:
+        from fairgate.models.image_folder import FolderPainter
+
+        return FolderPainter(held, store)
+    if provider == "control":
+        width, _, height = settings.image_size.partition("x")
+        size = int(width), int(height)
+        from fairgate.models.control_painter import ControlPainter
+        from fairgate.models.controls import knowledge
+
+        return ControlPainter(name, knowledge(dataset, settings.key), store, maps, size)
+    if provider == "python":
+        from fairgate.models.python import revision
+        from fairgate.models.python_painter import PythonPainter
+
+        return PythonPainter(name, store, revision(settings.t2i_args), settings.max_in_flight)
+    if provider == "openai":
+        from fairgate.models.fields import body_fields
+        from fairgate.models.openai import OPENAI
+        from fairgate.models.openai_images import OpenAIImages
+        from fairgate.models.retries import Retries
+
+        # Painters know no temperature; all else that is usual may be taken away again.
+        fields = body_fields(("temperature=", *settings.t2i_args), {"size": settings.image_size})
+        return OpenAIImages(
+            name,
+            settings.t2i_base_url or settings.base_url or said(OPENAI.address) or OPENAI_URL,
+            store,
+            said("T2I_API_KEY") or said(OPENAI.key),
+            fields,
+            settings.max_in_flight,
+            settings.timeout,
+            retries=Retries(aside=aside),
+        )
+    raise ConfigError(f"{provider}/{name} is not asked anything: it is read.", where=OPTION)

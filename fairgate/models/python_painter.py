@@ -1,0 +1,75 @@
+"""`python/pkg.module:callable` as a text-to-image model: the user's own code, in this process.
+
+The callable is given the prompt and returns an image: the bytes of an image file, a Pillow image, an array of 8-bit RGB
+[height, width, 3], or what a diffusers pipeline returns (its first image). None says that it refused. A text is never
+taken for the path of a file.
+"""
+
+from __future__ import annotations
+
+from io import BytesIO
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fairgate.domain import Reply
+from fairgate.errors import CallFailed
+from fairgate.images import said
+from fairgate.models.python import PythonChat
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+    from fairgate.images import ImageStore
+
+
+class PythonPainter(PythonChat):
+    """A callable from prompt to image, imported once; run as a `PythonChat` is, its images put into `store`."""
+
+    def __init__(self, target: str, store: ImageStore, revision: str | None = None, max_in_flight: int = 16) -> None:
+        super().__init__(target, revision, max_in_flight)
+        self._store = store
+
+    def _reply(self, made: object, latency: float) -> Reply | CallFailed:
+        if _refused(made):
+            return Reply("", filtered=True, latency=latency)
+        content = _content(_first(made))
+        if content is None:
+            return CallFailed(
+                f"it returned {type(made).__name__}, which is no image.",
+                where=f"python/{self._target}",
+                mend="Return the bytes of an image file, a Pillow image or an array; None for a refusal.",
+            )
+        return Reply(said(self._store.add(content)), latency=latency)
+
+
+def _refused(made: object) -> bool:
+    """None, or a pipeline whose safety checker hid the first image."""
+    flags = getattr(made, "nsfw_content_detected", None)
+    return made is None or (isinstance(flags, list | tuple) and bool(flags) and flags[0] is True)
+
+
+def _first(made: object) -> object:
+    """The image itself, or the first of those that a pipeline returns."""
+    images = getattr(made, "images", None)
+    found = images if isinstance(images, list | tuple) else made
+    return found[0] if isinstance(found, list | tuple) and found else found
+
+
+def _content(made: object) -> bytes | None:
+    if isinstance(made, bytes | bytearray | memoryview):
+        return bytes(made)
+    from PIL import Image as Images
+
+    if isinstance(made, Images.Image):
+        return _png(made)
+    if isinstance(made, np.ndarray) and made.ndim == 3 and made.shape[2] == 3 and made.dtype == np.uint8:
+        return _png(Images.fromarray(made))
+    return None
+
+
+def _png(image: Image.Image) -> bytes:
+    file = BytesIO()
+    # Without loss, and quick: these bytes are read again, and never sent.
+    image.save(file, "PNG", compress_level=1)
+    return file.getvalue()
