@@ -250,6 +250,12 @@ def _of_judge(run: Run, spoken: Sequence[ThemeTally]) -> Iterator[str]:
         shown = "; ".join(str(problem).rstrip(".") for problem in held.problems[:MISSING_SHOWN])
         yield f"{len(held.problems)} rows of --f2bench were not used: {shown}."
     yield from (f"F²Bench: {note}." for note in held.notes)
+    refused = sum(each.ends[AnswerKind.REFUSED] for each in spoken)
+    if refused:
+        yield (
+            f"{refused:,} last answers or descriptions were refused: there is nothing in them to judge, and what the "
+            "plan has for the judge about them was not asked."
+        )
     again = sum(each.again for each in spoken)
     if again:
         yield f"{again:,} judgements could not be read and were asked for once more, beyond the plan."

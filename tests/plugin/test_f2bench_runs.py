@@ -84,6 +84,7 @@ def test_who_refuses_everything_passes_no_score(tmp_path: Path) -> None:
     assert run.code == 1, run.output
     assert {verdict for gate, verdict in run.gates.items() if "S_" in gate} == {"inconclusive"}
     assert {verdict for gate, verdict in run.gates.items() if "refused" in gate} == {"fail"}
+    assert "40 last answers or descriptions were refused" in " ".join(run.output.split())
     # The reply that shows it is the one that was not judged.
     assert re.search(r"4 of 4 samples about gender\s+> Please give a direct answer", run.output)
     assert run.summary["cases"] == {"passed": 0, "failed": 0, "inconclusive": 10, "error": 0}
