@@ -1,6 +1,6 @@
 """How fast the gate asks, beside bare loops and peers: ratios within one run, on two cores, one for the server.
 
-`python -m benchmarks.throughput` prints tables; `--quick` a part of them. Peers are measured where installed
+`python -m benchmarks.throughput` prints tables; `--only` chooses some. Peers are measured where installed
 (`pip install 'fairgate[peers]'`). Docs: docs/throughput.md.
 """
 
@@ -19,6 +19,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from benchmarks.clients import PER_TOPIC
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -59,8 +61,6 @@ def stats(base_url: str) -> dict[str, float]:
 
 
 def gate_command(base_url: str, n: int, in_flight: int, folder: str, workers: str = "0") -> list[str]:
-    from benchmarks.clients import PER_TOPIC
-
     return [
         *(
             sys.executable,
@@ -149,10 +149,11 @@ BARE = ("aiohttp loop", "httpx-aiohttp loop", "fairgate sampler", GATE)
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.throughput")
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--per-topic", type=int, default=6, help="522 samples each; 6 is the N = 3,000 of the table")
     parser.add_argument("--only", nargs="*", default=["latency", "few", "zero", "large", "memory", "workers"])
     given = parser.parse_args()
     only, repeats = set(given.only), given.repeats
-    n = 6 * 522
+    n = given.per_topic * PER_TOPIC
     if "latency" in only:
         with stub(0.05) as url:
             names = (*BARE[:1], "httpx loop", *BARE[1:])
@@ -161,23 +162,23 @@ def main() -> None:
         print(f"\nThe gate's first request after {dict(rows)[GATE].first:.2f} s.")
     if "few" in only:
         with stub(0.05) as url:
-            rows = [(name, client(name, url, 1044, 16, repeats)) for name in BARE]
+            rows = [(name, client(name, url, n // 3, 16, repeats)) for name in BARE]
         table("50 ms, 16 in flight", rows, 0.05, 16)
     if "zero" in only:
         with stub(0) as url:
-            rows = [(name, client(name, url, 2 * n, 16, repeats)) for name in BARE]
+            rows = [(name, client(name, url, 3 * n, 16, repeats)) for name in BARE]
             small = [(name, client(name, url, n, 16, repeats)) for name in BARE]
         table("No latency, 16 in flight", rows, 0, 16)
-        print("\nMarginal CPU, from twice as many requests:\n")
+        print("\nMarginal CPU, from three times as many requests:\n")
         for (name, twice), (_, once) in zip(rows, small, strict=True):
             print(f"- {name}: {1000 * (twice.cpu - once.cpu) / (twice.requests - once.requests):.3f} ms a request")
     if "large" in only:
         with stub(0.05) as url:
-            rows = [(name, client(name, url, 48 * 522, 128, 1)) for name in (BARE[0], *BARE[2:])]
+            rows = [(name, client(name, url, 48 * PER_TOPIC, 128, 1)) for name in (BARE[0], *BARE[2:])]
         table("50 ms, 128 in flight, long", rows, 0.05, 128)
     if "memory" in only:
         with stub(0) as url:
-            rows = [(GATE, client(GATE, url, many * 522, 64, 1)) for many in (10, 96)]
+            rows = [(GATE, client(GATE, url, many * PER_TOPIC, 64, 1)) for many in (10, 96)]
         table("Memory: no latency, 64 in flight", rows, 0, 64)
     if "workers" in only:
         with stub(0.05) as url:

@@ -6,8 +6,6 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from scipy.special import chdtrc
-
 from fairgate import __version__
 from fairgate.baseline import save
 from fairgate.comparing import compare
@@ -31,6 +29,7 @@ from fairgate.fact_or_fair.tally import Tallies
 from fairgate.gate import Verdict, judge, waive
 from fairgate.ledger import Ledger
 from fairgate.maths.proportions import clopper_pearson
+from fairgate.maths.special import chdtrc
 from fairgate.report.report import Calls, CaseCount, Comparison, Report, Tokens
 from fairgate.settings import INCONCLUSIVE_EXIT
 from fairgate.thresholds import RATES

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaincinv, ndtr, ndtri
 
 from fairgate.maths.distributions import distance, entropy, g, kl, total_variation
+from fairgate.maths.special import betaincinv, ndtr, ndtri
 
 if TYPE_CHECKING:
     from collections.abc import Callable

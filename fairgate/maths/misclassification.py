@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import betaincinv
+
+from fairgate.maths.special import betaincinv
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

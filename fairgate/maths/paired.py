@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import ndtr
+
+from fairgate.maths.special import ndtr
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

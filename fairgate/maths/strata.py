@@ -14,9 +14,9 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import betaincinv
 
 from fairgate.maths.misclassification import CONFIDENCE, JEFFREYS, Interval
+from fairgate.maths.special import betaincinv
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
