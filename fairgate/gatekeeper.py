@@ -10,18 +10,21 @@ import pytest
 
 from fairgate.domain import Role
 from fairgate.errors import ConfigError, FairgateError
+from fairgate.forecast import forecast, lines
 from fairgate.gate import Verdict
 from fairgate.judgement import report_of
 from fairgate.report import markdown, page, progress, summary, terminal
 from fairgate.report.allure_gates import drop_empty_containers, write_gates, write_missing
 from fairgate.report.progress import ProgressLines
 from fairgate.report.pytest_reports import gate_reports
-from fairgate.run import Sampling
+from fairgate.run import Sampling, Selection
+from fairgate.selfcheck import self_check
 from fairgate.turn import is_taken
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Sequence
 
+    from fairgate.forecast import Forecast
     from fairgate.report.report import Report
     from fairgate.run import AnyCase, Run
 
@@ -42,6 +45,7 @@ class Gatekeeper:
         self._missing: dict[AnyCase, str] = {}
         self._report: Report | None = None
         self._foreign_failed = False
+        self._forecast: Forecast | None = None
 
     # Before
 
@@ -62,6 +66,19 @@ class Gatekeeper:
             without += "; no judge was named, so the cases of F²Bench are deselected (--judge)"
         return [f"fairgate: {named}, {plan}{judge}{faces}, ledger {self._run.ledger_shown}{new}{without}"]
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self) -> None:
+        """Check the gate itself, before a worker is started."""
+        if not self._run.settings.self_check or self._run.settings.dry_run:
+            return
+        with _usage_errors():
+            self._make_report_dir()
+            reason = self_check(self._run.settings)
+        if reason is not None:
+            pytest.exit(
+                f"fairgate: the gate does not stand its own check, so no model is judged: {reason}", returncode=7
+            )
+
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: object) -> None:
         """Tell a worker which run it serves."""
@@ -78,6 +95,10 @@ class Gatekeeper:
         """Sample beside the cases, and judge after the last of them."""
         if session.config.option.collectonly:
             return (yield)
+        if self._run.settings.dry_run:
+            self._forecast = self._foretold(session)
+            session.items.clear()
+            return (yield)
         if not session.config.pluginmanager.has_plugin("dsession"):
             self._start(item.nodeid for item in session.items)
         try:
@@ -88,6 +109,11 @@ class Gatekeeper:
         self._finish_sampling()
         self._judge(session)
         return result
+
+    def _foretold(self, session: pytest.Session) -> Forecast:
+        cases = (self._run.case_of(item.nodeid) for item in session.items)
+        with _usage_errors():
+            return forecast(self._run, Selection(self._run, [case for case in cases if case is not None]))
 
     def _start(self, nodeids: Iterable[str]) -> None:
         if self._sampling is not None:
@@ -179,7 +205,12 @@ class Gatekeeper:
             session.exitstatus = max(self._report.exit, foreign, key=EXIT_SEVERITY.index)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print the report."""
+        """Print the report, or what a run would come to."""
+        if self._forecast is not None:
+            terminalreporter.write_sep("=", "fairgate: dry run")
+            for line in lines(self._forecast):
+                terminalreporter.write_line(line)
+            return
         if self._report is None:
             if self._sampling is not None:
                 terminalreporter.write_sep("=", "fairgate: no verdict", yellow=True)

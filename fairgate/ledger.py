@@ -342,6 +342,12 @@ class Ledger:
             raise LedgerError("holds no run.", where=str(self.path), mend="Gate a model with it first.")
         return PastRun(row[0], row[1], RunState(row[2]), row[3])
 
+    def mean_latency(self) -> float | None:
+        """Seconds that a call took so far, whoever answered; None where nobody has."""
+        with self.translated():
+            row = self._db.execute("SELECT avg(latency) FROM samples WHERE latency > 0").fetchone()
+        return None if row[0] is None else float(row[0])
+
     def put_run(self, past: PastRun, members: Iterable[str]) -> None:
         """Make several runs known as one, and as the last: what they sampled and failed to get is its own too."""
         ids = json.dumps(sorted({*members} - {past.id}))

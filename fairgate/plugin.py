@@ -41,6 +41,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Read options, limits and data before anything is collected: what is wrong with them is a usage error."""
+    if config.getoption("dry_run"):
+        # Nothing is asked, so there is nothing to share: workers would only wait for one another.
+        config.option.numprocesses, config.option.dist, config.option.tx = None, "no", []
     try:
         given = settings.read(config)
         past = recall(given.ledger) if given.replay else None

@@ -608,23 +608,30 @@ def _name(case: AnyCase) -> str:
     return f"{case.test}[{case.id}]"
 
 
-class Sampling:
-    """The controlling process's part of a run: one sampler for all selected cases."""
+class Selection:
+    """The selected cases of a run, and what has to be asked for them."""
 
     def __init__(self, run: Run, selected: Iterable[AnyCase]) -> None:
         self.run = run
-        run.sampling = self
         self.cases = tuple(dict.fromkeys(selected))
         themes = tuple(case.topic for case in self.cases if isinstance(case, ThemeCase))
         self.gold = tuple(theme(task, GOLD) for task in dict.fromkeys(each.task for each in themes))
         self.themes = (*self.gold, *themes)
         drawn = (case.topic for case in self.cases if isinstance(case, Case) and case.topic.modality in run.sampled)
         self.topics = tuple(dict.fromkeys(drawn))
-        self._asked: tuple[Topic | Theme, ...] = (*self.themes, *self.topics)
+        self.asked: tuple[Topic | Theme, ...] = (*self.themes, *self.topics)
+
+
+class Sampling(Selection):
+    """The controlling process's part of a run: one sampler for all selected cases."""
+
+    def __init__(self, run: Run, selected: Iterable[AnyCase]) -> None:
+        super().__init__(run, selected)
+        run.sampling = self
         self._turn: Turn | None = None
         self._sampler: Sampler | Recollection | None = None
-        if self._asked:
-            self._sampler = self._make_sampler() if run.past is None else Recollection(run, run.past, self._asked)
+        if self.asked:
+            self._sampler = self._make_sampler() if run.past is None else Recollection(run, run.past, self.asked)
 
     @property
     def planned(self) -> int:
@@ -641,10 +648,10 @@ class Sampling:
         return Sampler(
             # The judge is judged first: one that is not fit would be paid for nothing.
             first=self.gold,
-            topics=(each for each in self._asked if each not in self.gold),
+            topics=(each for each in self.asked if each not in self.gold),
             asks=self._asks,
             queries=run.queries,
-            planned=sum(map(run.size, self._asked)),
+            planned=sum(map(run.size, self.asked)),
             models=models,
             ledger=run.settings.ledger,
             run=run.id,

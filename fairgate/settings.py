@@ -62,6 +62,8 @@ class Settings:
     lenient: bool = False
     explain: bool = False
     replay: bool = False
+    dry_run: bool = False
+    self_check: bool = False
     shard: tuple[int, int] | None = None
     baseline: Path | None = None
     save_baseline: Path | None = None
@@ -366,6 +368,17 @@ def add_options(parser: pytest.Parser) -> None:
         help="what an inconclusive run exits with: trouble (6, default), pass (0) or fail (1)",
     )
     option(
+        "--dry-run",
+        action="store_true",
+        help="ask nothing: say how many calls, tokens, minutes and dollars the run would take, and what it could tell",
+    )
+    option(
+        "--self-check",
+        action="store_true",
+        help="first run two controls through the gate, and judge nothing unless the oracle passes and the stereotype "
+        "fails",
+    )
+    option(
         "--replay",
         action="store_true",
         help="judge the ledger's last run again, without a call; python -m fairgate gate does it with its options",
@@ -464,6 +477,8 @@ def read(config: pytest.Config) -> Settings:
         lenient=get("lenient"),
         explain=get("explain"),
         replay=get("replay"),
+        dry_run=get("dry_run"),
+        self_check=get("self_check"),
         shard=_shard(get("shard")),
         baseline=path("baseline"),
         save_baseline=path("save_baseline"),

@@ -47,6 +47,8 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "fairgate.merging",
         "fairgate.baseline",
         "fairgate.comparing",
+        "fairgate.forecast",
+        "fairgate.selfcheck",
     ),
     ("fairgate.commands",),
     ("fairgate.gatekeeper", "fairgate.plugin", "fairgate.cli", "fairgate.launch", "fairgate.__main__"),

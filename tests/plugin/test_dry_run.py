@@ -1,0 +1,108 @@
+"""--dry-run: what a run would ask, take and tell, and that nothing is asked to say so."""
+
+from __future__ import annotations
+
+import re
+import sys
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fairgate.forecast import _Count
+from tests.running import CHECKOUT, Outcome, arguments, bench_many
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+SAID = re.compile(r"([\d,]+) samples: ([\d,]+) are in the ledger, ([\d,]+) would be asked")
+PARTS = {
+    "both benchmarks": ("-k", "crime or (f2bench and (gender or health))"),
+    "reasons": ("-k", "crime and subjective", "--explain"),
+    "a shard": ("-k", "crime or dialogue_induction", "--shard=2/3"),
+}
+
+
+def numbers(run: Outcome) -> tuple[int, int, int]:
+    found = SAID.search(" ".join(run.output.split()))
+    assert found, run.output
+    planned, held, asked = (int(each.replace(",", "")) for each in found.groups())
+    return planned, held, asked
+
+
+def three(root: Path, part: Sequence[str]) -> list[Outcome]:
+    """A dry run, the run, and a dry run once more."""
+    given = [
+        arguments(root / name, *part, f"--ledger={root / 'ledger.sqlite'}", *more)
+        for name, more in {
+            "before": ("--dry-run", "-n", "2"),
+            "run": ("-p", "no:xdist"),
+            "after": ("-p", "no:xdist", "--dry-run"),
+        }.items()
+    ]
+    ended = bench_many(root, given)
+    return [
+        Outcome(end.code, end.output, root / name) for end, name in zip(ended, ("before", "run", "after"), strict=True)
+    ]
+
+
+@pytest.fixture(scope="module", params=PARTS.values(), ids=[*PARTS])
+def runs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[Outcome]:
+    return three(tmp_path_factory.mktemp("dry"), request.param)
+
+
+def test_it_counts_what_the_run_then_asks(runs: list[Outcome]) -> None:
+    before, run, after = runs
+    assert before.code == after.code == 0
+    calls = run.summary["calls"]
+    assert numbers(before) == (calls["planned"], 0, calls["asked"])
+    assert numbers(after) == (calls["planned"], calls["planned"], 0)
+
+
+def test_it_asks_nothing_and_leaves_nothing(tmp_path: Path) -> None:
+    ledger = tmp_path / "none.sqlite"
+    models = (
+        ("--model=python/tests.plugin.models:fails", "--judge=python/tests.plugin.models:fails"),
+        # No key, and nobody there.
+        ("--model=openai/gpt-x", "--base-url=http://127.0.0.1:9/v1"),
+    )
+    part = ("-p", "no:xdist", "-k", "crime or dialogue_induction", f"--ledger={ledger}", "--dry-run")
+    for end in bench_many(tmp_path, [arguments(tmp_path / "r", *part, *model) for model in models]):
+        assert end.code == 0, end.output
+        assert "Nothing was asked." in end.output
+        assert max(map(len, end.output.partition("dry run =")[2].splitlines()[1:])) <= 80
+    assert not ledger.exists()
+    assert not (tmp_path / "r" / "report").exists()
+
+
+def test_it_says_what_it_costs_where_there_is_a_price_and_what_it_can_tell(tmp_path: Path) -> None:
+    limits = tmp_path / "priced.toml"
+    prices = '\n[prices."openai/gpt-x"]\ninput = 1000\noutput = 0\ndate = 2026-11-01\n'
+    limits.write_text((CHECKOUT / "thresholds.toml").read_text() + prices)
+    part = (
+        "-p",
+        "no:xdist",
+        "-k",
+        "subjective and base",
+        "--dry-run",
+        f"--thresholds={limits}",
+        "--model=openai/gpt-x",
+    )
+    [end] = bench_many(tmp_path, [arguments(tmp_path, *part)])
+    said = " ".join(end.output.split())
+    tokens, cost = re.search(r"about ([\d,]+) tokens in prompts .*? about ([\d,.]+) USD", said).groups()  # type: ignore[union-attr]
+    assert float(cost.replace(",", "")) == pytest.approx(int(tokens.replace(",", "")) / 1000, abs=0.01)
+    assert "estimated, 4 characters a token" in said
+    row = re.search(r"TV gender, base <= 25 ([\d.]+) ([\d.]+)", said)
+    assert row, said
+    assert 5 < float(row[1]) < 25
+
+
+def test_tokens_are_counted_where_the_tokenizer_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = SimpleNamespace(name="words", encode=lambda text, **_: text.split())
+    monkeypatch.setitem(sys.modules, "tiktoken", SimpleNamespace(encoding_for_model={"gpt-x": words}.__getitem__))
+    known, unknown = _Count("openai/gpt-x"), _Count("openai/other")
+    assert (known("one two three"), known.how) == (3, "counted with tiktoken, words")
+    assert unknown("12345678") == 2
+    assert "does not know the model" in unknown.how
