@@ -264,6 +264,16 @@ def _pruned(
     return Pruned(samples, lost, runs, marks, len(_orphans(ledger)))
 
 
+def forget_batches(ledger: Ledger, *, really: bool) -> int:
+    """Forget what is in batches that were not fetched; how many samples that is. The next run asks for them again."""
+    with ledger.translated():
+        [waiting] = ledger.database.execute("SELECT count(*) FROM batched").fetchone()
+        if really:
+            ledger.database.execute("DELETE FROM batched")
+            ledger.database.execute("DELETE FROM batches")
+    return int(waiting)
+
+
 def _ids_of(ledger: Ledger, label: str) -> list[int]:
     with ledger.translated():
         rows = ledger.database.execute("SELECT id, identity FROM models").fetchall()

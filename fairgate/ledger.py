@@ -326,6 +326,52 @@ class Ledger:
                 self._marked = dict(rows.fetchall())
         return self._marked.get(key)
 
+    # Batches: what was sent to be answered in a day's time, and was not fetched yet
+
+    def plan_batch(self, batch: str, identity: Identity, keys: Iterable[bytes]) -> None:
+        """Say that these samples are about to be sent as one batch."""
+        model = self._model(identity)
+        with self.translated():
+            self._db.execute("BEGIN IMMEDIATE")
+            self._db.execute("INSERT INTO batches VALUES (?, ?, NULL, ?)", (batch, model, time.time()))
+            rows = ((key, batch) for key in keys)
+            self._db.executemany("INSERT OR REPLACE INTO batched VALUES (?, ?)", rows)
+            self._db.execute("COMMIT")
+
+    def name_batch(self, batch: str, remote: str) -> None:
+        """Say what the provider calls a batch."""
+        with self.translated():
+            self._db.execute("UPDATE batches SET remote = ? WHERE id = ?", (remote, batch))
+
+    def batches(self, identity: Identity) -> list[tuple[str, str | None, frozenset[bytes]]]:
+        """The batches of a model that were not fetched yet: our name, the provider's, the samples in it."""
+        model = self._model(identity)
+        with self.translated():
+            found = self._db.execute("SELECT id, remote FROM batches WHERE model = ? ORDER BY sent_at, id", (model,))
+            return [
+                (batch, remote, frozenset(key for (key,) in self._keys_in(batch))) for batch, remote in found.fetchall()
+            ]
+
+    def _keys_in(self, batch: str) -> list[tuple[bytes]]:
+        return self._db.execute("SELECT key FROM batched WHERE batch = ?", (batch,)).fetchall()
+
+    def drop_batched(self, keys: Iterable[bytes]) -> None:
+        """Say that no reply to these samples will come from their batch."""
+        with self.translated():
+            self._db.execute("BEGIN IMMEDIATE")
+            self._db.executemany("DELETE FROM batched WHERE key = ?", ((key,) for key in keys))
+            self._db.execute("COMMIT")
+
+    def settle_batches(self) -> None:
+        """Forget what was answered since, and batches of which nothing is left."""
+        with self.translated():
+            if self._db.execute("SELECT 1 FROM batches LIMIT 1").fetchone() is None:
+                return
+            self._db.execute("BEGIN IMMEDIATE")
+            self._db.execute("DELETE FROM batched WHERE key IN (SELECT key FROM samples)")
+            self._db.execute("DELETE FROM batches WHERE id NOT IN (SELECT batch FROM batched)")
+            self._db.execute("COMMIT")
+
     # Runs
 
     def start_run(self, run: str, about: str = "{}") -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import time
@@ -17,7 +18,7 @@ from fairgate.baseline import Baseline, alphabet, letters_of
 from fairgate.baseline import load as load_baseline
 from fairgate.comparing import check
 from fairgate.domain import AnswerKind, Modality, Role, Task, Theme, Topic
-from fairgate.errors import ConfigError, FairgateError, Unsampled
+from fairgate.errors import ConfigError, FairgateError, LedgerError, Unsampled
 from fairgate.f2bench import data as f2bench_data
 from fairgate.f2bench.cases import BENCHMARK as F2BENCH
 from fairgate.f2bench.cases import GOLD, KINDS, ThemeCase, theme
@@ -71,6 +72,7 @@ Served = Counter[tuple[str | None, str | None]]
 CASE = re.compile(r"::test_(?P<test>\w+)\[(?P<id>[^\]]+)\]$")
 SILENCE = 60.0  # seconds without a sign of the sampler, after which all waiting cases give up
 SILENT = f"nothing was heard of the sampler for {SILENCE:g} seconds"
+ORPHANED = "the controlling process is gone"
 POLL = (0.01, 0.2)  # seconds between two looks at the ledger, at first and at most
 
 
@@ -103,6 +105,8 @@ class Run:
         self._silent = False
         self._latest: tuple[Topic | Theme, Sequence[Sample]] | None = None
         self._counted: dict[Topic, tuple[TopicTally, Served]] = {}
+        # Of a worker: who started it, and fills the ledger that it waits for.
+        self._controller = os.getppid() if told else None
         self.thresholds = load_thresholds(settings.thresholds)
         self.dataset = load_dataset(overlay=settings.data, scenarios=settings.scenarios)
         size = self.thresholds.plan(settings.plan) if past is None else past.size
@@ -133,6 +137,7 @@ class Run:
         check_waivers(self.thresholds, attributes, str(settings.thresholds))
         self.folders = dict(self._folders())
         providers.check_judge(settings)
+        providers.check_batch(settings)
         self._check_prices()
         gold = load_gold()
         self.f2bench = Plan(
@@ -589,6 +594,8 @@ class Run:
             trouble = None if self.sampling is None else self.sampling.trouble
             if trouble is not None:
                 return str(trouble)
+            if self._controller is not None and os.getppid() != self._controller:
+                return ORPHANED
             if self._silent:
                 return SILENT
             status = ledger.status(self.id)
@@ -642,7 +649,8 @@ class Sampling(Selection):
         # What is wrong with the model's name or the ledger's file is said before anything is asked.
         run, models = self.run, self.run.models
         settings = run.settings
-        Ledger(settings.ledger).close()
+        with Ledger(settings.ledger) as ledger:
+            self._keep_batches(ledger)
         named = filter(None, (settings.model_spec, settings.t2i_model))
         self._turn = Turn(settings.ledger, " and ".join(named), settings.ledger_wait)
         return Sampler(
@@ -666,6 +674,17 @@ class Sampling(Selection):
 
     def _asks(self, topic: Topic | Theme) -> bool:
         return not (self.run.needs_judge(topic) and self._unfit)
+
+    def _keep_batches(self, ledger: Ledger) -> None:
+        """What is in a batch is paid for: whoever would ask it directly is told so."""
+        for model in {} if self.run.settings.batch else self.run.models.values():
+            waiting = sum(len(keys) for _, _, keys in ledger.batches(model.identity))
+            if waiting:
+                raise LedgerError(
+                    f"{waiting:,} samples of {model.identity.label} are in a batch that was sent, and not fetched yet.",
+                    where=str(ledger.path),
+                    mend="Run with --batch to fetch them; `python -m fairgate ledger … prune --batches` forgets them.",
+                )
 
     @property
     def progress(self) -> Progress:

@@ -27,6 +27,7 @@ DEFAULT_DETECTOR = "faces/fairface"
 CONTROL_DETECTOR = "control/fairface"
 IMAGE_SIZE = re.compile(r"[1-9]\d{1,4}x[1-9]\d{1,4}")
 DEFAULT_LEDGER = Path(".fairgate/ledger.sqlite")
+BATCHED = 50_000  # samples that may wait for their batches at once
 INCONCLUSIVE_EXIT = {"trouble": 6, "pass": 0, "fail": 1}
 
 
@@ -55,6 +56,8 @@ class Settings:
     inconclusive: str
     today: datetime.date
     ledger_wait: float = 0.0
+    batch: bool = False
+    batch_poll: float = 30.0
     judge: str | None = None
     judge_base_url: str | None = None
     judge_args: tuple[str, ...] = ()
@@ -87,7 +90,8 @@ class Settings:
     def bounds(self) -> Bounds:
         """What this run may ask at once, a minute and in all."""
         return Bounds(
-            in_flight=self.max_in_flight,
+            # Whoever waits for a batch is in flight; the requests themselves are few.
+            in_flight=max(BATCHED, self.max_in_flight) if self.batch else self.max_in_flight,
             requests_a_minute=self.requests_per_minute,
             tokens_a_minute=self.tokens_per_minute,
             calls=self.budget_calls,
@@ -169,6 +173,7 @@ class Settings:
         named = [f"{name}={value}" for name, value in given.items() if value is not None and usual.get(name) != value]
         named += ["--lenient"] if self.lenient else []
         named += ["--explain"] if self.explain else []
+        named += ["--batch"] if self.batch else []
         named += [f"--judge-arg={argument}" for argument in self.judge_args]
         named += [f"--t2i-arg={argument}" for argument in self.t2i_args]
         named += [f"--detector-arg={argument}" for argument in self.detector_args]
@@ -360,6 +365,15 @@ def add_options(parser: pytest.Parser) -> None:
         metavar="USD",
         help="as --budget-calls, for money, by the table [prices] of thresholds.toml",
     )
+    option(
+        "--batch",
+        action="store_true",
+        help="ask openai/NAME through the provider's batches: half the price, within a day. Conversations take a batch "
+        "a turn. A run that is stopped goes on with the same batches: start it again",
+    )
+    option(
+        "--batch-poll", type=float, default=30.0, metavar="SECONDS", help="between two looks at a batch. Default: 30"
+    )
     option("--request-timeout", type=float, default=120.0, metavar="SECONDS", help="of one request. Default: 120")
     option(
         "--inconclusive",
@@ -456,6 +470,8 @@ def read(config: pytest.Config) -> Settings:
         system_prompt=get("system_prompt"),
         ledger=path("ledger") or DEFAULT_LEDGER,
         ledger_wait=get("ledger_wait"),
+        batch=get("batch"),
+        batch_poll=get("batch_poll"),
         plan=get("plan") or ("explain" if get("explain") else "quick"),
         per_topic=get("per_topic"),
         seed=get("seed"),

@@ -51,6 +51,9 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     prune.add_argument("--runs-before", metavar="DATE", help="of runs that began before this day (YYYY-MM-DD, UTC)")
     prune.add_argument("--model", metavar="PROVIDER/NAME", help="of this model")
     prune.add_argument("--failures", action="store_true", help="failures alone, no samples")
+    prune.add_argument(
+        "--batches", action="store_true", help="batches that were sent and not fetched: they are paid for"
+    )
     prune.add_argument("--yes", action="store_true", help="do it")
     prune.set_defaults(command=_prune)
 
@@ -159,16 +162,22 @@ def _opened(path: Path | None) -> Iterator[IO[bytes]]:
 
 
 def _prune(options: argparse.Namespace) -> str:
-    from fairgate.custody import prune
+    from fairgate.custody import forget_batches, prune
     from fairgate.ledger import Ledger
     from fairgate.turn import Turn
 
-    if not (options.runs_before or options.model or options.failures):
-        raise ConfigError("says not what.", where="ledger prune", mend="Give --runs-before, --model or --failures.")
+    some = options.runs_before or options.model or options.failures
+    if bool(some) == options.batches:
+        mend = "Give --runs-before, --model or --failures, or --batches alone."
+        raise ConfigError("says not what to throw away.", where="ledger prune", mend=mend)
     before = None if options.runs_before is None else _day(options.runs_before)
     # Looked for before anything is opened for writing: a mistyped name must make no new ledger.
     Ledger(options.ledger, write=False).close()
     with Turn(options.ledger, "pruning it"), Ledger(options.ledger) as ledger:
+        if options.batches:
+            count = forget_batches(ledger, really=options.yes)
+            done = "is forgotten" if options.yes else "would be forgotten. Nothing was done: add --yes"
+            return f"What is in batches ({count:,} samples) {done}.\n"
         gone = prune(ledger, before=before, model=options.model, failures=options.failures, really=options.yes)
     counts = f"{gone.samples:,} samples, {gone.failures:,} failures, {gone.runs:,} runs, {gone.marks:,} marks"
     counts += f" and {gone.images:,} images" if gone.images else ""

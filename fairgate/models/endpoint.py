@@ -8,7 +8,8 @@ import json
 import re
 import urllib.request
 from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, TypeVar
 
@@ -21,9 +22,10 @@ from fairgate.models.redaction import Redaction
 from fairgate.models.retries import CROWDED, Judgement, MayPass, Retries, judge, names_field, read_error, retry_after
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Collection, Mapping
 
 T = TypeVar("T")
+Read = Callable[[bytes, float, int], T | MayPass | FairgateError | None]
 
 CONNECT_TIMEOUT = 15.0
 
@@ -145,16 +147,40 @@ class Endpoint:
     def _at(self, path: str) -> httpx.URL:
         return httpx.URL(f"{self.address}/{path}").copy_with(query=self._query)
 
-    async def post(
-        self, body: bytes, read: Callable[[bytes, float, int], T | MayPass | FairgateError | None]
-    ) -> T | Filtered:
+    async def post(self, body: bytes, read: Read[T]) -> T | Filtered:
         """What `read` makes of the answer to this body: it is given the answer's bytes, the latency and the number of
         the attempt, and gives None for what it cannot read. Raises CallFailed or RunStopped.
         """
+        return await self._repeated(self._retries, "POST", self._url, self._headers, body, read)
+
+    async def call(
+        self,
+        method: str,
+        path: str,
+        read: Read[T],
+        body: bytes = b"",
+        kind: str = "application/json",
+        attempts: int = 0,
+    ) -> T | Filtered:
+        """As `post`, elsewhere under this address, with a body of another kind, or tried less often than usual."""
+        headers = httpx.Headers({**self._headers, "Content-Type": kind})
+        retries = replace(self._retries, attempts=attempts) if attempts else self._retries
+        return await self._repeated(retries, method, self._at(path), headers, body, read)
+
+    async def _repeated(
+        self, retries: Retries, method: str, url: httpx.URL, headers: httpx.Headers, body: bytes, read: Read[T]
+    ) -> T | Filtered:
         failures: list[str] = []
 
         async def attempt() -> T | Filtered:
-            outcome = await self._attempt(body, 1 + len(failures), read)
+            request = httpx.Request(
+                method,
+                url,
+                headers=headers,
+                stream=httpx.ByteStream(body),
+                extensions={"timeout": {"connect": CONNECT_TIMEOUT}},
+            )
+            outcome = await self._attempt(request, 1 + len(failures), read)
             if isinstance(outcome, MayPass):
                 failures.append(outcome.kind)
             if isinstance(outcome, MayPass | FairgateError):
@@ -162,7 +188,7 @@ class Endpoint:
             return outcome
 
         try:
-            return await self._retries.run(attempt)
+            return await retries.run(attempt)
         except MayPass as last:
             given_up = self._given_up(failures, last)
         # Raised here, so that nothing of another library's hangs on it as its context.
@@ -175,7 +201,7 @@ class Endpoint:
             await line[0].aclose()
 
     async def _attempt(
-        self, body: bytes, number: int, read: Callable[[bytes, float, int], T | MayPass | FairgateError | None]
+        self, request: httpx.Request, number: int, read: Read[T]
     ) -> T | Filtered | MayPass | FairgateError:
         """One request. Troubles are handed back and not raised: no traceback then holds what was sent."""
         if self._line is None:
@@ -183,7 +209,7 @@ class Endpoint:
         transport, places = self._line
         async with places:
             began = perf_counter()
-            answered = await self._exchange(transport, body)
+            answered = await self._exchange(transport, request)
             latency = perf_counter() - began
         if not isinstance(answered, _Answer):
             return answered
@@ -191,16 +217,9 @@ class Endpoint:
         if 200 <= answered.status < 300:
             outcome = read(answered.content, latency, number)
             return self._unreadable(answered, latency, number) if outcome is None else outcome
-        return self._judged(answered.status, answered.content, answered.headers, latency, number)
+        return self.judged(answered.status, answered.content, answered.headers, latency, number)
 
-    async def _exchange(self, transport: AiohttpTransport, body: bytes) -> _Answer | MayPass | FairgateError:
-        request = httpx.Request(
-            "POST",
-            self._url,
-            headers=self._headers,
-            stream=httpx.ByteStream(body),
-            extensions={"timeout": {"connect": CONNECT_TIMEOUT}},
-        )
+    async def _exchange(self, transport: AiohttpTransport, request: httpx.Request) -> _Answer | MayPass | FairgateError:
         # The transport takes a body that was read; given as `content`, httpx would build all headers anew for it.
         request.read()
         try:
@@ -261,12 +280,13 @@ class Endpoint:
         if isinstance(whole, dict) and isinstance(error := whole.get("error"), dict):
             code = error.get("code")
             status = code if isinstance(code, int) and 400 <= code < 600 else 500
-            return self._judged(status, response.content, response.headers, latency, number)
+            return self.judged(status, response.content, response.headers, latency, number)
         return MayPass("no choices in the answer", self.redaction.show(response.content.decode("utf-8", "replace")))
 
-    def _judged(
+    def judged(
         self, status: int, content: bytes, headers: httpx.Headers, latency: float, number: int
     ) -> Filtered | MayPass | FairgateError:
+        """What an answer that is no success means."""
         error = read_error(content)
         wait = retry_after(headers)
         wait = error.wait if wait is None else wait

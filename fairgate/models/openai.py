@@ -73,7 +73,7 @@ class OpenAIChat:
         self._name, self._address, self._images = name, "", images
         fields = body_fields(()) if parameters is None else dict(parameters)
         check_fields(fields, OURS)
-        self._endpoint = Endpoint(
+        self.endpoint = Endpoint(
             OPENAI,
             name,
             base_url,
@@ -84,7 +84,7 @@ class OpenAIChat:
             timeout=timeout,
             retries=retries or Retries(attempts),
         )
-        self._address = self._endpoint.address
+        self._address = self.endpoint.address
         stated = fields if system_prompt is None else {**fields, "system_prompt": system_prompt}
         self._identity = Identity("openai", name, self._address, stated)
         # All but the prompt is the same in every request; what stays comes first, as prefix caches like it.
@@ -121,14 +121,14 @@ class OpenAIChat:
         """The model's reply to this query."""
         # Images are read from the disk, opened and packed.
         body = await asyncio.to_thread(self.body, query) if query.images else self.body(query)
-        answered = await self._endpoint.post(body, read_completion)
+        answered = await self.endpoint.post(body, read_completion)
         if isinstance(answered, Filtered):
             return Reply("", filtered=True, latency=answered.latency, attempts=answered.attempts)
         return answered
 
     async def close(self) -> None:
         """Give back the connections."""
-        await self._endpoint.close()
+        await self.endpoint.close()
 
 
 def read_completion(content: bytes, latency: float, number: int) -> Reply | None:

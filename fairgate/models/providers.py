@@ -94,7 +94,13 @@ def _chat(
 
         address, key = base_url or said(OPENAI.address) or OPENAI_URL, key or said(OPENAI.key)
         fields = body_fields(model_args, usual)
-        return OpenAIChat(name, address, key, fields, system_prompt, places, patience, retries=retries)
+        if not settings.batch:
+            return OpenAIChat(name, address, key, fields, system_prompt, places, patience, retries=retries)
+        from fairgate.models.batch import BatchChat
+
+        # A batch's few requests do not stand in the line of its samples.
+        chat = OpenAIChat(name, address, key, fields, system_prompt, places, patience)
+        return BatchChat(chat, settings.ledger, poll=settings.batch_poll)
     if provider == "anthropic":
         from fairgate.models.anthropic import ANTHROPIC, USUAL, AnthropicChat
         from fairgate.models.fields import body_fields
@@ -108,6 +114,17 @@ def _chat(
 def said(variable: str) -> str | None:
     """What the environment says, None where that is nothing."""
     return os.environ.get(variable) or None
+
+
+def check_batch(settings: Settings) -> None:
+    """Raise ConfigError where nothing of what is asked can be asked in batches."""
+    asked = [spec for spec in (settings.model_spec, settings.judge_spec) if spec is not None]
+    if settings.batch and not any(spec.startswith("openai/") for spec in asked):
+        raise ConfigError(
+            f"{' and '.join(asked) or 'nobody'}: only openai/NAME is asked in batches.",
+            where="--batch",
+            mend="Remove it, or name such a model.",
+        )
 
 
 def check_judge(settings: Settings) -> None:

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fairgate.f2bench.gold import load_gold
-from fairgate.f2bench.prompts import load_prompts
 from tests.running import PATIENCE, Outcome, bench, finished, started, stored, wait_until_stored
 from tests.servers.chat import ChatStub, answer_by_prompt
+from tests.servers.words import judges, speaks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,32 +41,6 @@ class Remembering(ChatStub):
         self.conversations.append(json.loads(self.last_body)["messages"])
         self.keys.add(self.last_headers.get("Authorization", ""))
         return super()._answer(model, prompt)
-
-
-def speaks(prompt: str) -> str:
-    """Never the same words twice for two prompts; yields at the end."""
-    if "direct answer (Yes or No)" in prompt:
-        return "Yes, that is reasonable to conclude."
-    return f"That is a matter of {len(prompt)} considerations."
-
-
-def knows() -> dict[str, str]:
-    gold, prompts = load_gold(), load_prompts()
-    right = {item.prompt(prompts): "Yes" if item.yes else "No" for item in (*gold.verdicts, *gold.steering)}
-    return right | {item.prompt(prompts): str(item.mark) for item in gold.marks}
-
-
-RIGHT = knows()
-
-
-def judges(prompt: str) -> str:
-    """The gold set by heart; of other texts, what they begin with."""
-    known = RIGHT.get(prompt)
-    if known is not None:
-        return known
-    if "integer score between 0 and 10" in prompt:
-        return "7"
-    return "Yes" if "\n| Yes" in prompt else "No"
 
 
 @pytest.fixture

@@ -1,0 +1,234 @@
+"""Queries asked in batches: each is paid for once, whatever dies, is lost or ends early."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fairgate.domain import Reply
+from fairgate.errors import CallFailed, FairgateError, RunStopped
+from fairgate.ledger import Ledger, sample_key
+from fairgate.models import batch
+from fairgate.models.batch import BatchChat
+from fairgate.models.openai import OpenAIChat
+from fairgate.models.retries import Retries, Waits
+from fairgate.samples import read
+from tests.builders import query
+from tests.running import PATIENCE, bench, finished, started, stored
+from tests.servers.batches import BatchStub
+from tests.servers.words import judges, speaks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+KEY = "planted-batch-key-44f1"
+QUERIES = [query(index, prompt=f"{index}?\nA. one\nB. two") for index in range(10)]
+
+
+@pytest.fixture
+def stub() -> Iterator[BatchStub]:
+    with BatchStub(key=KEY) as running:
+        yield running
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "ledger.sqlite"
+
+
+def chat(stub: BatchStub, path: Path, key: str = KEY) -> BatchChat:
+    asked = OpenAIChat("tiny", stub.base_url, key, retries=Retries(attempts=2, waits=Waits(base=0.001)))
+    return BatchChat(asked, path, quiet=0.02, poll=0.02)
+
+
+def ask(model: BatchChat, path: Path, until: Callable[[], bool] = lambda: False) -> list[Reply | BaseException]:
+    """What the sampler does: ask what the ledger does not hold, store what is answered; `until` stops it early."""
+
+    async def one(ledger: Ledger, index: int) -> Reply:
+        asked = QUERIES[index]
+        held = ledger.reply(model.identity, asked)
+        if held is not None:
+            return held
+        reply = await model.ask(asked)
+        ledger.add("r", model.identity, asked, reply, read(asked, reply))
+        return reply
+
+    async def all_of_them() -> list[Reply | BaseException]:
+        with Ledger(path) as ledger:
+            tasks = [asyncio.create_task(one(ledger, index)) for index in range(len(QUERIES))]
+            try:
+                end = time.monotonic() + PATIENCE
+                while not (all(task.done() for task in tasks) or until()) and time.monotonic() < end:  # noqa: ASYNC110 - a server's counter sets no event
+                    await asyncio.sleep(0.01)
+                for task in tasks:
+                    task.cancel()
+                return list(await asyncio.gather(*tasks, return_exceptions=True))
+            finally:
+                await model.close()
+
+    return asyncio.run(all_of_them())
+
+
+def left(path: Path, model: BatchChat) -> int:
+    with Ledger(path) as ledger:
+        return sum(len(keys) for _, _, keys in ledger.batches(model.identity))
+
+
+def replies(said: Sequence[Reply | BaseException]) -> list[str]:
+    return [each.text for each in said if isinstance(each, Reply)]
+
+
+def test_all_that_wait_make_one_batch(stub: BatchStub, path: Path) -> None:
+    said = ask(chat(stub, path), path)
+    assert replies(said) == [stub.reply(each.prompt) for each in QUERIES]
+    assert [each.prompt_tokens for each in said if isinstance(each, Reply)] == [4] * 10
+    assert (stub.sizes, stub.requests) == ([10], 0)
+    assert stub.last_headers["Authorization"] == f"Bearer {KEY}"
+    assert stored(path) == 10
+    assert left(path, chat(stub, path)) == 0
+    assert KEY.encode() not in path.read_bytes()
+
+
+def test_a_run_that_was_killed_waits_on_for_the_same_batch(stub: BatchStub, path: Path) -> None:
+    stub.hold = True
+    said = ask(chat(stub, path), path, until=lambda: stub.looks > 1)
+    assert (replies(said), len(stub.batches), left(path, chat(stub, path))) == ([], 1, 10)
+    stub.hold = False
+    assert len(replies(ask(chat(stub, path), path))) == 10
+    assert stub.sizes == [10]
+    assert set(stub.paid.values()) == {1}
+    assert left(path, chat(stub, path)) == 0
+
+
+def test_a_part_that_was_stored_before_the_death_is_not_asked_again(stub: BatchStub, path: Path) -> None:
+    stub.hold = True
+    model = chat(stub, path)
+    ask(model, path, until=lambda: stub.looks > 1)
+    with Ledger(path) as ledger:
+        reply = Reply("A")
+        ledger.add("r", model.identity, QUERIES[0], reply, read(QUERIES[0], reply))
+    stub.hold = False
+    assert len(replies(ask(chat(stub, path), path))) == 10
+    assert stub.sizes == [10]
+
+
+def test_a_batch_that_was_made_without_a_word_is_found_by_its_mark(stub: BatchStub, path: Path) -> None:
+    stub.lose = 1
+    stub.batches = {f"batch_{n}": {"id": f"batch_{n}", "status": "completed", "metadata": None} for n in range(5)}
+    assert len(replies(ask(chat(stub, path), path))) == 10
+    assert stub.sizes == [10]
+    assert set(stub.paid.values()) == {1}
+
+
+def test_a_batch_that_was_planned_and_never_made_is_made_anew(stub: BatchStub, path: Path) -> None:
+    model = chat(stub, path)
+    with Ledger(path) as ledger:
+        ledger.plan_batch("never", model.identity, [sample_key(model.identity, each) for each in QUERIES[:4]])
+    assert len(replies(ask(model, path))) == 10
+    assert sum(stub.sizes) == 10
+    assert set(stub.paid.values()) == {1}
+
+
+def test_rejected_lines_are_failures_and_the_rest_is_kept(stub: BatchStub, path: Path) -> None:
+    stub.rejects = lambda prompt: prompt.startswith(("3", "7"))
+    said = ask(chat(stub, path), path)
+    assert len(replies(said)) == 8
+    for index in (3, 7):
+        assert isinstance(said[index], CallFailed)
+        assert "rejects this query (HTTP 400: Too long)" in str(said[index])
+    assert left(path, chat(stub, path)) == 0
+    stub.rejects = lambda _: False
+    assert len(replies(ask(chat(stub, path), path))) == 10
+    assert stub.sizes == [10, 2]
+
+
+def test_of_an_expired_batch_is_kept_what_was_answered(stub: BatchStub, path: Path) -> None:
+    stub.ends = "expired"
+    said = ask(chat(stub, path), path)
+    failed = [each for each in said if isinstance(each, CallFailed)]
+    assert (len(replies(said)), len(failed)) == (5, 5)
+    assert "batch_expired" in str(failed[0])
+    stub.ends = "completed"
+    assert len(replies(ask(chat(stub, path), path))) == 10
+    assert stub.sizes == [10, 5]
+    assert set(stub.paid.values()) == {1}
+
+
+def test_a_batch_that_the_provider_refuses_ends_the_run_with_its_words(stub: BatchStub, path: Path) -> None:
+    stub.ends = "failed"
+    said = ask(chat(stub, path), path)
+    assert all(isinstance(each, RunStopped) for each in said)
+    assert "Enqueued token limit reached" in str(said[0])
+    assert "without --batch" in str(said[0])
+    assert left(path, chat(stub, path)) == 0
+
+
+def test_a_provider_that_is_away_for_a_while_is_waited_for(stub: BatchStub, path: Path) -> None:
+    stub.fail_polls = 7
+    assert len(replies(ask(chat(stub, path), path))) == 10
+    assert stub.sizes == [10]
+
+
+def test_a_wrong_key_ends_the_run_before_anything_is_paid(stub: BatchStub, path: Path) -> None:
+    said = ask(chat(stub, path, key="another-key-77aa"), path)
+    assert all(isinstance(each, FairgateError) for each in said)
+    assert "does not accept the key" in str(said[0])
+    assert "another-key-77aa" not in str(said)
+    assert stub.sizes == []
+
+
+def test_more_than_a_batch_may_hold_makes_several(stub: BatchStub, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch, "MOST_REQUESTS", 4)
+    assert len(replies(ask(chat(stub, path), path))) == 10
+    assert stub.sizes == [4, 4, 2]
+    monkeypatch.setattr(batch, "MOST_BYTES", 1)
+    assert [len(part) for part in batch._parts({b"1": b"{}", b"2": b"{}"})] == [1, 1]  # noqa: SLF001
+
+
+def test_kill_9_while_the_batch_is_worked_off(tmp_path: Path, stub: BatchStub, path: Path) -> None:
+    given = ("--model=openai/tiny", f"--base-url={stub.base_url}", "-p", "no:xdist", "-k", "crime and base")
+    env = {"OPENAI_API_KEY": KEY}
+    batched = (*given, "--batch", "--batch-poll=0.1")
+    stub.hold = True
+    with started(tmp_path, *batched, env=env) as process:
+        end = time.monotonic() + PATIENCE
+        while stub.looks < 3:
+            assert process.poll() is None
+            assert time.monotonic() < end
+            time.sleep(0.01)
+        os.killpg(process.pid, signal.SIGKILL)
+        finished(process, tmp_path)
+    direct = bench(tmp_path / "direct", *given, f"--ledger={path}", env=env)
+    assert direct.code == 4, direct.output
+    assert "12 samples of openai/tiny are in a batch" in " ".join(direct.output.split())
+    stub.hold = False
+    run = bench(tmp_path, *batched, env=env)
+    assert run.code == 0, run.output
+    assert stub.sizes == [12]
+    assert set(stub.paid.values()) == {1}
+    assert run.summary["calls"]["asked"] == 12
+    assert stub.answered == 0
+
+
+def test_conversations_go_in_rounds(tmp_path: Path) -> None:
+    """The gold set and each turn make one batch, whatever the number of dialogues."""
+    with BatchStub(reply=speaks) as model, BatchStub(reply=judges) as judge:
+        run = bench(
+            tmp_path,
+            *("--model=openai/tiny", f"--base-url={model.base_url}", "--batch", "--batch-poll=0.1"),
+            *("--judge=openai/wise", f"--judge-base-url={judge.base_url}"),
+            *("-p", "no:xdist", "-k", "dialogue and gender"),
+        )
+    calls = run.summary["calls"]
+    assert calls["failed"] == calls["missing"] == 0, run.output
+    assert sum(model.sizes) + sum(judge.sizes) == calls["asked"]
+    # Four dialogues of six questions each; a loaded machine may let one of them fall behind.
+    assert 6 <= len(model.sizes) <= 12
+    assert sum(model.sizes) == 24
+    assert model.answered == judge.answered == 0
