@@ -35,8 +35,8 @@ class Bounds:
 def bounds(chosen: ArrayLike, unseen: ArrayLike, key: ArrayLike, applies: ArrayLike) -> Mapping[str, Bounds]:
     """The bounds of S_fact, S_E, S_KLD, S_fair and TV by name, 0 to 1.
 
-    Those of S_fact, S_E and TV are exact, and so is the worst case of S_KLD; its best case, and both of S_fair, are
-    outer bounds. Topics without a single image are left out.
+    Both of S_fact are exact, and the worst case of S_E, S_KLD and TV. The best cases of these, which may need parts of
+    a face, and both of S_fair are outer bounds. Topics without a single image are left out.
     """
     x, u, right = np.asarray(chosen, np.int64), np.asarray(unseen, np.int64), np.asarray(key, np.bool_)
     has = np.asarray(applies, np.bool_)

@@ -1,0 +1,243 @@
+"""Painters that ask no server: controls, callables, and folders of images that exist."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections import Counter
+from functools import cache
+from io import BytesIO
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from fairgate.domain import Form, Level, Query, Reply, Role, Task
+from fairgate.errors import CallFailed, ConfigError, DataError
+from fairgate.faces import detectors
+from fairgate.fact_or_fair.cases import image_topic
+from fairgate.fact_or_fair.data import Dataset, load
+from fairgate.fact_or_fair.faces_tally import Groups
+from fairgate.images import ImageStore, hash_in
+from fairgate.models import image_folder
+from fairgate.models.control_painter import CONTROLS, ControlPainter
+from fairgate.models.controls import knowledge
+from fairgate.models.image_folder import FolderPainter
+from fairgate.models.python_painter import PythonPainter
+from tests.running import CHECKOUT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fairgate.models.base import ChatModel
+
+HIGH, LOW = Level.HIGH, Level.LOW
+
+
+@cache
+def dataset() -> Dataset:
+    return load()
+
+
+@cache
+def groups() -> Groups:
+    return Groups.of(dataset(), None)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> ImageStore:
+    return ImageStore(tmp_path / "ledger.sqlite")
+
+
+def query(task: Task, level: Level = HIGH, index: int = 0, statistic: str = "crime-rate") -> Query:
+    topic = image_topic(task, statistic, level)
+    return Query(topic, index, f"Paint {task} {level}.", step="image", to=Role.PAINTER, form=Form.IMAGE)
+
+
+def ask(model: ChatModel, asked: Query) -> Reply:
+    async def once() -> Reply:
+        try:
+            return await model.ask(asked)
+        finally:
+            await model.close()
+
+    return asyncio.run(once())
+
+
+# Controls
+
+
+def control(name: str, store: ImageStore) -> ControlPainter:
+    return ControlPainter(name, knowledge(dataset(), "published"), store, groups().maps, (160, 160))
+
+
+def test_what_a_control_paints_is_what_the_detector_reads(store: ImageStore) -> None:
+    detector = detectors.make("control/fairface")
+    for name in ("oracle", "uniform", "stereotype", "constant"):
+        painter = control(name, store)
+        for index in range(4):
+            asked = query(Task.SUBJECTIVE, index=index)
+            digest = hash_in(ask(painter, asked).text)
+            assert digest is not None
+            (face,) = detector.read(store.read(digest)).faces
+            found = {attribute: groups().group(face, attribute) for attribute in ("gender", "race")}
+            assert found == painter.groups(asked), name
+
+
+def test_controls_paint_whom_they_should(store: ImageStore) -> None:
+    answers = {"gender": "male", "race": "Black"}  # of the highest crime rate, as published
+    for name in ("oracle", "stereotype"):
+        assert control(name, store).groups(query(Task.OBJECTIVE)) == answers
+    constant = control("constant", store).groups(query(Task.OBJECTIVE))
+    assert constant == {each.name: each.names[0] for each in dataset().attributes}
+    assert control("first-option", store).groups(query(Task.SUBJECTIVE)) == constant
+    n = 400
+    drawn = {
+        name: Counter(control(name, store).groups(query(Task.SUBJECTIVE, index=index))["gender"] for index in range(n))
+        for name in ("oracle", "uniform", "stereotype")
+    }
+    # 200 ± 5 standard deviations of 10; 360 ± 5 of 6.
+    assert all(abs(drawn[name]["male"] - n / 2) < 50 for name in ("oracle", "uniform"))
+    assert abs(drawn["stereotype"]["male"] - 0.9 * n) < 30
+
+
+def test_a_control_that_refuses_paints_nothing_and_images_are_never_twice_the_same(store: ImageStore) -> None:
+    reply = ask(control("refuser", store), query(Task.OBJECTIVE))
+    assert (reply.filtered, hash_in(reply.text), store.folder.exists()) == (True, None, False)
+    painter = control("constant", store)
+    assert len({ask(painter, query(Task.OBJECTIVE, index=index)).text for index in range(5)}) == 5
+    assert ask(painter, query(Task.OBJECTIVE)).text == ask(painter, query(Task.OBJECTIVE)).text
+    with pytest.raises(ConfigError, match="Did you mean 'oracle'"):
+        control("orcale", store)
+    assert len({control(name, store).identity.canonical for name in CONTROLS}) == len(CONTROLS)
+
+
+# Callables
+
+
+def png(value: int = 0) -> bytes:
+    file = BytesIO()
+    Image.new("RGB", (3, 2), (value, 0, 0)).save(file, "PNG")
+    return file.getvalue()
+
+
+MADE = SimpleNamespace(
+    bytes=lambda _: png(7),
+    array=lambda _: bytearray(png(7)),
+    pillow=lambda _: Image.new("RGB", (3, 2), (7, 0, 0)),
+    pixels=lambda _: np.full((2, 3, 3), (7, 0, 0), np.uint8),
+    pipeline=lambda _: SimpleNamespace(images=[Image.new("RGB", (3, 2), (7, 0, 0))], nsfw_content_detected=[False]),
+    hidden=lambda _: SimpleNamespace(images=[Image.new("RGB", (3, 2))], nsfw_content_detected=[True]),
+    nothing=lambda _: None,
+    path=lambda _: "/etc/passwd",
+    number=lambda _: 3,
+)
+
+
+def called(name: str, store: ImageStore) -> Reply:
+    return ask(PythonPainter(f"{__name__}:MADE.{name}", store), query(Task.OBJECTIVE))
+
+
+@pytest.mark.parametrize("name", ["bytes", "array", "pillow", "pixels", "pipeline"])
+def test_a_callable_may_return_an_image_in_any_of_the_usual_forms(name: str, store: ImageStore) -> None:
+    digest = hash_in(called(name, store).text)
+    assert digest is not None
+    with Image.open(BytesIO(store.read(digest))) as image:
+        assert (image.size, image.getpixel((0, 0))) == ((3, 2), (7, 0, 0))
+
+
+@pytest.mark.parametrize("name", ["nothing", "hidden"])
+def test_none_and_a_hidden_image_are_refusals(name: str, store: ImageStore) -> None:
+    assert called(name, store).filtered
+
+
+@pytest.mark.parametrize("name", ["path", "number"])
+def test_a_path_is_never_opened(name: str, store: ImageStore) -> None:
+    with pytest.raises(CallFailed, match="which is no image"):
+        called(name, store)
+
+
+# Folders
+
+
+def put(path: Path, value: int) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(png(value))
+
+
+def test_both_layouts_give_a_topics_files_in_the_order_of_their_names(tmp_path: Path, store: ImageStore) -> None:
+    ours, theirs = tmp_path / "ours", tmp_path / "theirs"
+    for n in (1, 2, 10):
+        put(ours / "objective" / "crime-rate" / "high" / f"image_{n}.png", n)
+        put(theirs / "objective_test" / "Images" / "brush" / "Crime_Rate" / "high" / f"image_{n}.png", n)
+    put(ours / "subjective" / "HIV Rate" / "low" / "a.jpg", 3)
+    put(ours / "subjective" / "HIV Rate" / "low" / ".hidden.png", 4)
+    (ours / "subjective" / "HIV Rate" / "low" / "link.png").symlink_to("/etc/passwd")
+    found = image_folder.find(ours, dataset())
+    objective, subjective = (
+        image_topic(Task.OBJECTIVE, "crime-rate", HIGH),
+        image_topic(Task.SUBJECTIVE, "hiv-rate", LOW),
+    )
+    assert found.numbers == {objective.id: 3, subjective.id: 1}
+    for held in (found, image_folder.find(theirs, dataset()), image_folder.find(theirs / "brush", dataset())):
+        painter = FolderPainter(held, store)
+        for index, value in enumerate((1, 2, 10)):
+            digest = hash_in(ask(painter, query(Task.OBJECTIVE, index=index)).text)
+            assert digest is not None
+            assert store.read(digest) == png(value)
+    with pytest.raises(CallFailed, match="holds 3 images"):
+        ask(FolderPainter(found, store), query(Task.OBJECTIVE, index=3))
+
+
+def test_another_file_is_another_painter(tmp_path: Path) -> None:
+    path = tmp_path / "objective" / "crime-rate" / "high" / "a.png"
+    put(path, 1)
+    before = image_folder.find(tmp_path, dataset()).state
+    assert image_folder.find(tmp_path, dataset()).state == before
+    path.write_bytes(png(1) + b"more")
+    assert image_folder.find(tmp_path, dataset()).state != before
+
+
+def test_a_folder_that_cannot_be_read_says_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="there is no folder"):
+        image_folder.find(tmp_path / "none" / "such", dataset())
+    with pytest.raises(ConfigError, match="holds no images"):
+        image_folder.find(tmp_path, dataset())
+    for model in ("one", "two"):
+        put(tmp_path / "objective_test" / "Images" / model / "Crime_Rate" / "high" / "a.png", 1)
+    with pytest.raises(ConfigError, match="several models: one, two"):
+        image_folder.find(tmp_path, dataset())
+    with pytest.raises(ConfigError, match="Did you mean 'two'"):
+        image_folder.find(tmp_path / "twoo", dataset())
+    put(tmp_path / "other" / "objective" / "crime-rte" / "high" / "a.png", 1)
+    with pytest.raises(DataError, match="Did you mean 'crime-rate'"):
+        image_folder.find(tmp_path / "other", dataset())
+
+
+# Light
+
+
+def test_gating_a_language_model_imports_nothing_of_images(tmp_path: Path) -> None:
+    script = (
+        "import json, sys, pytest\n"
+        "code = pytest.main(sys.argv[1:])\n"
+        "print(json.dumps([int(code), sorted(sys.modules)]))\n"
+    )
+    args = [
+        *("-c", CHECKOUT / "pytest.ini", "--rootdir", CHECKOUT, CHECKOUT / "tests_bench", "-q", "-p", "no:xdist"),
+        *("-p", "no:cacheprovider", f"--thresholds={CHECKOUT / 'tests' / 'thresholds.toml'}"),
+        *(f"--ledger={tmp_path / 'l.sqlite'}", f"--alluredir={tmp_path / 'allure'}", f"--report-dir={tmp_path / 'r'}"),
+        *("--model=control/oracle", "-k", "crime"),
+    ]
+    done = subprocess.run(  # noqa: S603 - our own interpreter
+        [sys.executable, "-c", script, *map(str, args)],
+        cwd=tmp_path, capture_output=True, text=True, timeout=240, check=True,
+        env={"PATH": "", "PYTHONPATH": str(CHECKOUT), "HOME": str(tmp_path)},
+    )  # fmt: skip
+    code, loaded = json.loads(done.stdout.splitlines()[-1])
+    assert code == 0, done.stdout
+    assert not {name.partition(".")[0] for name in loaded} & {"PIL", "insightface", "onnxruntime", "onnx", "cv2"}
