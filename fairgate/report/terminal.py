@@ -16,6 +16,7 @@ from fairgate.thresholds import RATES
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from fairgate.domain import Context
     from fairgate.f2bench.fitness import Fitness
     from fairgate.gate import GateResult
     from fairgate.report.evidence import Shown
@@ -136,6 +137,23 @@ def _tables(report: Report) -> Iterator[str]:
                 yield f"  {'  of at best':<28}" + "".join(f"{'' if mean is None else number(mean):>8}" for mean in best)
             if any(cell is not None and None not in cell.ci for cell in cells):
                 yield f"  {'  estimate, give or take':<28}" + "".join(f"{_give_or_take(cell):>8}" for cell in cells)
+            yield from _unseen(report, modality, attribute, task, context)
+
+
+def _unseen(
+    report: Report, modality: Modality, attribute: str | None, task: Task, context: Context | None
+) -> Iterator[str]:
+    """What images without a face that could be read might do to the scores."""
+    mine = (modality, attribute, task, context)
+    for end in ("worst", "best"):
+        found = {
+            e.score.partition("@")[0]: e.value
+            for e in report.entries
+            if (e.modality, e.attribute, e.task, e.context) == mine and e.score.endswith(f"@{end}")
+        }
+        if found:
+            cells = (number(found[column]) if column in found else "" for column in COLUMNS)
+            yield f"  {f'  unseen faces at {end}':<28}" + "".join(f"{cell:>8}" for cell in cells)
 
 
 def _cell(cell: Entry | None) -> str:
