@@ -10,11 +10,11 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import ndtri
 
 from fairgate.fact_or_fair.scores import s_e_of, s_fact_of, s_fair, s_kld_of, tv_of
 from fairgate.maths.estimates import estimate_scores
 from fairgate.maths.paired import Z
+from fairgate.maths.special import ndtri
 
 if TYPE_CHECKING:
     from fairgate.fact_or_fair.counts import BoolArray, FloatArray
