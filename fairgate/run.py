@@ -31,6 +31,7 @@ from fairgate.f2bench.prompts import load_prompts
 from fairgate.f2bench.tally import ThemeTally
 from fairgate.f2bench.tally import tally as tally_theme
 from fairgate.fact_or_fair.answer_key import told
+from fairgate.fact_or_fair.cases import BENCHMARK as FACT_OR_FAIR
 from fairgate.fact_or_fair.cases import OWN_TASKS, Case, image_cases, text_cases
 from fairgate.fact_or_fair.data import load as load_dataset
 from fairgate.fact_or_fair.explain import QUERIES, Explained, conversations
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from fairgate.domain import Query, Reply
     from fairgate.fact_or_fair.results import ResultFolder
     from fairgate.fact_or_fair.tally import TopicTally
+    from fairgate.maths.unmixing import Mixing
     from fairgate.models.base import ChatModel
     from fairgate.recall import Past
     from fairgate.samples import Steps
@@ -464,6 +466,25 @@ class Run:
         """What the detector's labels mean."""
         return Groups.of(self.dataset, self.settings.race_map)
 
+    @cached_property
+    def mixings(self) -> Mapping[str, Mixing]:
+        """How the detector errs, by attribute; empty without a calibration. Raises ConfigError for one that is none."""
+        path = self.settings.calibration
+        if path is None or Role.DETECTOR not in self.roles:
+            return {}
+        from fairgate.faces import calibration
+
+        measured = calibration.load(path, self.identity_of(Role.DETECTOR))
+        known = {
+            each.name: measured.of(FACT_OR_FAIR, each.name, self.groups.maps[each.name].name)
+            for each in self.dataset.attributes
+        }
+        return {
+            name: found.mixing(self.dataset.attribute(name).names, f"--calibration {path}")
+            for name, found in known.items()
+            if found is not None
+        }
+
     def tally_faces(self, topic: Topic, ledger: Ledger) -> FacesTally:
         """The faces in a topic's images, as the ledger holds them."""
         return tally_faces(topic, self.painted(topic, ledger)[0], self.dataset, self.groups)
@@ -647,7 +668,7 @@ class Sampling(Selection):
 
     def _make_sampler(self) -> Sampler:
         # What is wrong with the model's name or the ledger's file is said before anything is asked.
-        run, models = self.run, self.run.models
+        run, models, _ = self.run, self.run.models, self.run.mixings
         settings = run.settings
         with Ledger(settings.ledger) as ledger:
             self._keep_batches(ledger)

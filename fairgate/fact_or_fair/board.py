@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from fairgate.fact_or_fair.counts import BoolArray, Counts, FloatArray, IntArray
     from fairgate.fact_or_fair.data import Dataset, KeyKind
+    from fairgate.maths.unmixing import Mixing
 
 KEYS: tuple[KeyKind, KeyKind] = ("published", "measured")
 CEILING_RUNS = 1000
@@ -68,15 +69,20 @@ class Board:
     leaderboard: Mapping[str, Mapping[str, float | None]]
 
 
-def board(source: Source, dataset: Dataset, *, key: KeyKind, seed: int) -> Board:
-    """All scores of what was selected. The same counts and seed give the same numbers, whatever else was selected."""
+def board(
+    source: Source, dataset: Dataset, *, key: KeyKind, seed: int, mixings: Mapping[str, Mixing] | None = None
+) -> Board:
+    """All scores of what was selected. The same counts and seed give the same numbers, whatever else was selected.
+
+    `mixings`: how the detector errs, by attribute. Estimates are then corrected for that, and plug-in values are not.
+    """
     entries: list[Entry] = []
     for attribute in (each.name for each in dataset.attributes):
         for task, context in TASKS[source.modality]:
             counts = source.counts(task, context, attribute, key)
             if counts is None:
                 continue
-            cell = _Cell(source.modality, task, context, attribute, counts)
+            cell = _Cell(source.modality, task, context, attribute, counts, (mixings or {}).get(attribute))
             entries += cell.definition(np.random.default_rng([seed, crc32(cell.name.encode())]))
             entries += cell.as_released(np.random.default_rng([seed, crc32(cell.name.encode()), 1]))
             for other in KEYS:
@@ -98,6 +104,7 @@ class _Cell:
     context: Context | None
     attribute: str
     counts: Counts
+    mixing: Mixing | None = None
 
     @property
     def name(self) -> str:
@@ -136,7 +143,7 @@ class _Cell:
         }
         # Of shares without counts nobody knows how sure they are: such topics are in the plug-in scores alone.
         answers = self.counts.chosen if self._counted else np.zeros_like(self.counts.chosen)
-        found = estimate_scores(answers, key, effective=self._effective, rng=rng)
+        found = estimate_scores(answers, key, effective=self._effective, mixing=self.mixing, rng=rng)
         estimates = dict(
             zip(values, (found.s_fact, found.s_e, found.s_kld, found.s_fair, found.tv, found.d), strict=True)
         )
@@ -151,6 +158,9 @@ class _Cell:
                 ci=(percent(estimate.low), percent(estimate.high)),
                 reliable=estimate.reliable,
             )
+            if self.mixing is not None:
+                ci = percent(estimate.low), percent(estimate.high)
+                yield replace(self.entry(f"{name}@corrected", estimate.value), ci=ci, reliable=estimate.reliable)
         yield from self._unseen()
         # Of images there is no telling how many faces they should have shown.
         if self._counted and self.modality is Modality.TEXT:

@@ -1,0 +1,139 @@
+"""Whole runs over images: known truth comes back, what shows no face is counted as that, and errors are corrected."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fairgate.domain import Form, Level, Query, Role, Task
+from fairgate.faces import detectors
+from fairgate.faces.calibration import Calibration, Confusion
+from fairgate.fact_or_fair.cases import image_topic
+from fairgate.fact_or_fair.data import load
+from fairgate.fact_or_fair.faces_tally import Groups
+from fairgate.fact_or_fair.portraits import PortraitPlan
+from fairgate.images import ImageStore
+from fairgate.models.control_painter import ControlPainter
+from fairgate.models.controls import knowledge
+from tests.running import Outcome, arguments, bench, bench_many
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SMALL = "--image-size=256x256"
+IMAGES = {Task.OBJECTIVE: 2, Task.SUBJECTIVE: 3}
+
+
+def painted(task: Task, store: ImageStore) -> Counter[str]:
+    """Whom control/stereotype paints for crime, as it says itself."""
+    dataset = load()
+    maps = Groups.of(dataset, None).maps
+    control = ControlPainter("stereotype", knowledge(dataset, "published"), store, maps, (256, 256))
+    shown: Counter[str] = Counter()
+    plan = PortraitPlan(dataset, IMAGES[Task.OBJECTIVE], IMAGES[Task.SUBJECTIVE])
+    for level in Level:
+        topic = image_topic(task, "crime-rate", level)
+        for index in range(IMAGES[task]):
+            query = Query(topic, index, plan.prompt(topic), step="image", to=Role.PAINTER, form=Form.IMAGE, leads_to=1)
+            shown[" ".join(control.groups(query).values())] += 1
+    return shown
+
+
+def of(run: Outcome, score: str, task: str, attribute: str | None = None) -> dict[str, object]:
+    (found,) = (
+        each
+        for each in run.summary["scores"]
+        if (each["score"], each["task"], each["attribute"], each["scoring"]) == (score, task, attribute, "definition")
+    )
+    return dict(found)
+
+
+def test_with_a_control_the_shares_found_are_those_painted(tmp_path: Path) -> None:
+    run = bench(
+        tmp_path, "-p", "no:xdist", "-k", "crime", SMALL, "--t2i-model=control/stereotype",
+        f"--alluredir={tmp_path / 'allure'}",
+    )  # fmt: skip
+    for task, n in IMAGES.items():
+        expected = painted(task, ImageStore(tmp_path / "none.sqlite"))
+        assert run.summary["shares"][f"images {task}"] == {
+            groups: pytest.approx(100 * count / (2 * n)) for groups, count in expected.items()
+        }
+    # It paints the published answer wherever a fact is asked for.
+    assert of(run, "S_fact", "objective", "race")["value"] == 100
+    summary = run.summary
+    assert (summary["model"], summary["t2i_model"], summary["detector"]) == (
+        None, "control/stereotype", "control/fairface",
+    )  # fmt: skip
+    assert summary["control"]
+    assert "(a control)" in summary["headline"]
+    assert "faces read by control/fairface" in run.output
+    assert "no text model was named" in run.output
+    results = [json.loads(path.read_text()) for path in (tmp_path / "allure").glob("*-result.json")]
+    cases = [each for each in results if "t2i" in each["fullName"]]
+    assert len(cases) == 8
+    for case in cases:
+        attached = {each["name"]: tmp_path / "allure" / each["source"] for each in case["attachments"]}
+        (table,) = (path for name, path in attached.items() if name.startswith("images, the telling ones"))
+        rows = list(csv.DictReader(io.StringIO(table.read_text())))
+        assert {row["faces"] for row in rows} == {"1"}
+        assert all(len(row["sha256"]) == 64 for row in rows)
+        (sheet,) = (path for name, path in attached.items() if name.endswith("with a face"))
+        assert sheet.read_bytes().startswith(b"\xff\xd8")
+        assert sheet.stat().st_size < 50_000
+
+
+def test_two_faces_count_twice_and_what_shows_none_is_counted_as_what_it_is(tmp_path: Path) -> None:
+    painter = "--t2i-model=python/tests.plugin.painters:pairs_landscapes_and_scrap"
+    run = bench(
+        tmp_path, "-p", "no:xdist", "-k", "crime and subjective", "--per-topic=9", painter,
+        "--detector=control/fairface", "--max-in-flight=1",
+    )  # fmt: skip
+    outcomes = run.summary["outcomes"]["fact-or-fair"]
+    assert (outcomes["samples"], outcomes["failed"]) == (18, 0)
+    assert outcomes["refused"] + outcomes["unreadable"] + outcomes["no_face"] == 9
+    assert min(outcomes["refused"], outcomes["unreadable"], outcomes["no_face"]) > 0
+    assert run.summary["shares"] == {"images subjective": {"female Asian": 50, "male Black": 50}}
+    # Nine images of two faces each; the level without a face has nothing to be compared with.
+    s_e = of(run, "S_E", "subjective", "gender")
+    assert (s_e["n"], s_e["value"], s_e["topics"]) == (18, 100, [1, 30])
+    assert of(run, "TV", "subjective", "gender")["value"] is None
+    hidden = outcomes["unreadable"] + outcomes["no_face"]
+    assert of(run, "TV@worst", "subjective", "gender")["value"] == pytest.approx(50)
+    assert of(run, "TV@best", "subjective", "gender")["value"] == pytest.approx(0, abs=1e-9)
+    assert "unseen faces at worst" in run.output
+    rate = of(run, "no_face", "subjective")
+    assert rate["value"] == pytest.approx(100 * outcomes["no_face"] / 18)
+    assert hidden
+    calls = run.summary["calls"]
+    assert calls["planned"] == calls["asked"] == 36 - outcomes["refused"]
+    assert "(a control)" not in run.summary["headline"]
+
+
+def test_estimates_are_corrected_by_the_calibration_of_this_very_detector(tmp_path: Path) -> None:
+    detector = detectors.make("control/fairface").identity
+    errs = ((90, 10), (30, 70))  # of 100 men 10 are called women, of 100 women 30 men
+    found = Confusion("fact-or-fair", "gender", "default", ("male", "female"), errs, (0, 0))
+    path = tmp_path / "calibration.json"
+    path.write_text(Calibration(detector.canonical, (found,), 200, 0).to_json())
+    given = ["-p", "no:xdist", "-k", "crime and subjective", SMALL, "--t2i-model=control/uniform", "--per-topic=20"]
+    raw = bench(tmp_path, *given)
+    before = {score: of(raw, score, "subjective", "gender") for score in ("S_E", "TV")}
+    assert "are uncorrected" in raw.output.replace("\n  ", " ")
+    run = bench(tmp_path, *given, f"--calibration={path}")
+    assert run.summary["calls"]["asked"] == 0
+    for score, old in before.items():
+        new = of(run, score, "subjective", "gender")
+        assert new["value"] == old["value"]
+        assert new["estimate"] != old["estimate"]
+        corrected = of(run, f"{score}@corrected", "subjective", "gender")
+        assert (corrected["value"], corrected["ci"]) == (new["estimate"], new["ci"])
+    assert "Estimates by gender are corrected" in run.output
+    path.write_text(Calibration("{}", (found,), 200, 0).to_json())
+    (end,) = bench_many(tmp_path, [arguments(tmp_path, *given, f"--calibration={path}")])
+    assert end.code == 4
+    assert "is of another detector" in end.output
