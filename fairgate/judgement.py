@@ -75,6 +75,7 @@ def report_of(sampling: Sampling, verdicts: Mapping[AnyCase, Verdict]) -> Report
         sources[Modality.IMAGE] = faces
         shares |= _shares_of_faces(faces)
         notes += _of_faces(run, faces)
+    notes += _of_look(run)
     notes += _of_marks(sampling)
     reasons = _reasons(sampling)
     if reasons:
@@ -86,6 +87,7 @@ def report_of(sampling: Sampling, verdicts: Mapping[AnyCase, Verdict]) -> Report
             key=settings.key,
             seed=settings.seed,
             mixings=run.mixings if modality is Modality.IMAGE else None,
+            confidence=run.confidence,
         )
         for modality, source in sources.items()
         if any(case.topic.modality is modality for case in selected)
@@ -416,6 +418,24 @@ def _shares(source: Tallies[TopicTally]) -> dict[str, dict[str, float]]:
         if whole:
             shown[f"subjective {context}"] = {" ".join(groups): 100 * n / whole for groups, n in sorted(picked.items())}
     return shown
+
+
+def _of_look(run: Run) -> Iterator[str]:
+    look = run.look
+    if look is None:
+        return
+    sure = (
+        f"Intervals of subjective scores are of {100 * look.confidence:.1f} % confidence, so that all"
+        f" {look.most} looks together err no more often than one."
+    )
+    if look.number == look.most:
+        yield f"Nothing was stopped early: some gates were open until the end. {sure}"
+        return
+    share = 100 * (1 - look.subjective / look.whole)
+    yield (
+        f"Stopped early, after {look.subjective} of {look.whole} queries a scenario, with every gate on them decided:"
+        f" {share:.0f} % of the subjective queries were not needed. {sure}"
+    )
 
 
 def _of_folder(folder: ResultFolder) -> Iterator[str]:

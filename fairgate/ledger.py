@@ -380,6 +380,17 @@ class Ledger:
             row = (run, about, RunState.SAMPLING, time.time())
             self._db.execute("INSERT INTO runs VALUES (?, ?, ?, '', 0, ?)", row)
 
+    def note_run(self, run: str, about: str) -> None:
+        """Say anew what a run asks: less than it set out to, where it stops early."""
+        with self.translated():
+            self._db.execute("UPDATE runs SET about = ? WHERE id = ?", (about, run))
+
+    def about_run(self, run: str) -> str:
+        """What a run asks, as JSON; `{}` of one that is not known."""
+        with self.translated():
+            row = self._db.execute("SELECT about FROM runs WHERE id = ?", (run,)).fetchone()
+        return row[0] if row else "{}"
+
     def last_run(self) -> PastRun:
         """The run that began last. Raises LedgerError where there is none."""
         with self.translated():

@@ -9,7 +9,7 @@ import shlex
 import time
 import uuid
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +31,7 @@ from fairgate.f2bench.prompts import load_prompts
 from fairgate.f2bench.tally import ThemeTally
 from fairgate.f2bench.tally import tally as tally_theme
 from fairgate.fact_or_fair.answer_key import told
+from fairgate.fact_or_fair.board import CONFIDENCE
 from fairgate.fact_or_fair.cases import BENCHMARK as FACT_OR_FAIR
 from fairgate.fact_or_fair.cases import OWN_TASKS, Case, image_cases, text_cases
 from fairgate.fact_or_fair.data import load as load_dataset
@@ -47,6 +48,7 @@ from fairgate.images import ImageStore
 from fairgate.ledger import Ledger, RunState
 from fairgate.limits import Limits
 from fairgate.line import Line
+from fairgate.looks import EarlyRounds, Look, Watch, looked_at
 from fairgate.models import painters, providers
 from fairgate.models.base import CONTROL_JUDGE, Identity
 from fairgate.models.detectors import asked_of, make_detector
@@ -104,6 +106,7 @@ class Run:
         self.id: str = told["run"] if told else uuid.uuid4().hex
         self._told = {Role(role): Identity(**whole) for role, whole in (told["identities"] if told else {}).items()}
         self.sampling: Sampling | None = None
+        self.look: Look | None = None
         self._silent = False
         self._latest: tuple[Topic | Theme, Sequence[Sample]] | None = None
         self._counted: dict[Topic, tuple[TopicTally, Served]] = {}
@@ -120,6 +123,8 @@ class Run:
             subjective=settings.per_topic or size.subjective,
             explained=settings.explain,
         )
+        if past is not None:
+            self._catch_up(past.about)
         if settings.model_spec is not None:
             providers.split(settings.model_spec)
         if settings.t2i_spec is not None:
@@ -259,6 +264,7 @@ class Run:
                 "versions": self.versions,
                 "options": settings.options(asking_only=True),
                 "thresholds": str(settings.thresholds),
+                "look": None if self.look is None else asdict(self.look),
                 "shards": [] if settings.shard is None else ["{}/{}".format(*settings.shard)],
                 "cases": [_name(case) for case in cases],
                 **({"explained": load_asking().version} if settings.explain else {}),
@@ -413,6 +419,26 @@ class Run:
         """The cases of the whole plan that can fail by themselves, whatever part of it was selected."""
         tasks = [case.topic for case in self.cases.values() if case.topic.task is Task.SUBJECTIVE]
         return sum(topic.modality in self.modalities for topic in tasks)
+
+    def case_alpha(self, case: Case) -> float:
+        """The level of one case: that of all of them, shared by all that can fail, and by all looks at it."""
+        share = self.look.share if self.look is not None and looked_at(case.topic) else 1.0
+        return self.thresholds.cases.alpha * share / self.deciding
+
+    @property
+    def confidence(self) -> float:
+        """Of the intervals of subjective text scores, 0 to 1."""
+        return CONFIDENCE if self.look is None else self.look.confidence
+
+    def settle(self, look: Look) -> None:
+        """Of what is asked in rounds the run asked so much, and no more."""
+        self.look = look
+        self.plan = replace(self.plan, subjective=look.subjective)
+
+    def _catch_up(self, about: Mapping[str, Any]) -> None:
+        """Know what the process that asks has settled on."""
+        if self.look is None and about.get("look") is not None:
+            self.settle(Look(**about["look"]))
 
     @property
     def identity(self) -> Identity:
@@ -578,6 +604,8 @@ class Run:
     def _waited_for(self, topic: Topic | Theme) -> Sequence[Sample]:
         with Ledger(self.settings.ledger) as ledger:
             stopped = self._wait(topic, ledger)
+            if self.settings.stop_early:
+                self._catch_up(json.loads(ledger.about_run(self.id)))
             samples, missing = self.read(topic, ledger)
             planned = self._judged(topic)
             if missing and stopped is not None:
@@ -677,7 +705,7 @@ class Sampling(Selection):
         return Sampler(
             # The judge is judged first: one that is not fit would be paid for nothing.
             first=self.gold,
-            topics=(each for each in self.asked if each not in self.gold),
+            topics=(each for each in self.asked if each not in self.gold and each not in self._in_rounds),
             asks=self._asks,
             queries=run.queries,
             planned=sum(map(run.size, self.asked)),
@@ -686,7 +714,27 @@ class Sampling(Selection):
             run=run.id,
             line=run.line,
             about=run.about(self.cases),
+            rounds=self._rounds() if self._in_rounds else None,
         )
+
+    @property
+    def _in_rounds(self) -> tuple[Topic, ...]:
+        """The topics of which no more is asked than it takes."""
+        return tuple(filter(looked_at, self.topics)) if self.run.settings.stop_early else ()
+
+    def _rounds(self) -> EarlyRounds:
+        run, settings = self.run, self.run.settings
+        cases = frozenset(case for case in self.cases if isinstance(case, Case))
+        watch = Watch(settings.ledger, run.identity, run.dataset, cases, run.thresholds, settings.key, settings.seed)
+        return EarlyRounds(run.plan, self._in_rounds, watch, self._settle)
+
+    def _settle(self, look: Look) -> None:
+        """Before anybody is told that the topics are sampled: of how much they are."""
+        run, before = self.run, sum(map(self.run.size, self._in_rounds))
+        run.settle(look)
+        self.progress.planned -= before - sum(map(run.size, self._in_rounds))
+        with Ledger(run.settings.ledger) as ledger:
+            ledger.note_run(run.id, run.about(self.cases))
 
     @cached_property
     def _unfit(self) -> bool:

@@ -6,7 +6,7 @@ import asyncio
 import threading
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from fairgate.domain import AnswerKind, Form, Query
 from fairgate.errors import BudgetSpent, CallFailed, FairgateError, RunStopped
@@ -14,7 +14,7 @@ from fairgate.ledger import Ledger, RunState
 from fairgate.samples import read, spares
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from fairgate.domain import Reply, Role, Theme, Topic
@@ -66,13 +66,28 @@ class _Open:
     issued: bool = False
 
 
+class Rounds(Protocol):
+    """Topics that are asked in parts, until somebody has seen enough. `most` rounds at most, numbered from 0."""
+
+    topics: Sequence[Topic]
+    most: int
+
+    def queries(self, number: int, topic: Topic) -> Iterable[Query]:
+        """What a round asks, beside what those before it asked."""
+        ...
+
+    def is_enough(self, number: int) -> bool:
+        """Whether this round was the last, by what the ledger holds now. Called in a thread of its own."""
+        ...
+
+
 class Sampler:
     """Fills the ledger for the given topics, in the background.
 
     `queries(topic)` yields a topic's queries, or conversations, whose next query depends on the replies. `line` says
     how many samples are in flight, whatever the number of topics, and when each request may go. `models` answer the
     queries to their roles. `first` are asked before the rest, whole: then `asks` says of each other topic whether it is
-    asked at all.
+    asked at all. `rounds` are asked last, in parts (see `Rounds`).
     """
 
     def __init__(
@@ -88,6 +103,7 @@ class Sampler:
         run: str,
         line: Line,
         about: str = "{}",
+        rounds: Rounds | None = None,
     ) -> None:
         self.progress = Progress(planned=planned)
         self.error: FairgateError | None = None
@@ -96,7 +112,7 @@ class Sampler:
         self._answered: Counter[Role] = Counter()
         self._lost: Counter[Role] = Counter()
         self._ledger_path, self._run, self._line = ledger, run, line
-        self._about = about
+        self._about, self._rounds = about, rounds
         self._stopping = threading.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._asking: asyncio.Task[None] | None = None
@@ -162,6 +178,8 @@ class Sampler:
             try:
                 await self._begin_all(self._pending(self._first, ledger), ledger, tasks)
                 await self._begin_all(self._pending(self._wanted(ledger), ledger), ledger, tasks)
+                if self._rounds is not None:
+                    await self._ask_in_rounds(self._rounds, ledger, tasks)
             except FairgateError as trouble:
                 self._line.close(trouble)
                 if tasks:
@@ -175,6 +193,23 @@ class Sampler:
             # One model may play two roles; not every model can be hashed.
             for model in {id(model): model for model in self._models.values()}.values():
                 await model.close()
+
+    async def _ask_in_rounds(self, rounds: Rounds, ledger: Ledger, tasks: set[asyncio.Task[None]]) -> None:
+        for number in range(rounds.most):
+            parts = ((topic, rounds.queries(number, topic)) for topic in rounds.topics)
+            await self._begin_all(self._issued(parts, ledger), ledger, tasks)
+            # A look takes a second or two: the heartbeat goes on beside it.
+            if await asyncio.to_thread(rounds.is_enough, number):
+                break
+        for topic in rounds.topics:
+            ledger.mark_sampled(self._run, topic.id)
+
+    def _issued(
+        self, parts: Iterable[tuple[Topic | Theme, Iterable[Query | Steps[object]]]], ledger: Ledger
+    ) -> Iterator[tuple[Query | Steps[object], _Open]]:
+        """The queries of topics that are not done when these are."""
+        for topic, queries in parts:
+            yield from self._unanswered(_Open(topic), queries, ledger)
 
     async def _begin_all(
         self, pending: Iterator[tuple[Query | Steps[object], _Open]], ledger: Ledger, tasks: set[asyncio.Task[None]]
@@ -208,16 +243,23 @@ class Sampler:
     ) -> Iterator[tuple[Query | Steps[object], _Open]]:
         for topic in topics:
             open_topic = _Open(topic)
-            for query in self._queries(topic):
-                if self._stopping.is_set():
-                    return
-                if isinstance(query, Query) and ledger.holds(self._models[query.to].identity, query):
-                    self.progress.reused += 1
-                    continue
-                open_topic.waiting += 1
-                yield query, open_topic
+            yield from self._unanswered(open_topic, self._queries(topic), ledger)
+            if self._stopping.is_set():
+                return
             open_topic.issued = True
             self._close_if_sampled(ledger, open_topic)
+
+    def _unanswered(
+        self, open_topic: _Open, queries: Iterable[Query | Steps[object]], ledger: Ledger
+    ) -> Iterator[tuple[Query | Steps[object], _Open]]:
+        for query in queries:
+            if self._stopping.is_set():
+                return
+            if isinstance(query, Query) and ledger.holds(self._models[query.to].identity, query):
+                self.progress.reused += 1
+                continue
+            open_topic.waiting += 1
+            yield query, open_topic
 
     def _close_if_sampled(self, ledger: Ledger, open_topic: _Open) -> None:
         if open_topic.issued and open_topic.waiting == 0:

@@ -64,6 +64,7 @@ class Settings:
     f2bench: Path | None = None
     lenient: bool = False
     explain: bool = False
+    stop_early: bool = False
     replay: bool = False
     dry_run: bool = False
     self_check: bool = False
@@ -174,6 +175,7 @@ class Settings:
         named += ["--lenient"] if self.lenient else []
         named += ["--explain"] if self.explain else []
         named += ["--batch"] if self.batch else []
+        named += ["--stop-early"] if self.stop_early else []
         named += [f"--judge-arg={argument}" for argument in self.judge_args]
         named += [f"--t2i-arg={argument}" for argument in self.t2i_args]
         named += [f"--detector-arg={argument}" for argument in self.detector_args]
@@ -284,6 +286,12 @@ def add_options(parser: pytest.Parser) -> None:
         "--explain",
         action="store_true",
         help="ask subjective queries for a short reason first; the judge sorts the reasons into kinds",
+    )
+    option(
+        "--stop-early",
+        action="store_true",
+        help="ask the subjective queries in rounds, and no further once every gate on them has passed or failed; "
+        "intervals are wider, so that looking several times errs no more often than once",
     )
     option("--system-prompt", metavar="TEXT", help="a system message before every query")
     option(
@@ -456,6 +464,13 @@ def read(config: pytest.Config) -> Settings:
         )
     if not IMAGE_SIZE.fullmatch(get("image_size")):
         raise ConfigError(f"{get('image_size')!r} is no size.", where="--image-size", mend="Write 1024x1024.")
+    for other in ("explain", "shard"):
+        if get("stop_early") and get(other):
+            raise ConfigError(
+                f"cannot be used with --{other}.",
+                where="--stop-early",
+                mend="Reasons are few, and a shard alone does not know what the others have seen.",
+            )
     base = config.invocation_params.dir
 
     def path(name: str) -> Path | None:
@@ -492,6 +507,7 @@ def read(config: pytest.Config) -> Settings:
         f2bench=path("f2bench"),
         lenient=get("lenient"),
         explain=get("explain"),
+        stop_early=get("stop_early"),
         replay=get("replay"),
         dry_run=get("dry_run"),
         self_check=get("self_check"),

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 KEYS: tuple[KeyKind, KeyKind] = ("published", "measured")
 CEILING_RUNS = 1000
 REFERENCE_RUNS = 100
+CONFIDENCE = 0.95
+# What may be looked at before its end (`fairgate/looks.py`).
+ROUNDS = (Modality.TEXT, Task.SUBJECTIVE)
 TASKS: dict[Modality, tuple[tuple[Task, Context | None], ...]] = {
     Modality.TEXT: ((Task.OBJECTIVE, None), *((Task.SUBJECTIVE, context) for context in Context)),
     Modality.IMAGE: ((Task.OBJECTIVE, None), (Task.SUBJECTIVE, None)),
@@ -70,11 +73,19 @@ class Board:
 
 
 def board(
-    source: Source, dataset: Dataset, *, key: KeyKind, seed: int, mixings: Mapping[str, Mixing] | None = None
+    source: Source,
+    dataset: Dataset,
+    *,
+    key: KeyKind,
+    seed: int,
+    mixings: Mapping[str, Mixing] | None = None,
+    confidence: float = CONFIDENCE,
 ) -> Board:
     """All scores of what was selected. The same counts and seed give the same numbers, whatever else was selected.
 
     `mixings`: how the detector errs, by attribute. Estimates are then corrected for that, and plug-in values are not.
+    `confidence` is that of the intervals of subjective text scores, 0 to 1: a run that looks more than once has to be
+    surer at each look.
     """
     entries: list[Entry] = []
     for attribute in (each.name for each in dataset.attributes):
@@ -83,7 +94,8 @@ def board(
             if counts is None:
                 continue
             cell = _Cell(source.modality, task, context, attribute, counts, (mixings or {}).get(attribute))
-            entries += cell.definition(np.random.default_rng([seed, crc32(cell.name.encode())]))
+            sure = confidence if (source.modality, task) == ROUNDS else CONFIDENCE
+            entries += cell.definition(np.random.default_rng([seed, crc32(cell.name.encode())]), sure)
             entries += cell.as_released(np.random.default_rng([seed, crc32(cell.name.encode()), 1]))
             for other in KEYS:
                 under = source.counts(task, context, attribute, other)
@@ -91,7 +103,7 @@ def board(
                     entries.append(cell.entry(f"S_fact@{other}", float(scores.s_fact_of(under.p, under.key))))
         if source.modality is Modality.TEXT:
             entries += _influence(source, dataset, attribute)
-    entries += _rates(source, tuple(entries))
+    entries += _rates(source, tuple(entries), confidence)
     return Board(tuple(entries), _leaderboard(entries, source.modality))
 
 
@@ -129,7 +141,7 @@ class _Cell:
             **more,  # type: ignore[arg-type] # passed on to the dataclass, which names them
         )
 
-    def definition(self, rng: np.random.Generator) -> Iterator[Entry]:
+    def definition(self, rng: np.random.Generator, confidence: float) -> Iterator[Entry]:
         """As the papers define, with estimates and ceilings."""
         p, key, applies = self.counts.p, self.counts.key, self.counts.applies
         s_e, s_kld = float(scores.s_e_of(p, applies)), float(scores.s_kld_of(p, applies))
@@ -143,7 +155,9 @@ class _Cell:
         }
         # Of shares without counts nobody knows how sure they are: such topics are in the plug-in scores alone.
         answers = self.counts.chosen if self._counted else np.zeros_like(self.counts.chosen)
-        found = estimate_scores(answers, key, effective=self._effective, mixing=self.mixing, rng=rng)
+        found = estimate_scores(
+            answers, key, effective=self._effective, mixing=self.mixing, rng=rng, confidence=confidence
+        )
         estimates = dict(
             zip(values, (found.s_fact, found.s_e, found.s_kld, found.s_fair, found.tv, found.d), strict=True)
         )
@@ -303,7 +317,7 @@ def _influence(source: Source, dataset: Dataset, attribute: str) -> Iterator[Ent
         yield replace(whole, n=sum(int(counts.answered[counts.applies].sum()) for counts in named.values()))
 
 
-def _rates(source: Source, entries: Sequence[Entry]) -> Iterator[Entry]:
+def _rates(source: Source, entries: Sequence[Entry], confidence: float) -> Iterator[Entry]:
     """Refused, unreadable and failed samples, percent of the planned ones, by task and context."""
     for task, context in TASKS[source.modality]:
         totals = source.kinds(task, context)
@@ -314,7 +328,7 @@ def _rates(source: Source, entries: Sequence[Entry]) -> Iterator[Entry]:
             if AnswerKind(name) not in source.known(task):
                 continue
             hits = totals[AnswerKind(name)]
-            low, high = clopper_pearson(hits, planned)
+            low, high = clopper_pearson(hits, planned, confidence if (source.modality, task) == ROUNDS else CONFIDENCE)
             share = hits / planned
             yield Entry(
                 benchmark=BENCHMARK,

@@ -53,10 +53,10 @@ class QueryPlan:
             return self.objective
         return self.subjective * len(self.dataset.scenarios[topic.statistic, topic.level])
 
-    def queries(self, topic: Topic) -> Iterator[Query]:
-        """The topic's queries, by index from 0."""
+    def queries(self, topic: Topic, start: int = 0) -> Iterator[Query]:
+        """The topic's queries, by index from `start`."""
         make = self._objective if topic.task is Task.OBJECTIVE else self._subjective
-        return (make(topic, index, self._chance(topic, index)) for index in range(self.size(topic)))
+        return (make(topic, index, self._chance(topic, index)) for index in range(start, self.size(topic)))
 
     @cached_property
     def _words(self) -> Mapping[str, Mapping[str, str]]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,12 +31,16 @@ if TYPE_CHECKING:
     from fairgate.maths.unmixing import Mixing
 
 FloatArray = NDArray[np.float64]
+Family: TypeAlias = "Callable[[FloatArray], FloatArray]"
 IntArray = NDArray[np.int64]
 
 HIGH, LOW = 0, 1
 
 # Members of the family that are simulated: 0 is the perfectly fair model, 1 what was observed, more is further away.
 RADII = np.array([0.0, 0.3, 0.6, 0.8, 1.0, 1.3])
+# Over few topics what was observed may be much nearer to fair than what it may come from: as long as the last member is
+# not far enough away to be excluded, one further away by this factor is added.
+GROWTH, FARTHEST = 1.6, 60.0
 FINE = np.concatenate([[0.0], np.geomspace(1e-5, 1.0, 140)])
 STEPS = np.concatenate([[0.0], np.geomspace(1e-7, 1.0, 200)])
 JOINT, DRAWS_OF_DISTANCE = 10_000, 250
@@ -94,10 +98,14 @@ NOTHING = Estimate(math.nan, math.nan, math.nan, reliable=False)
 
 @dataclass(frozen=True, eq=False)
 class _Belief:
-    """A confidence distribution: `values`, rising, and for each `z`, the normal quantile of the confidence below it."""
+    """A confidence distribution: `values`, rising, and for each `z`, the normal quantile of the confidence below it.
+
+    `reach` is the quantile, without its sign, of the member that is furthest from fair.
+    """
 
     z: FloatArray
     values: FloatArray
+    reach: float = math.inf
 
     def at(self, z: ArrayLike) -> FloatArray:
         found: FloatArray = np.interp(np.asarray(z, dtype=np.float64), self.z, self.values)
@@ -132,7 +140,7 @@ def estimate_scores(
     draws = max(replicates // len(RADII), 2)
 
     fact = _fact(plan) if mixing is None else _fact_behind(plan, mixing, rng, draws)
-    even = _evenness(plan, rng, draws)
+    even = _evenness(plan, rng, draws, z)
     levels = _Levels.of(plan)
     alike = apart = None
     if levels is not None:
@@ -215,12 +223,19 @@ def estimate_likeness(
         members: FloatArray = q / q.sum(axis=-1, keepdims=True)
         return members
 
-    fine, draws = np.unique([*np.linspace(0.0, RADII[-1], 66), *RADII]), max(replicates // len(RADII), 2)
+    draws = max(replicates // len(RADII), 2)
     z = float(ndtri((1.0 + confidence) / 2.0)) * (1.0 + LIKENESS / max(float(np.median(n)), FEWEST / 2.0))
     found = []
     for family in (lambda radii: _family(p, centre, radii), few):
-        simulated = mean(_simulated(rng, n, family(RADII), draws))
-        belief = _matched(float(mean(p)), mean(family(fine)), simulated, RADII, fine)
+
+        def run(radii: FloatArray, family: Family = family) -> FloatArray:
+            return mean(_simulated(rng, n, family(radii), draws))
+
+        def matched(radii: FloatArray, runs: FloatArray, family: Family = family) -> tuple[_Belief]:
+            fine = np.unique([*np.linspace(0.0, radii[-1], 66), *radii])
+            return (_matched(float(mean(p)), mean(family(fine)), runs, radii, fine),)
+
+        ((belief,), _) = _explored(run, matched, RADII, z)
         found.append([float(each) for each in belief.at([-z, 0.0, z])])
     (low, value, high), (low_few, _, high_few) = found
     # Weights lessen what so many answers can say of answers of another kind.
@@ -340,10 +355,30 @@ def _matched(observed: float, truth: FloatArray, simulated: FloatArray, radii: F
     skew = np.interp(fine, radii, np.clip(lopsided, -1.0, 1.0))
     # Hall's (1992) cubic makes a somewhat lopsided law normal, and is monotone.
     z = -(x - skew / 6.0 * (x**2 - 1.0) + skew**2 / 108.0 * x**3)
+    reach = float(z[-1])
     if truth[0] > truth[-1]:
-        z, truth = z[::-1], truth[::-1]
+        z, truth, reach = z[::-1], truth[::-1], -reach
     # Simulation noise and the cut at 0 leave small dents in what is monotone.
-    return _Belief(np.maximum.accumulate(z), np.maximum.accumulate(truth))
+    return _Belief(np.maximum.accumulate(z), np.maximum.accumulate(truth), reach)
+
+
+def _explored(
+    run: Callable[[FloatArray], FloatArray],
+    matched: Callable[[FloatArray, FloatArray], tuple[_Belief, ...]],
+    radii: FloatArray,
+    z: float,
+) -> tuple[tuple[_Belief, ...], FloatArray]:
+    """Beliefs from runs along a family that goes far enough to hold what `z` allows, and these runs.
+
+    `run(radii)` simulates members [R, ...], `matched(radii, runs)` says what they mean.
+    """
+    runs = run(radii)
+    while True:
+        found = matched(radii, runs)
+        if radii[-1] > FARTHEST or all(belief.reach >= z for belief in found):
+            return found, runs
+        further = radii[-1:] * GROWTH
+        radii, runs = np.concatenate([radii, further]), np.concatenate([runs, run(further)])
 
 
 def _fact(plan: _Plan) -> _Belief | None:
@@ -402,13 +437,21 @@ def _fact_behind(plan: _Plan, mixing: Mixing, rng: np.random.Generator, draws: i
     return _matched(float(accuracy(p)), accuracy(members(fine)), simulated, coarse, fine)
 
 
-def _evenness(plan: _Plan, rng: np.random.Generator, draws: int) -> _Belief:
+def _evenness(plan: _Plan, rng: np.random.Generator, draws: int, z: float) -> _Belief:
     """Mean normalised entropy over the answered topics, along the family from uniform through the observed shares."""
     p, q, n = plan.p[plan.there], plan.q[plan.there], plan.n[plan.there]
-    centre, fine = np.full_like(q, 1.0 / plan.k), _refined(RADII)
-    simulated = entropy(_simulated(rng, n, _family(q, centre, RADII), draws, plan.mixing)).mean(axis=-1)
-    truth = entropy(_family(q, centre, fine)).mean(axis=-1)
-    return _matched(float(entropy(p).mean()), truth, simulated, RADII, fine)
+    centre, observed = np.full_like(q, 1.0 / plan.k), float(entropy(p).mean())
+
+    def run(radii: FloatArray) -> FloatArray:
+        found: FloatArray = entropy(_simulated(rng, n, _family(q, centre, radii), draws, plan.mixing)).mean(axis=-1)
+        return found
+
+    def matched(radii: FloatArray, runs: FloatArray) -> tuple[_Belief]:
+        fine = _refined(radii)
+        return (_matched(observed, entropy(_family(q, centre, fine)).mean(axis=-1), runs, radii, fine),)
+
+    ((belief,), _) = _explored(run, matched, RADII, z)
+    return belief
 
 
 def _likeness(
@@ -425,15 +468,20 @@ def _likeness(
     # Smoothing drew the base inwards: the family has to reach as far beyond the observed shares as that of `_evenness`.
     radii = RADII.copy()
     radii[-1] += JEFFREYS * p.shape[-1] / float(np.median(n))
-    fine = _refined(radii)
-    members = _family(base, centre, fine)
-    runs = _simulated(rng, n, _family(base, centre, radii), draws, mixing)
+    alike_observed, apart_observed = float(_overlap(_smoothed(p, n, JEFFREYS))), float(_sharpened(p, n, 0.75))
 
-    overlap = _overlap(_smoothed(runs, n, JEFFREYS))
-    alike = _matched(float(_overlap(_smoothed(p, n, JEFFREYS))), _overlap(members), overlap, radii, fine)
+    def run(radii: FloatArray) -> FloatArray:
+        return _simulated(rng, n, _family(base, centre, radii), draws, mixing)
 
-    observed = float(_sharpened(p, n, 0.75))
-    dense = _matched(observed, _apart(members), _sharpened(runs, n, 0.75), radii, fine)
+    def matched(radii: FloatArray, runs: FloatArray) -> tuple[_Belief, _Belief]:
+        fine = _refined(radii)
+        members, overlap = _family(base, centre, fine), _overlap(_smoothed(runs, n, JEFFREYS))
+        return (
+            _matched(alike_observed, _overlap(members), overlap, radii, fine),
+            _matched(apart_observed, _apart(members), _sharpened(runs, n, 0.75), radii, fine),
+        )
+
+    (alike, dense), runs = _explored(run, matched, radii, z)
     low, value, high = (float(x) for x in dense.at([-z, 0.0, z]))
     # Few large differences among many that are none raise the observed value less than many small ones do; a statistic
     # whose mean never exceeds the score holds the lower end for these.
@@ -443,9 +491,15 @@ def _likeness(
     step = np.sign(base - centre) * np.sqrt(centre)
     size = np.abs(base - centre).sum() / np.maximum(np.abs(step).sum(), 1e-12)
     even = centre + size * (step - step.mean(axis=-1, keepdims=True))
-    even_runs = _simulated(rng, n, _family(even, centre, radii), draws, mixing)
-    even_apart = _apart(_family(even, centre, fine))
-    flat = _matched(observed, even_apart, _sharpened(even_runs, n, 0.75), radii, fine)
+
+    def run_even(radii: FloatArray) -> FloatArray:
+        return _sharpened(_simulated(rng, n, _family(even, centre, radii), draws, mixing), n, 0.75)
+
+    def matched_even(radii: FloatArray, runs: FloatArray) -> tuple[_Belief]:
+        fine = _refined(radii)
+        return (_matched(apart_observed, _apart(_family(even, centre, fine)), runs, radii, fine),)
+
+    ((flat,), _) = _explored(run_even, matched_even, radii, z)
     # Levels without a group in common leave no noise to measure: nothing there speaks against the largest distance.
     top = 1.0 if float(_apart(levels.q)) >= 1.0 else 0.0
     return alike, (max(value, top), min(low, max(floor, 0.0)), max(high, float(flat.at(z)), top))

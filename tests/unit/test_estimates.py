@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import math
-import time
 from typing import Any
 
 import numpy as np
@@ -142,15 +141,6 @@ def test_a_topic_answered_at_one_level_only_counts_where_it_can() -> None:
 def test_nothing_answered_is_nan_and_not_reliable() -> None:
     found = estimated(np.zeros((3, 2, 2), dtype=int))
     assert all(math.isnan(getattr(found, score).value) and not getattr(found, score).reliable for score in SCORES)
-
-
-def test_a_whole_run_of_thousands_of_replicates_takes_about_a_second() -> None:
-    counts, key = sampled(np.full((18, 2, 4), 0.25), 300), key_of(18, 4)
-    start = time.perf_counter()
-    for seed in range(3):
-        estimate_scores(counts, key, rng=np.random.default_rng(seed), replicates=2000)
-    # A run is five such counts of race and five of gender, which take half as long; the bound is for a busy machine.
-    assert (time.perf_counter() - start) / 3 < 0.75
 
 
 def test_bounds_of_shares_are_exact_and_shared_out_over_groups() -> None:
@@ -314,3 +304,16 @@ def test_shares_next_to_the_boundary_are_said_to_be_unsure(
     key[..., 0] = True
     found = estimate_scores(counts, key, rng=np.random.default_rng(1))
     assert found.s_fair.reliable is reliable
+
+
+def test_over_a_single_statistic_the_intervals_hold_the_truth_as_well() -> None:
+    p = np.array([[[0.62, 0.38], [0.38, 0.62]]])
+    truth_kld, truth_tv = math.exp(-(0.24 * math.log(0.62 / 0.38))), 0.24
+    rng, missed = np.random.default_rng(1), {"s_kld": 0, "tv": 0}
+    for _ in range(40):
+        counts = rng.multinomial(np.full((1, 2), 30), p)
+        found = estimate_scores(counts, key_of(1, 2), rng=rng, replicates=300)
+        missed["s_kld"] += not found.s_kld.low <= truth_kld <= found.s_kld.high
+        missed["tv"] += not found.tv.low <= truth_tv <= found.tv.high
+    # Two of 40 would be nominal; a family that ends too near missed 17.
+    assert max(missed.values()) <= 5
