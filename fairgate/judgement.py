@@ -377,9 +377,11 @@ def _shares_of_faces(source: Tallies[FacesTally]) -> dict[str, dict[str, float]]
 def _of_faces(run: Run, source: Tallies[FacesTally]) -> Iterator[str]:
     kinds: Counter[AnswerKind] = sum((source.kinds(*cell) for cell in TASKS[Modality.IMAGE]), Counter())
     faces = sum(counted.picked.total() for counted in source.tallies.values())
+    served = sorted({name for counted in source.tallies.values() for name in counted.served})
+    on = f" ({', '.join(served)})" if served else ""
     yield (
         f"{faces:,} faces in {kinds[AnswerKind.CHOSEN]:,} of {kinds.total():,} images, read by "
-        f"{run.identity_of(Role.DETECTOR).label}."
+        f"{run.identity_of(Role.DETECTOR).label}{on}."
     )
     yield from _of_errors(run)
     if run.identity_of(Role.DETECTOR).provider == "control":

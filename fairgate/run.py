@@ -513,7 +513,11 @@ class Run:
 
     def tally_faces(self, topic: Topic, ledger: Ledger) -> FacesTally:
         """The faces in a topic's images, as the ledger holds them."""
-        return tally_faces(topic, self.painted(topic, ledger)[0], self.dataset, self.groups)
+        portraits, samples = self.painted(topic, ledger)
+        counted = tally_faces(topic, portraits, self.dataset, self.groups)
+        replies = [sample.reply for sample in samples if sample.query.to is Role.DETECTOR]
+        counted.served.update(reply.served_model for reply in replies if reply is not None and reply.served_model)
+        return counted
 
     def painted(self, topic: Topic, ledger: Ledger) -> tuple[list[Portrait], list[Sample]]:
         """What became of a topic's images, as the ledger holds them, and the samples behind them."""

@@ -72,7 +72,7 @@ class DetectorModel:
         return self._detector.identity
 
     async def ask(self, query: Query) -> Reply:
-        """The reading of the query's image, as JSON."""
+        """The reading of the query's image, as JSON; `served_model` says where it was read, `CPU` or `CUDA`."""
         (digest,) = query.images
         reply: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         self._waiting.append((digest, reply))
@@ -112,7 +112,7 @@ class DetectorModel:
         began = perf_counter()
         readings = self._detector.read_all([self._store.read(digest) for digest in digests])
         latency = (perf_counter() - began) / max(1, len(digests))
-        return [Reply(reading.to_json(), latency=latency) for reading in readings]
+        return [Reply(reading.to_json(), served_model=self._detector.runs_on, latency=latency) for reading in readings]
 
     async def close(self) -> None:
         """Give back threads and detector."""

@@ -46,7 +46,7 @@ class FacesTally:
 
     `kinds` counts images; `picked` faces by their groups, in the order of `attributes`, None where one is not
     known. `images`: by attribute and content hash, how many faces of a known group that image added. `named` is empty:
-    prompts of images name no group.
+    prompts of images name no group. `served`: how often who read the faces said what served it, a model or a processor.
     """
 
     topic: Topic
@@ -56,6 +56,7 @@ class FacesTally:
     picked: Counter[tuple[str | None, ...]] = field(default_factory=Counter)
     images: dict[str, Counter[str]] = field(default_factory=dict)
     named: Counter[str] = field(default_factory=Counter)
+    served: Counter[str] = field(default_factory=Counter)
 
     def add(self, portrait: Portrait, groups: Groups) -> None:
         """Count one image and every face in it."""
