@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from fairgate.faces.attributes import AttributeReader
+    from fairgate.faces.detection import FaceFinder
     from fairgate.faces.detector import FaceDetector
 
 # Raised where the same weights would now read otherwise: other alignment, other rounding.
@@ -43,8 +45,6 @@ def make(spec: str, *, weights: Path | None = None, arguments: Sequence[str] = (
         raise ConfigError(f"no detector {spec!r}.", where="--detector", mend=did_you_mean(spec, known))
     size, confidence = _arguments(arguments, CONTROL_SIZE if provider == "control" else SIZE)
     _installed()
-    from fairgate.faces.attributes import FairFace, GenderAge
-    from fairgate.faces.detection import FaceFinder
     from fairgate.faces.onnx_detector import OnnxDetector
 
     folder = WeightsFolder(CONTROL if provider == "control" else weights or default_folder())
@@ -52,9 +52,15 @@ def make(spec: str, *, weights: Path | None = None, arguments: Sequence[str] = (
     # Not where it runs: CUDA and CPU give the same labels, and need not read the same images twice.
     parameters: dict[str, object] = {"version": VERSION, "size": size, "confidence": confidence}
     parameters |= {each: network.sha256 for each, network in networks.items()}
-    finder = FaceFinder(networks["detection"].path.parent, size=size, confidence=confidence)
-    reader = (FairFace if ONNX[spec] == "fairface" else GenderAge)(networks[ONNX[spec]].path)
-    return OnnxDetector(Identity(provider, name, parameters=parameters), finder, reader)
+
+    def load() -> tuple[FaceFinder, AttributeReader]:
+        from fairgate.faces.attributes import FairFace, GenderAge
+        from fairgate.faces.detection import FaceFinder
+
+        finder = FaceFinder(networks["detection"].path.parent, size=size, confidence=confidence)
+        return finder, (FairFace if ONNX[spec] == "fairface" else GenderAge)(networks[ONNX[spec]].path)
+
+    return OnnxDetector(Identity(provider, name, parameters=parameters), load)
 
 
 def _arguments(given: Sequence[str], size: int) -> tuple[int, float]:

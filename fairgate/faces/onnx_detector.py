@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any
 
 from fairgate.faces import runtime
@@ -9,7 +10,7 @@ from fairgate.faces.reading import Face, Point, Reading
 from fairgate.images import Problem, open_picture
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -21,19 +22,32 @@ if TYPE_CHECKING:
 
 
 class OnnxDetector:
-    """A finder of faces and a reader of their attributes, as one detector."""
+    """A finder of faces and a reader of their attributes, as one detector.
+
+    `load` makes both, which takes seconds: it is called when the first image is read, and never where none is.
+    """
 
     def __init__(
-        self, identity: Identity, finder: FaceFinder, reader: AttributeReader, limits: Limits | None = None
+        self,
+        identity: Identity,
+        load: Callable[[], tuple[FaceFinder, AttributeReader]],
+        limits: Limits | None = None,
     ) -> None:
         self.identity = identity
-        self._finder, self._reader, self._limits = finder, reader, limits
+        self._load, self._limits = load, limits
+        self._loaded: tuple[FaceFinder, AttributeReader] | None = None
+        self._loading = threading.Lock()
+
+    def _parts(self) -> tuple[FaceFinder, AttributeReader]:
+        with self._loading:
+            if self._loaded is None:
+                self._loaded = self._load()
+            return self._loaded
 
     @property
     def runs_on(self) -> str:
         """`CUDA` where both networks use it, else `CPU`."""
-        sessions: list[Any] = [self._finder.session, self._reader.session]
-        return runtime.runs_on(sessions)
+        return runtime.runs_on([part.session for part in self._parts()])
 
     def read(self, content: bytes) -> Reading:
         """All faces of one image file."""
@@ -41,15 +55,16 @@ class OnnxDetector:
 
     def read_all(self, contents: Sequence[bytes]) -> list[Reading]:
         """All faces of each of these image files; the attributes of all of them are read together."""
+        finder, reader = self._parts()
         opened = [open_picture(content, limits=self._limits) for content in contents]
-        found = [[] if isinstance(each, Problem) else self._finder.find(each.pixels) for each in opened]
+        found = [[] if isinstance(each, Problem) else finder.find(each.pixels) for each in opened]
         faces: list[tuple[NDArray[np.uint8], Found]] = [
             (picture.pixels, face)
             for picture, several in zip(opened, found, strict=True)
             if not isinstance(picture, Problem)
             for face in several
         ]
-        told = iter(self._reader.read(faces)) if faces else iter(())
+        told = iter(reader.read(faces)) if faces else iter(())
         return [
             Reading(problem=str(picture))
             if isinstance(picture, Problem)
