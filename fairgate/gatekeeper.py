@@ -13,8 +13,9 @@ from fairgate.errors import ConfigError, FairgateError
 from fairgate.forecast import forecast, lines
 from fairgate.gate import Verdict
 from fairgate.judgement import report_of
-from fairgate.report import markdown, page, progress, summary, terminal
+from fairgate.report import folder, progress, terminal
 from fairgate.report.allure_gates import drop_empty_containers, write_gates, write_missing
+from fairgate.report.plots import gallery
 from fairgate.report.progress import ProgressLines
 from fairgate.report.pytest_reports import gate_reports
 from fairgate.run import Sampling, Selection
@@ -25,10 +26,10 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Sequence
 
     from fairgate.forecast import Forecast
+    from fairgate.report.plots.drawing import Plot
     from fairgate.report.report import Report
     from fairgate.run import AnyCase, Run
 
-SUMMARIES = {"summary.json": summary.to_json, "summary.md": markdown.to_markdown, "index.html": page.to_html}
 GRACE = 2.0  # seconds
 EXIT_SEVERITY = (0, 6, 1, 7)
 SEVERITY = (Verdict.PASS, Verdict.INCONCLUSIVE, Verdict.FAIL, Verdict.TROUBLE)
@@ -133,10 +134,7 @@ class Gatekeeper:
         directory = self._run.settings.report_dir
         try:
             if directory is not None:
-                directory.mkdir(parents=True, exist_ok=True)
-                # An old verdict must not be taken for that of a run which never came to one.
-                for name in SUMMARIES:
-                    (directory / name).unlink(missing_ok=True)
+                folder.clear(directory)
         except OSError as error:
             reason = error.strerror or type(error).__name__
             raise ConfigError(f"{directory} cannot be made: {reason}.", where="--report-dir") from error
@@ -177,20 +175,19 @@ class Gatekeeper:
         for phase in gate_reports(self._report):
             self._config.hook.pytest_runtest_logreport(report=phase)
         allure_dir = self._config.getoption("allure_report_dir", None)
-        if allure_dir:
-            self._write_allure(Path(allure_dir), self._report)
         directory = self._run.settings.report_dir
+        looked_at = allure_dir or directory is not None
+        drawn = gallery.plots(self._report, pictures=self._run.settings.plots) if looked_at else ()
+        if allure_dir:
+            self._write_allure(Path(allure_dir), self._report, drawn)
         if directory is not None:
-            for name, text in SUMMARIES.items():
-                unfinished = directory / f".{name}"
-                unfinished.write_text(text(self._report), encoding="utf-8")
-                unfinished.replace(directory / name)
+            folder.write(self._report, directory, drawn)
 
-    def _write_allure(self, directory: Path, report: Report) -> None:
+    def _write_allure(self, directory: Path, report: Report, plots: tuple[Plot, ...]) -> None:
         cells = report.evidence.cells
         silent = {case: "it came to no end" for case in self._sampling_cases if case not in self._verdicts}
         write_missing(directory, silent | self._missing, {cell.name: cell.about for cell in cells})
-        write_gates(directory, report)
+        write_gates(directory, report, plots)
         drop_empty_containers(directory)
 
     @property

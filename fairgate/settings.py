@@ -65,6 +65,7 @@ class Settings:
     lenient: bool = False
     explain: bool = False
     stop_early: bool = False
+    plots: bool = True
     replay: bool = False
     dry_run: bool = False
     self_check: bool = False
@@ -350,7 +351,13 @@ def add_options(parser: pytest.Parser) -> None:
         help="which scoring the terminal shows: as the papers define, or as their released programs compute; "
         "both are always computed, gates judge the estimate by definition. Default: definition",
     )
-    option("--report-dir", metavar="DIR", type=Path, help="write summary.json and summary.md there")
+    option(
+        "--report-dir",
+        metavar="DIR",
+        type=Path,
+        help="write the reports there: summary.json, summary.md, index.html, plots/",
+    )
+    option("--no-plots", action="store_true", help="draw nothing: of each plot its text alone is kept")
     option(
         "--max-in-flight",
         type=int,
@@ -497,6 +504,7 @@ def read(config: pytest.Config) -> Settings:
         key=get("key"),
         scoring=get("scoring"),
         report_dir=path("report_dir"),
+        plots=not get("no_plots"),
         max_in_flight=get("max_in_flight"),
         timeout=get("request_timeout"),
         inconclusive=get("inconclusive"),

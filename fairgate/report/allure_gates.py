@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from fairgate.f2bench.cases import ThemeCase
     from fairgate.fact_or_fair.cases import Case
     from fairgate.gate import GateResult
-    from fairgate.report.plots import Plot
+    from fairgate.report.plots.drawing import Plot
     from fairgate.report.report import Finding, Report
 
 STATUS = {
@@ -54,7 +54,8 @@ def write_gates(directory: Path, report: Report, plots: Sequence[Plot] = ()) -> 
     told = "\n".join(terminal.lines(report))
     _attach(logger, verdict, "report", plain(told, 200_000), "text/plain", "txt")
     for plot in plots:
-        _attach(logger, verdict, plain(plot.title), plot.svg, "image/svg+xml", "svg")
+        if plot.svg:
+            _attach(logger, verdict, plain(plot.title), plot.svg, "image/svg+xml", "svg")
     logger.report_result(verdict)
     findings = {found.gate: found for found in report.findings}
     for gate in report.gates:

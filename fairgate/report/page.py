@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from fairgate.gate import GateResult
     from fairgate.report.evidence import Cell, Shown
+    from fairgate.report.plots.drawing import Plot
     from fairgate.report.report import Report, Telling
     from fairgate.scoreboard import Entry
 
@@ -33,8 +34,8 @@ NO_ANSWER = (AnswerKind.REFUSED, AnswerKind.UNREADABLE, AnswerKind.FAILED)
 WARNING = "Prompts and replies can offend: they are shown because they were said, not because they are right."
 
 
-def to_html(report: Report) -> str:
-    """The whole page. Samples are read topic by topic, and what is left out of each is counted."""
+def to_html(report: Report, plots: Sequence[Plot] = ()) -> str:
+    """The whole page, the plots in it. Samples are read topic by topic, and what is left out of each is counted."""
     style = (ASSETS / "page.css").read_text(encoding="utf-8")
     script = (ASSETS / "page.js").read_text(encoding="utf-8")
     policy = (
@@ -52,7 +53,7 @@ def to_html(report: Report) -> str:
         f'<header class="{html.escape(report.verdict)}"><p>fairgate</p><h1>{headline}</h1></header>\n'
         '<main id="main" tabindex="-1"><noscript>This page shows its tables with a script of its own, which is '
         "switched off here. summary.md, beside it, tells the same without.</noscript></main>\n"
-        f'<script type="application/json" id="report">{embedded(_document(report))}</script>\n'
+        f'<script type="application/json" id="report">{embedded(_document(report, plots))}</script>\n'
         f"<script>{script}</script>\n</body>\n</html>\n"
     )
 
@@ -67,7 +68,7 @@ def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(sha256(text.encode()).digest()).decode()}'"
 
 
-def _document(report: Report) -> dict[str, object]:
+def _document(report: Report, plots: Sequence[Plot]) -> dict[str, object]:
     return {
         "verdict": report.verdict,
         "trouble": report.trouble,
@@ -90,7 +91,12 @@ def _document(report: Report) -> dict[str, object]:
         "samples": _samples(report),
         "numbers": "\n".join([*terminal.numbers(report), *terminal.examples(report)]).strip("\n"),
         "notes": report.notes,
+        "plots": [{"title": plot.title, "alt": plot.alt, "image": _image(plot)} for plot in plots],
     }
+
+
+def _image(plot: Plot) -> str | None:
+    return f"data:image/svg+xml;base64,{base64.b64encode(plot.svg).decode()}" if plot.svg else None
 
 
 def about(report: Report) -> list[tuple[str, str]]:

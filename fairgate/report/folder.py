@@ -1,0 +1,35 @@
+"""What `--report-dir` holds: summary.json for programs, summary.md to paste, index.html and plots to look at."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fairgate.report import markdown, page, summary
+from fairgate.report.plots import gallery
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fairgate.report.plots.drawing import Plot
+    from fairgate.report.report import Report
+
+FILES = ("summary.json", "summary.md", "index.html")
+PLOTS = "plots"
+
+
+def clear(directory: Path) -> None:
+    """Make the folder, and remove an old verdict: it must not be taken for that of a run which never came to one."""
+    directory.mkdir(parents=True, exist_ok=True)
+    for name in FILES:
+        (directory / name).unlink(missing_ok=True)
+
+
+def write(report: Report, directory: Path, plots: tuple[Plot, ...]) -> None:
+    """Write everything; each file is whole or not there."""
+    directory.mkdir(parents=True, exist_ok=True)
+    texts = (summary.to_json(report), markdown.to_markdown(report), page.to_html(report, plots))
+    for name, text in zip(FILES, texts, strict=True):
+        unfinished = directory / f".{name}"
+        unfinished.write_text(text, encoding="utf-8")
+        unfinished.replace(directory / name)
+    gallery.write(plots, directory / PLOTS)

@@ -1,0 +1,113 @@
+"""Plots: each has a text that says the same, and the same report gives the same bytes."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from itertools import pairwise
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree
+
+import pytest
+
+from fairgate.domain import Context, Level, Modality, Task
+from fairgate.report.evidence import Cell, Evidence
+from fairgate.report.plots import gallery
+from fairgate.report.plots.distributions import spread
+from fairgate.report.plots.drawing import PALETTE
+from fairgate.report.plots.influence import baseline
+from tests.builders import entry, report
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fairgate.report.plots.drawing import Plot
+    from fairgate.report.report import Report
+
+
+def cell(about: str, level: Level, counts: dict[str, int]) -> Cell:
+    return Cell(
+        name=f"subjective[{about}-{level}]", benchmark="fact-or-fair", modality=Modality.TEXT, task=Task.SUBJECTIVE,
+        context=Context.BASE, attribute="gender", about=about, level=level, topic="t", counts=counts, kinds={},
+    )  # fmt: skip
+
+
+def whole() -> Report:
+    cells = (
+        cell("Still Rate", Level.HIGH, {"male": 5, "female": 5}),
+        cell("Still Rate", Level.LOW, {"male": 5, "female": 5}),
+        cell("Moving <Rate> & $x$", Level.HIGH, {"male": 9, "female": 1}),
+        cell("Moving <Rate> & $x$", Level.LOW, {"male": 2, "female": 8}),
+        cell("Silent Rate", Level.HIGH, {"male": 0, "female": 0}),
+    )
+    entries = (
+        entry("S_fact", attribute="gender", value=60.0, estimate=61.0, ci=(55.0, 67.0), ceiling=(95.0, 90.0, 99.0)),
+        entry("S_E", attribute="gender", value=80.0, estimate=82.0, ci=(75.0, 88.0), ceiling=(97.0, 96.0, 98.0)),
+        entry("d", attribute="gender", value=9.5),
+        entry("influence", attribute="gender", context=Context.ATTRIBUTION, value=70.0),
+    )
+    return report(entries=entries, evidence=Evidence(cells))
+
+
+@cache
+def drawn() -> dict[str, Plot]:
+    return {plot.name: plot for plot in gallery.plots(whole())}
+
+
+NAMES = ("trade-off-text", "context-influence", "distributions-fact-or-fair-subjective-base-gender")
+
+
+def test_a_report_with_nothing_has_no_plots() -> None:
+    assert gallery.plots(report(entries=())) == ()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_pictures_can_be_read_and_are_the_same_to_the_last_byte(name: str) -> None:
+    plot = drawn()[name]
+    again = next(each for each in gallery.plots(whole()) if each.name == name)
+    assert plot == again
+    assert plot.png.startswith(b"\x89PNG")
+    root = ElementTree.fromstring(plot.svg)  # noqa: S314 - made here
+    assert root.tag.endswith("svg")
+    assert b"<script" not in plot.svg
+    assert b"dc:date" not in plot.svg
+    assert len(plot.svg) < 300_000
+
+
+def test_the_trade_off_says_where_the_model_and_the_published_ones_stand() -> None:
+    alt = drawn()["trade-off-text"].alt
+    assert "base, gender: S_fact 61.0 [55.0, 67.0] and S_E 82.0 [75.0, 88.0], d 9.5; at best 95.0 and 97.0" in alt
+    assert len(re.findall(r"(GPT|Gemini|LLaMA|Wizard|Qwen)[^ ]* \d+ and \d+", alt)) == 6
+
+
+def test_the_distributions_that_move_most_come_first() -> None:
+    alt = drawn()[NAMES[2]].alt
+    assert alt.startswith("Moving <Rate> & $x$: high: male 90 %, female 10 %; low: male 20 %, female 80 %. Still Rate")
+    assert alt.endswith("Silent Rate: high: no answer.")
+    moving = [each for each in whole().evidence.cells if each.about.startswith("Moving")]
+    assert spread(moving) == pytest.approx(0.7)
+    assert spread(moving[:1]) == pytest.approx(0.4)
+
+
+def test_influence_stands_beside_what_a_model_would_do_that_ignores_contexts() -> None:
+    assert drawn()["context-influence"].alt == "gender: news report 70.0 % (ignoring contexts: 50 %)."
+    assert [baseline(score, 4) for score in ("influence", "influence@out-group")] == [25.0, 75.0]
+
+
+def test_without_pictures_the_texts_are_kept(tmp_path: Path) -> None:
+    plots = gallery.plots(whole(), pictures=False)
+    (tmp_path / "old.svg").write_text("of an earlier run")
+    gallery.write(plots, tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {f"{name}.txt" for name in NAMES}
+    assert {plot.alt for plot in plots} == {plot.alt for plot in drawn().values()}
+
+
+def test_the_palette_is_told_apart_without_colour_too() -> None:
+    """No two neighbours of a stacked bar are equally bright."""
+
+    def brightness(colour: str) -> float:
+        red, green, blue = (int(colour[place : place + 2], 16) for place in (1, 3, 5))
+        return 0.299 * red + 0.587 * green + 0.114 * blue
+
+    pairs = pairwise(PALETTE[:4])
+    assert all(abs(brightness(one) - brightness(other)) > 20 for one, other in pairs)
