@@ -14,20 +14,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.stub import pin
+from fairgate.domain import Reply, Role
+from fairgate.fact_or_fair.cases import OWN_TASKS, text_cases
+from fairgate.fact_or_fair.data import load
+from fairgate.fact_or_fair.queries import Profiles, QueryPlan
+from fairgate.models.base import Identity
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
 
     from fairgate.domain import Query, Topic
+    from fairgate.models.base import ChatModel
 
 PER_TOPIC = 522  # samples that --per-topic 1 comes to
 
 
 def prompts(n: int) -> Iterator[str]:
     """The very prompts that the gate asks, built as it goes."""
-    from fairgate.fact_or_fair.data import load
-    from fairgate.fact_or_fair.queries import Profiles, QueryPlan
-
     dataset = load()
     each = -(-n // PER_TOPIC)
     plan = QueryPlan(dataset, seed=0, profiles=Profiles.RANDOM, objective=each, subjective=each)
@@ -36,9 +39,6 @@ def prompts(n: int) -> Iterator[str]:
 
 
 def topics() -> tuple[Topic, ...]:
-    from fairgate.fact_or_fair.cases import OWN_TASKS, text_cases
-    from fairgate.fact_or_fair.data import load
-
     dataset = load()
     return tuple(dict.fromkeys(case.topic for task in OWN_TASKS for case in text_cases(dataset, task)))
 
@@ -92,11 +92,20 @@ def bare_httpx(base_url: str, n: int, in_flight: int, *, through_aiohttp: bool =
     asyncio.run(run())
 
 
-def ours_sampler(base_url: str, n: int, in_flight: int) -> None:
+class AtOnce:
+    """A model that answers without a server: what is left is everything but the request."""
+
+    identity = Identity("openai", "stub", "http://127.0.0.1/v1", {"temperature": 0})
+
+    async def ask(self, query: Query) -> Reply:  # noqa: ARG002
+        return Reply('{"answer": "A"}', prompt_tokens=150, completion_tokens=7, served_model="stub")
+
+    async def close(self) -> None:
+        """There is nothing to give back."""
+
+
+def ours_sampler(base_url: str, n: int, in_flight: int, *, at_once: bool = False) -> None:
     """The sampler alone: prompts, requests, parsing, ledger; without pytest."""
-    from fairgate.domain import Role
-    from fairgate.fact_or_fair.data import load
-    from fairgate.fact_or_fair.queries import Profiles, QueryPlan
     from fairgate.limits import Bounds, Limits
     from fairgate.line import Line
     from fairgate.models.openai import OpenAIChat
@@ -106,16 +115,15 @@ def ours_sampler(base_url: str, n: int, in_flight: int) -> None:
     each = -(-n // PER_TOPIC)
     plan = QueryPlan(load(), seed=0, profiles=Profiles.RANDOM, objective=each, subjective=each)
     line = Line(Limits(Bounds(in_flight=in_flight)))
+    retries = Retries(aside=line.step_aside)
+    http = OpenAIChat("stub", base_url, max_in_flight=in_flight, retries=retries)
+    model: ChatModel = AtOnce() if at_once else http
     with tempfile.TemporaryDirectory() as folder:
         sampler = Sampler(
             topics=topics(),
-            queries=plan.queries,  # type: ignore[arg-type]
+            queries=plan.queries,  # type: ignore[arg-type] # no themes are among the topics
             planned=n,
-            models={
-                Role.MODEL: OpenAIChat(
-                    "stub", base_url, max_in_flight=in_flight, retries=Retries(aside=line.step_aside)
-                )
-            },
+            models={Role.MODEL: model},
             ledger=Path(folder) / "ledger.sqlite",
             run="benchmark",
             line=line,
@@ -126,11 +134,19 @@ def ours_sampler(base_url: str, n: int, in_flight: int) -> None:
             raise sampler.error
 
 
+def prompts_alone(base_url: str, n: int, in_flight: int) -> None:  # noqa: ARG001
+    """What building the prompts takes, and nothing else."""
+    for _ in prompts(n):
+        pass
+
+
 CLIENTS: dict[str, Callable[[str, int, int], None]] = {
     "aiohttp loop": bare_aiohttp,
     "httpx loop": bare_httpx,
     "httpx-aiohttp loop": lambda *given: bare_httpx(*given, through_aiohttp=True),
     "fairgate sampler": ours_sampler,
+    "fairgate sampler, no requests": lambda *given: ours_sampler(*given, at_once=True),
+    "prompts alone": prompts_alone,
 }
 
 

@@ -81,7 +81,7 @@ def gate_command(base_url: str, n: int, in_flight: int, folder: str, workers: st
 def measure(base_url: str, command: Sequence[str], *, core: int | None = 0) -> Measured:
     """Run a command to its end. Its CPU time is its own and its children's."""
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(CHECKOUT), "HOME": os.environ.get("HOME", "/")}
-    stats(base_url)
+    stats(base_url)  # forgotten
     load = os.getloadavg()[0]
     began = time.monotonic()
     process = subprocess.Popen(  # noqa: S603 - our own interpreter
@@ -143,6 +143,7 @@ def table(title: str, rows: Sequence[tuple[str, Measured]], latency: float, in_f
         )
 
 
+PARTS = ("latency", "few", "zero", "bookkeeping", "large", "memory", "workers")
 BARE = ("aiohttp loop", "httpx-aiohttp loop", "fairgate sampler", GATE)
 
 
@@ -150,7 +151,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.throughput")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--per-topic", type=int, default=6, help="522 samples each; 6 is the N = 3,000 of the table")
-    parser.add_argument("--only", nargs="*", default=["latency", "few", "zero", "large", "memory", "workers"])
+    parser.add_argument(
+        "--only", nargs="*", default=["latency", "few", "zero", "bookkeeping", "large", "memory", "workers"]
+    )
     given = parser.parse_args()
     only, repeats = set(given.only), given.repeats
     n = given.per_topic * PER_TOPIC
@@ -172,6 +175,11 @@ def main() -> None:
         print("\nMarginal CPU, from three times as many requests:\n")
         for (name, twice), (_, once) in zip(rows, small, strict=True):
             print(f"- {name}: {1000 * (twice.cpu - once.cpu) / (twice.requests - once.requests):.3f} ms a request")
+    if "bookkeeping" in only:
+        with stub(0) as url:
+            for name in ("fairgate sampler, no requests", "prompts alone"):
+                once, more = (client(name, url, many * n, 16, repeats) for many in (1, 5))
+                print(f"- {name}: {1000 * (more.cpu - once.cpu) / (4 * n):.3f} ms CPU a sample, marginal", flush=True)
     if "large" in only:
         with stub(0.05) as url:
             rows = [(name, client(name, url, 48 * PER_TOPIC, 128, 1)) for name in (BARE[0], *BARE[2:])]
