@@ -62,17 +62,8 @@ def stats(base_url: str) -> dict[str, float]:
 
 def gate_command(base_url: str, n: int, in_flight: int, folder: str, workers: str = "0") -> list[str]:
     return [
-        *(
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            "-p",
-            "no:cacheprovider",
-            "-n",
-            workers,
-            f"--per-topic={n // PER_TOPIC}",
-        ),
+        *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"),
+        *(f"-n{workers}", f"--per-topic={n // PER_TOPIC}"),
         *("--model=openai/stub", f"--base-url={base_url}", f"--max-in-flight={in_flight}"),
         f"--ledger={folder}/ledger.sqlite",
     ]
@@ -95,6 +86,8 @@ def measure(base_url: str, command: Sequence[str], *, core: int | None = 0) -> M
     wall = time.monotonic() - began
     process.returncode = os.waitstatus_to_exitcode(status)
     told = stats(base_url)
+    if process.returncode not in {0, 1, 6}:
+        sys.exit(f"{' '.join(command)}\nexited with {process.returncode}")
     return Measured(
         requests=int(told["requests"]),
         wall=wall,
@@ -165,7 +158,7 @@ def main() -> None:
         print(f"\nThe gate's first request after {dict(rows)[GATE].first:.2f} s.")
     if "few" in only:
         with stub(0.05) as url:
-            rows = [(name, client(name, url, n // 3, 16, repeats)) for name in BARE]
+            rows = [(name, client(name, url, max(1, given.per_topic // 3) * PER_TOPIC, 16, repeats)) for name in BARE]
         table("50 ms, 16 in flight", rows, 0.05, 16)
     if "zero" in only:
         with stub(0) as url:

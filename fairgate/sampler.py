@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 # An endpoint that never answered is down or misconfigured: so many failures in a row, and no answer yet, end the run.
 HOPELESS = 20
+# One that answered before has gone for good: so many samples in a row that were repeated in vain.
+GONE = 100
 HEARTBEAT = 2.0  # seconds
 # What is in flight when trouble ends the run may be paid for already: so long it is waited for.
 GRACE = 5.0  # seconds
@@ -111,6 +113,7 @@ class Sampler:
         self._models = dict(models)
         self._answered: Counter[Role] = Counter()
         self._lost: Counter[Role] = Counter()
+        self._in_vain: Counter[Role] = Counter()
         self._ledger_path, self._run, self._line = ledger, run, line
         self._about, self._rounds = about, rounds
         self._stopping = threading.Event()
@@ -310,6 +313,7 @@ class Sampler:
         progress = self.progress
         progress.asked += 1
         self._answered[query.to] += 1
+        self._in_vain[query.to] = 0
         progress.retried += reply.attempts - 1
         progress.refused += answer.kind is AnswerKind.REFUSED
         progress.unreadable += answer.kind is AnswerKind.UNREADABLE
@@ -336,10 +340,17 @@ class Sampler:
         progress.retried += failure.attempts - 1
         progress.last_failure = str(failure)
         self._lost[query.to] += 1
+        self._in_vain[query.to] += failure.attempts > 1
         ledger.add_failure(self._run, model.identity, query, str(failure))
         if self._lost[query.to] >= HOPELESS and not self._answered[query.to]:
             raise RunStopped(
                 f"the first {self._lost[query.to]} samples all failed; the last: {failure}",
                 where=model.identity.label,
                 mend="Nothing was answered, so nothing more is asked.",
+            ) from None
+        if self._in_vain[query.to] >= GONE:
+            raise RunStopped(
+                f"{GONE} samples in a row failed, however often they were repeated; the last: {failure}",
+                where=model.identity.label,
+                mend="Run again when it answers: what was answered is kept.",
             ) from None

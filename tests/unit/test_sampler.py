@@ -16,7 +16,7 @@ from fairgate.errors import CallFailed, LedgerError, RunStopped
 from fairgate.ledger import Ledger, RunState
 from fairgate.limits import Bounds, Limits
 from fairgate.line import Line
-from fairgate.sampler import HOPELESS, Sampler
+from fairgate.sampler import GONE, HOPELESS, Sampler
 from tests.builders import MODEL, objective, query, subjective
 
 if TYPE_CHECKING:
@@ -234,6 +234,28 @@ def test_one_answer_is_hope(path: Path) -> None:
     work = to_the_end(sampler(path, model, max_in_flight=1))
     assert work.error is None
     assert (len(model.asked), work.progress.failed) == (30, 29)
+
+
+def test_an_endpoint_that_has_gone_for_good_ends_the_run(path: Path) -> None:
+    async def dies(asked: Query) -> Reply:
+        if asked.index < 5:
+            return Reply("A")
+        raise CallFailed("connection refused six times.", attempts=6)
+
+    model = Model(dies)
+    work = to_the_end(sampler(path, model, max_in_flight=1, ask=lambda topic: queries(topic, 500)))
+    assert (work.progress.failed, work.progress.retried) == (GONE, 5 * GONE)
+    assert "samples in a row failed" in status(path).message
+
+
+def test_queries_that_are_rejected_one_by_one_end_nothing(path: Path) -> None:
+    async def too_long(asked: Query) -> Reply:
+        if asked.index < 5:
+            return Reply("A")
+        raise CallFailed("the server rejects this query.")
+
+    work = to_the_end(sampler(path, Model(too_long), ask=lambda topic: queries(topic, 2 * GONE)))
+    assert (work.error, work.progress.failed) == (None, 3 * (2 * GONE - 5))
 
 
 def test_a_bug_in_a_model_is_the_runs_trouble_and_never_silence(path: Path) -> None:
