@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 CHECKOUT = Path(__file__).resolve().parent.parent
-LATENCY, IN_FLIGHT, ATTEMPTS = 0.02, 32, 6
+IN_FLIGHT, ATTEMPTS = 32, 6
 
 
 @dataclass(frozen=True)
@@ -76,18 +76,18 @@ FAULTS = (
 class Stub:
     """The server as a process of its own, on a port that it keeps."""
 
-    def __init__(self, options: tuple[str, ...]) -> None:
+    def __init__(self, options: tuple[str, ...], latency: float) -> None:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = int(free.getsockname()[1])
-        self._options = options
+        self._options = ("--latency", str(latency), *options)
         self._process = self._started()
         self.requests = self.answered = 0
 
     def _started(self) -> subprocess.Popen[str]:
         command = [sys.executable, "-m", "tests.servers.chat", "--port", str(self.port), "--forget"]
         process = subprocess.Popen(  # noqa: S603 - our own server
-            [*command, "--latency", str(LATENCY), *self._options], cwd=CHECKOUT, stdout=subprocess.PIPE, text=True
+            [*command, *self._options], cwd=CHECKOUT, stdout=subprocess.PIPE, text=True
         )
         assert process.stdout is not None  # noqa: S101
         process.stdout.readline()
@@ -113,8 +113,8 @@ class Stub:
 
 
 @contextmanager
-def serving(fault: Fault) -> Iterator[Stub]:
-    stub = Stub(fault.options)
+def serving(fault: Fault, latency: float) -> Iterator[Stub]:
+    stub = Stub(fault.options, latency)
     timer = None if fault.restart is None else threading.Timer(0.5, stub.restart, [fault.restart])
     if timer is not None:
         timer.start()
@@ -192,11 +192,12 @@ def ours(base_url: str, n: int, timeout: float) -> tuple[float, int, str]:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.faults")
     parser.add_argument("--per-topic", type=int, default=4, help="522 samples each")
+    parser.add_argument("--latency", type=float, default=0.02, help="seconds; more of it where the machine is busy")
     parser.add_argument("--only", nargs="*", help="rows whose names hold one of these")
     given = parser.parse_args()
     logging.disable(logging.CRITICAL)
     n = given.per_topic * PER_TOPIC
-    print(f"{n:,} samples, {1000 * LATENCY:.0f} ms, {IN_FLIGHT} in flight; load {os.getloadavg()[0]:.1f}\n")
+    print(f"{n:,} samples, {1000 * given.latency:.0f} ms, {IN_FLIGHT} in flight; load {os.getloadavg()[0]:.1f}\n")
     print("| fault | how it ended | requests sent | answers kept | phase s | bare loop s | ratio |")
     print("|---|---|---|---|---|---|---|")
     for fault in FAULTS:
@@ -204,11 +205,11 @@ def main() -> None:
             continue
         alone = 0.0
         if fault.bare:
-            with serving(fault) as stub:
+            with serving(fault, given.latency) as stub:
                 began = time.perf_counter()
                 asyncio.run(bare(f"http://127.0.0.1:{stub.port}/v1", n, fault.timeout))
                 alone = time.perf_counter() - began
-        with serving(fault) as stub:
+        with serving(fault, given.latency) as stub:
             host = "127.0.0.1" if fault.resolves else "no-such-host.invalid"
             phase, kept, ended = ours(f"http://{host}:{stub.port}/v1", n, fault.timeout)
         beside = f"{alone:.2f} | {phase / alone:.2f}" if alone else " | "
