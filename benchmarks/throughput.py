@@ -148,18 +148,19 @@ def main() -> None:
         "--only", nargs="*", default=["latency", "few", "zero", "bookkeeping", "large", "memory", "workers"]
     )
     given = parser.parse_args()
-    only, repeats = set(given.only), given.repeats
+    only, repeats, latency = set(given.only), given.repeats, given.latency
+    told = f"{1000 * latency:.0f} ms"
     n = given.per_topic * PER_TOPIC
     if "latency" in only:
-        with stub(0.05) as url:
+        with stub(latency) as url:
             names = (*BARE[:1], "httpx loop", *BARE[1:])
             rows = [(name, client(name, url, n, 128, 1 if name == "httpx loop" else repeats)) for name in names]
-        table("50 ms, 128 in flight", rows, 0.05, 128)
+        table(f"{told}, 128 in flight", rows, latency, 128)
         print(f"\nThe gate's first request after {dict(rows)[GATE].first:.2f} s.")
     if "few" in only:
-        with stub(0.05) as url:
+        with stub(latency) as url:
             rows = [(name, client(name, url, max(1, given.per_topic // 3) * PER_TOPIC, 16, repeats)) for name in BARE]
-        table("50 ms, 16 in flight", rows, 0.05, 16)
+        table(f"{told}, 16 in flight", rows, latency, 16)
     if "zero" in only:
         with stub(0) as url:
             rows = [(name, client(name, url, 3 * n, 16, repeats)) for name in BARE]
@@ -174,15 +175,15 @@ def main() -> None:
                 once, more = (client(name, url, many * n, 16, repeats) for many in (1, 5))
                 print(f"- {name}: {1000 * (more.cpu - once.cpu) / (4 * n):.3f} ms CPU a sample, marginal", flush=True)
     if "large" in only:
-        with stub(0.05) as url:
+        with stub(latency) as url:
             rows = [(name, client(name, url, 48 * PER_TOPIC, 128, 1)) for name in (BARE[0], *BARE[2:])]
-        table("50 ms, 128 in flight, long", rows, 0.05, 128)
+        table(f"{told}, 128 in flight, long", rows, latency, 128)
     if "memory" in only:
         with stub(0) as url:
             rows = [(GATE, client(GATE, url, many * PER_TOPIC, 64, 1)) for many in (10, 96)]
         table("Memory: no latency, 64 in flight", rows, 0, 64)
     if "workers" in only:
-        with stub(0.05) as url:
+        with stub(latency) as url:
             for workers in ("0", "16"):
                 with tempfile.TemporaryDirectory() as folder:
                     run = measure(url, gate_command(url, n, 16, folder, workers), core=None)
