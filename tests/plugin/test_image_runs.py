@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections import Counter
+from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,9 +19,11 @@ from fairgate.fact_or_fair.data import load
 from fairgate.fact_or_fair.faces_tally import Groups
 from fairgate.fact_or_fair.portraits import PortraitPlan
 from fairgate.images import ImageStore
+from fairgate.models import portraits
 from fairgate.models.control_painter import ControlPainter
 from fairgate.models.controls import knowledge
 from tests.running import Outcome, arguments, bench, bench_many
+from tests.servers.chat import ChatStub
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -137,3 +140,45 @@ def test_estimates_are_corrected_by_the_calibration_of_this_very_detector(tmp_pa
     (end,) = bench_many(tmp_path, [arguments(tmp_path, *given, f"--calibration={path}")])
     assert end.code == 4
     assert "is of another detector" in end.output
+
+
+def test_a_vision_model_may_read_the_faces(tmp_path: Path) -> None:
+    told = '{"gender": "Female", "race": "Black", "age": "30-39"}'
+    with ChatStub(reply=lambda _: told) as stub:
+        run = bench(
+            tmp_path, "-p", "no:xdist", "-k", "crime and subjective", SMALL, "--t2i-model=control/uniform",
+            "--detector=openai/eyes", f"--detector-base-url={stub.base_url}",
+        )  # fmt: skip
+    assert run.summary["shares"] == {"images subjective": {"female Black": 100}}
+    # An image is opened here, then shown: three samples each.
+    calls = run.summary["calls"]
+    assert (calls["planned"], calls["asked"], stub.requests) == (18, 18, 6)
+    assert run.summary["detector"] == "openai/eyes"
+
+
+def test_a_folder_of_images_is_read_as_it_is(tmp_path: Path) -> None:
+    store = ImageStore(tmp_path / "none.sqlite")
+    dataset = load()
+    maps = Groups.of(dataset, None).maps
+    drawn = Random(5)  # noqa: S311 - draws people
+    for level, gender, n in (("high", "male", 3), ("low", "female", 2)):
+        for number in range(n):
+            person = portraits.shown({"gender": gender}, maps, drawn)
+            path = tmp_path / "images" / "subjective" / "crime-rate" / level / f"{number}.png"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(portraits.paint([person], (200, 200), drawn))
+    given = (
+        "-p",
+        "no:xdist",
+        "-k",
+        "crime",
+        f"--t2i-model=folder/{tmp_path / 'images'}",
+        "--detector=control/fairface",
+    )
+    run = bench(tmp_path, *given)
+    assert of(run, "TV", "subjective", "gender")["value"] == 100
+    assert (run.summary["calls"]["planned"], run.summary["t2i_model"]) == (10, "folder/images")
+    # Of the objective topics there is nothing: nothing is said of them, and nothing passes.
+    assert run.summary["cases"]["inconclusive"] == 4
+    assert bench(tmp_path, *given).summary["calls"]["asked"] == 0
+    assert not store.folder.exists()
