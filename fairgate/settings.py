@@ -197,7 +197,8 @@ def add_options(parser: pytest.Parser) -> None:
         "--model",
         metavar="PROVIDER/NAME",
         help="the language model to gate: openai/NAME (any server of that API), anthropic/NAME (likewise), "
-        "python/pkg.module:callable, control/NAME (oracle, uniform, stereotype, constant, first-option, refuser), "
+        "litellm/NAME (an extra), python/pkg.module:callable, "
+        "control/NAME (oracle, uniform, stereotype, constant, first-option, refuser), "
         f"results/DIR (a result folder of the original program). Default: {DEFAULT_MODEL}, offline",
     )
     option(

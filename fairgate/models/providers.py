@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 OPENAI_URL = "https://api.openai.com/v1"
 ANTHROPIC_URL = "https://api.anthropic.com/v1"
-PROVIDERS = ("anthropic", "control", "openai", "python", "results")
+PROVIDERS = ("anthropic", "control", "litellm", "openai", "python", "results")
 
 
 def split(spec: str, option: str = "--model") -> tuple[str, str]:
@@ -108,6 +108,12 @@ def _chat(
         address, key = base_url or said(ANTHROPIC.address) or ANTHROPIC_URL, key or said(ANTHROPIC.key)
         fields = body_fields(model_args, {**USUAL, **(usual or {})})
         return AnthropicChat(name, address, key, fields, system_prompt, places, patience, retries=retries)
+    if provider == "litellm":
+        from fairgate.models.fields import body_fields
+        from fairgate.models.litellm import LiteLLMChat
+
+        fields = body_fields(model_args, usual)
+        return LiteLLMChat(name, base_url, fields, system_prompt, places, patience, retries=retries)
     raise ConfigError(f"{provider}/{name} is not asked anything: it is read.", where="--model")
 
 

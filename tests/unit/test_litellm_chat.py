@@ -1,0 +1,103 @@
+"""`litellm/NAME` with a stand-in for the library: what it is given, what is made of its replies and of its errors."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fairgate.errors import CallFailed, ConfigError, RunStopped
+from fairgate.models.base import Identity
+from fairgate.models.litellm import LiteLLMChat
+from fairgate.models.retries import Retries, Waits
+from tests.builders import query
+
+if TYPE_CHECKING:
+    from fairgate.domain import Reply
+
+KEY = "planted-litellm-key-61"
+
+
+class LibraryError(Exception):
+    def __init__(self, status: int | None, message: str) -> None:
+        super().__init__(message)
+        self.status_code = status
+
+
+class ContentPolicyViolationError(LibraryError):
+    pass
+
+
+class Library:
+    """Answers, after having raised what it was told to."""
+
+    def __init__(self, *errors: Exception) -> None:
+        self.errors = list(errors)
+        self.given: list[dict[str, Any]] = []
+
+    async def acompletion(self, **given: Any) -> object:
+        self.given.append(given)
+        if self.errors:
+            raise self.errors.pop(0)
+        usage = SimpleNamespace(prompt_tokens=7, completion_tokens=2)
+        choice = SimpleNamespace(message=SimpleNamespace(content="A"), finish_reason="stop")
+        return SimpleNamespace(choices=[choice], usage=usage, model="served", system_fingerprint=None)
+
+
+def chat(monkeypatch: pytest.MonkeyPatch, library: Library, **more: Any) -> LiteLLMChat:
+    monkeypatch.setitem(sys.modules, "litellm", library)
+    monkeypatch.setenv("SOME_API_KEY", KEY)
+    monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    return LiteLLMChat("far/tiny", None, retries=Retries(attempts=3, waits=Waits(base=0.001)), **more)
+
+
+def ask(model: LiteLLMChat) -> Reply:
+    return asyncio.run(model.ask(query()))
+
+
+def test_it_is_given_the_conversation_and_its_reply_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    library = Library()
+    model = chat(monkeypatch, library, parameters={"top_p": 1}, system_prompt="Be brief.")
+    reply = ask(model)
+    assert library.given == [
+        {
+            "model": "far/tiny",
+            "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": query().prompt}],
+            "num_retries": 0,
+            "top_p": 1,
+        }
+    ]
+    assert (reply.text, reply.prompt_tokens, reply.completion_tokens, reply.served_model) == ("A", 7, 2, "served")
+    assert model.identity == Identity("litellm", "far/tiny", None, {"top_p": 1, "system_prompt": "Be brief."})
+
+
+def test_what_may_pass_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    library = Library(LibraryError(429, "slow down"), LibraryError(None, "connection lost"))
+    assert ask(chat(monkeypatch, library)).attempts == 3
+    library = Library(*(LibraryError(500, f"broken, {KEY}") for _ in range(3)))
+    with pytest.raises(CallFailed, match="HTTP 500") as caught:
+        ask(chat(monkeypatch, library))
+    assert KEY not in str(caught.value)
+    assert caught.value.attempts == 3
+
+
+def test_what_will_not_pass_stops_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    library = Library(LibraryError(401, f"bad key {KEY}"))
+    with pytest.raises(RunStopped, match="HTTP 401") as caught:
+        ask(chat(monkeypatch, library))
+    assert KEY not in str(caught.value)
+    assert len(library.given) == 1
+
+
+def test_a_refused_prompt_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert ask(chat(monkeypatch, Library(ContentPolicyViolationError(400, "no")))).filtered
+
+
+def test_without_the_library_the_mend_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "litellm", None)
+    monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    with pytest.raises(ConfigError, match=r"pip install .fairgate\[litellm\]"):
+        LiteLLMChat("far/tiny", None)
