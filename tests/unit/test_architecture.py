@@ -32,7 +32,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     (
         *("fairgate.fact_or_fair", "fairgate.f2bench", "fairgate.bigbench", "fairgate.published", "fairgate.faces"),
         *("fairgate.models", "fairgate.images", "fairgate.ledger", "fairgate.sampler", "fairgate.samples"),
-        *("fairgate.limits", "fairgate.line"),
+        *("fairgate.limits", "fairgate.line", "fairgate.looks"),
         *("fairgate.turn", "fairgate.custody", "fairgate.export"),
     ),
     ("fairgate.report",),
