@@ -148,7 +148,8 @@ class Gatekeeper:
         if case is None or (report.passed and report.when != "call"):
             return
         if not hasattr(report, "fairgate_verdict"):
-            self._missing[case] = f"{report.longreprtext}. Its samples are kept; run again to judge it."
+            said = report.longreprtext.splitlines()[-1:]
+            self._missing[case] = f"{''.join(said)}. Its samples are kept; run again to judge it."
         verdict = Verdict(getattr(report, "fairgate_verdict", Verdict.TROUBLE))
         self._verdicts[case] = max(verdict, self._verdicts.get(case, verdict), key=SEVERITY.index)
 

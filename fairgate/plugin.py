@@ -44,6 +44,9 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("dry_run"):
         # Nothing is asked, so there is nothing to share: workers would only wait for one another.
         config.option.numprocesses, config.option.dist, config.option.tx = None, "no", []
+    if hasattr(config, "workerinput"):
+        # Each worker, and whoever replaces one that died, would empty the folder under the others' feet.
+        config.option.clean_alluredir = False
     try:
         given = settings.read(config)
         past = recall(given.ledger) if given.replay else None
