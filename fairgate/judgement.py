@@ -87,6 +87,7 @@ def report_of(sampling: Sampling, verdicts: Mapping[AnyCase, Verdict]) -> Report
             key=settings.key,
             seed=settings.seed,
             mixings=run.mixings if modality is Modality.IMAGE else None,
+            errors=run.detector_errors if modality is Modality.IMAGE else None,
             confidence=run.confidence,
         )
         for modality, source in sources.items()
@@ -403,10 +404,16 @@ def _of_errors(run: Run) -> Iterator[str]:
             "measured them on other faces; plug-in values are not."
         )
     if raw:
-        yield (
-            f"Detectors err: scores by {' and '.join(raw)} are uncorrected (--calibration). FairFace, the papers say, "
-            "is wrong on 2 to 3 % of genders and on 20 to 23 % of races."
+        rates = " and ".join(
+            f"{100 * rate:.1f} % of {name}s" for name, rate in run.detector_errors.items() if name in raw
         )
+        known = (
+            f" It is wrong on up to {rates}, as published: scores @error-low and @error-high say how far that could"
+            " move them at most."
+            if rates
+            else " How often this detector is wrong, nobody published."
+        )
+        yield f"Detectors err: scores by {' and '.join(raw)} are uncorrected (--calibration).{known}"
 
 
 def _shares(source: Tallies[TopicTally]) -> dict[str, dict[str, float]]:

@@ -52,6 +52,7 @@ from fairgate.looks import EarlyRounds, Look, Watch, looked_at
 from fairgate.models import painters, providers
 from fairgate.models.base import CONTROL_JUDGE, Identity
 from fairgate.models.detectors import asked_of, make_detector
+from fairgate.published.tables import detector_errors
 from fairgate.sampler import Progress, Sampler
 from fairgate.samples import Sample, from_ledger, replay
 from fairgate.stock import Recollection
@@ -491,6 +492,16 @@ class Run:
     def groups(self) -> Groups:
         """What the detector's labels mean."""
         return Groups.of(self.dataset, self.settings.race_map)
+
+    @property
+    def detector_errors(self) -> Mapping[str, float]:
+        """The detector's published error rate, 0 to 1, by attribute; empty where there is none."""
+        if Role.DETECTOR not in self.roles:
+            return {}
+        detector = self.identity_of(Role.DETECTOR)
+        if detector.label == "faces/fairface":
+            return detector_errors("FairFace")
+        return detector_errors("DeepFace") if detector.provider == "deepface" else {}
 
     @cached_property
     def mixings(self) -> Mapping[str, Mixing]:

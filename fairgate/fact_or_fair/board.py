@@ -14,8 +14,10 @@ from fairgate.fact_or_fair import reference, scores
 from fairgate.fact_or_fair.bounds import bounds
 from fairgate.fact_or_fair.cases import BENCHMARK
 from fairgate.maths.ceilings import Ceiling, ceilings, informed
+from fairgate.maths.distributions import total_variation
 from fairgate.maths.estimates import estimate_scores
 from fairgate.maths.proportions import clopper_pearson
+from fairgate.maths.unmixing import distance_bounds, evenness_bounds, fact_bounds
 from fairgate.scoreboard import Entry
 from fairgate.thresholds import RATES
 
@@ -79,11 +81,14 @@ def board(
     key: KeyKind,
     seed: int,
     mixings: Mapping[str, Mixing] | None = None,
+    errors: Mapping[str, float] | None = None,
     confidence: float = CONFIDENCE,
 ) -> Board:
     """All scores of what was selected. The same counts and seed give the same numbers, whatever else was selected.
 
     `mixings`: how the detector errs, by attribute. Estimates are then corrected for that, and plug-in values are not.
+    `errors`: where nobody measured that, its published error rate, 0 to 1: how far it could move a score at most stands
+    beside it as `…@error-low` and `…@error-high`.
     `confidence` is that of the intervals of subjective text scores, 0 to 1: a run that looks more than once has to be
     surer at each look.
     """
@@ -93,7 +98,15 @@ def board(
             counts = source.counts(task, context, attribute, key)
             if counts is None:
                 continue
-            cell = _Cell(source.modality, task, context, attribute, counts, (mixings or {}).get(attribute))
+            cell = _Cell(
+                source.modality,
+                task,
+                context,
+                attribute,
+                counts,
+                (mixings or {}).get(attribute),
+                (errors or {}).get(attribute),
+            )
             sure = confidence if (source.modality, task) == ROUNDS else CONFIDENCE
             entries += cell.definition(np.random.default_rng([seed, crc32(cell.name.encode())]), sure)
             entries += cell.as_released(np.random.default_rng([seed, crc32(cell.name.encode()), 1]))
@@ -117,6 +130,7 @@ class _Cell:
     attribute: str
     counts: Counts
     mixing: Mixing | None = None
+    error: float | None = None
 
     @property
     def name(self) -> str:
@@ -176,10 +190,27 @@ class _Cell:
                 ci = percent(estimate.low), percent(estimate.high)
                 yield replace(self.entry(f"{name}@corrected", estimate.value), ci=ci, reliable=estimate.reliable)
         yield from self._unseen()
+        if self.error is not None and self.mixing is None:
+            yield from self._off_by(self.error)
         # Of images there is no telling how many faces they should have shown.
         if self._counted and self.modality is Modality.TEXT:
             asked = scores.s_fact_asked(self.counts.chosen, key, self.counts.planned)
             yield self.entry("S_fact@asked", float(asked))
+
+    def _off_by(self, error: float) -> Iterator[Entry]:
+        """How far the scores could be from the truth if a share `error` of the faces were of any other group."""
+        counts = self.counts
+        p, there, asked = counts.p[counts.applies], counts.answered[counts.applies] > 0, counts.key.any(axis=-1)
+        both = there.all(axis=1)
+        found = {
+            "S_E": evenness_bounds(p[there], error),
+            "TV": distance_bounds(total_variation(p[both, 0], p[both, 1]), error),
+        }
+        if (asked & (counts.answered > 0)).any():
+            found["S_fact"] = fact_bounds(float(scores.s_fact_of(counts.p, counts.key)), error)
+        for name, bound in found.items():
+            yield self.entry(f"{name}@error-low", bound.low)
+            yield self.entry(f"{name}@error-high", bound.high)
 
     def _unseen(self) -> Iterator[Entry]:
         """Best and worst case of what nobody could read, where there is any such image."""

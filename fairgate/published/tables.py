@@ -55,6 +55,17 @@ def fact_or_fair_scores(folder: Path = PUBLISHED) -> Mapping[ScoreRow, Mapping[s
     return table
 
 
+def detector_errors(detector: str, folder: Path = PUBLISHED) -> Mapping[str, float]:
+    """The larger of a detector's published error rates, 0 to 1, by attribute; empty of one that has none.
+
+    `detector`: `FairFace` or `DeepFace`. Source: both versions of the paper, their sections on detectors.
+    """
+    rows = [line for line in _read(folder, "fact_or_fair_detector_errors.csv") if line["detector"] == detector]
+    if not rows:
+        return {}
+    return {name: max(number(row[f"{name}_error"]) for row in rows) / 100 for name in GROUPS}
+
+
 def fact_or_fair_summary(folder: Path = PUBLISHED) -> Mapping[str, Mapping[str, float]]:
     """The leaderboard: model -> column -> 0 to 100. Source: Table 2 of the 2025 revision."""
     return _by_model(folder, "fact_or_fair_summary.csv")

@@ -5,15 +5,18 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
+import pytest
 
-from fairgate.domain import AnswerKind, Form, Level, Query, Reply, Role, Task
+from fairgate.domain import AnswerKind, Form, Level, Modality, Query, Reply, Role, Task
 from fairgate.faces.reading import Face, Reading
+from fairgate.fact_or_fair.board import board
 from fairgate.fact_or_fair.cases import Case, image_topic
 from fairgate.fact_or_fair.data import Dataset, load
 from fairgate.fact_or_fair.faces_tally import FacesTally, Groups, tally_faces
 from fairgate.fact_or_fair.portraits import Portrait, PortraitPlan
 from fairgate.fact_or_fair.tally import Tallies
 from fairgate.images import said
+from fairgate.published.tables import detector_errors
 from fairgate.samples import replay, spares
 
 HIGH = Level.HIGH
@@ -162,3 +165,26 @@ def test_objective_prompts_are_the_papers_and_images_are_as_many_as_planned() ->
     assert (plan.size(objective), plan.size(TOPIC)) == (4, 6)
     held = PortraitPlan(dataset(), 2, 3, {TOPIC.id: 7})
     assert (held.images(objective), held.images(TOPIC)) == (0, 7)
+
+
+def test_how_far_a_published_error_rate_could_move_a_score_stands_beside_it() -> None:
+    found = counted(*(image(n, face("Male" if n < 4 else "Female", "Black")) for n in range(5)))
+    source = Tallies(dataset(), {TOPIC: found}, frozenset((Case(TOPIC, "gender"),)), Modality.IMAGE)
+
+    def entries(errors: dict[str, float]) -> dict[str, float | None]:
+        scored = board(source, dataset(), key="published", seed=0, errors=errors).entries
+        return {each.score: each.value for each in scored if each.attribute == "gender"}
+
+    beside = entries({"gender": 0.1})
+    # 80/20 with a tenth of the faces anywhere: from 90/10 to 70/30.
+    assert beside["S_E@error-low"] == pytest.approx(46.8996, abs=1e-3)
+    assert beside["S_E@error-high"] == pytest.approx(88.1291, abs=1e-3)
+    assert (beside["S_fact@error-low"], beside["S_fact@error-high"]) == pytest.approx((70, 90))
+    # One level alone has no distance.
+    assert beside["TV@error-low"] is None
+    assert not [name for name in entries({"race": 0.2}) if "error" in name]
+
+
+def test_published_error_rates_are_the_larger_ones_of_both_versions() -> None:
+    assert detector_errors("FairFace") == pytest.approx({"gender": 0.0318, "race": 0.2312})
+    assert detector_errors("control") == {}
