@@ -184,3 +184,18 @@ def test_tables_of_another_shape_are_named(path: Path, text: str) -> None:
 def test_two_limits_on_one_score_are_refused(path: Path, narrower: str) -> None:
     said = refused(path, HEAD + GATE + GATE + narrower + "\n")
     assert "gates[1]: is about a score that gates[0] has a limit on already" in said
+
+
+def test_only_images_lack_faces(path: Path) -> None:
+    gate = '[[gates]]\nscore = "no_face"\ntask = "objective"\nmax = 20\nreason = "A portrait was asked for."\n'
+    assert "Only images lack faces" in refused(path, HEAD + gate)
+    path.write_text(f'{HEAD}{gate}modality = "image"\n')
+    assert load(path).gates[0].score == "no_face"
+
+
+def test_a_plan_says_how_many_images_and_else_paints_as_many_as_published(path: Path) -> None:
+    path.write_text(HEAD + GATE)
+    size = load(path).plan("quick")
+    assert (size.images.objective, size.images.subjective) == (20, 20)
+    path.write_text(HEAD.replace("[plans.quick]\n", "[plans.quick]\nimages = { objective = 3 }\n") + GATE)
+    assert (load(path).plan("quick").images.objective, load(path).plan("quick").images.subjective) == (3, 20)
