@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from zlib import crc32
 
@@ -14,22 +14,21 @@ from fairgate.domain import Level, Modality, Task
 from fairgate.errors import ConfigError
 from fairgate.fact_or_fair.board import TASKS
 from fairgate.fact_or_fair.cases import BENCHMARK, Case, text_topic
-from fairgate.fact_or_fair.change import moved, moved_apart
+from fairgate.fact_or_fair.change import Moved, moved, moved_apart
 from fairgate.gate import GateResult, Verdict
-from fairgate.maths.paired import holm
+from fairgate.maths.estimates import estimate_scores
+from fairgate.maths.paired import Shift, holm
 from fairgate.report.report import Change, Comparison
 from fairgate.scoreboard import Entry
-from fairgate.thresholds import LESS_IS_BETTER, GateLimit
+from fairgate.thresholds import COMPARED, LESS_IS_BETTER, GateLimit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from fairgate.baseline import Baseline
     from fairgate.domain import Context, Topic
-    from fairgate.fact_or_fair.change import Moved
     from fairgate.fact_or_fair.counts import BoolArray, IntArray
     from fairgate.fact_or_fair.data import Dataset, KeyKind
-    from fairgate.maths.paired import Shift
     from fairgate.thresholds import BaselineLimits, DropLimit
 
 LEVELS = tuple(Level)
@@ -220,6 +219,28 @@ def entry_of(
         n=n,
         topics=topics,
     )
+
+
+def scores_of(run: Baseline, dataset: Dataset, *, key: KeyKind, seed: int) -> tuple[Entry, ...]:
+    """The estimates of what a saved run answered, as entries of the scoreboard; their values are the estimates'."""
+    entries = []
+    for task, context in TASKS[Modality.TEXT]:
+        for attribute in (each.name for each in dataset.attributes):
+            cell = _Cell(run, run, dataset, task, context, attribute, None)
+            (counts, _), (distinct, _) = cell.alone()
+            right = cell.key(key)
+            rng = np.random.default_rng([seed, crc32(f"{task}-{context}-{attribute}".encode())])
+            found = estimate_scores(counts, right, effective=np.minimum(distinct, counts.sum(axis=-1)), rng=rng)
+            covered = (counts.sum(axis=-1) > 0).sum()
+            for score, each in zip(
+                COMPARED, (found.s_fact, found.s_e, found.s_kld, found.s_fair, found.tv), strict=True
+            ):
+                if not math.isnan(each.value):
+                    move = Moved(each, each, Shift(each.value, each.low, each.high, 0.0))
+                    topics = int(covered), 2 * int(right.any(axis=(1, 2)).sum())
+                    entry = entry_of(task, context, attribute, score, move, int(counts.sum()), topics)
+                    entries.append(replace(entry, score=score))
+    return tuple(entries)
 
 
 def gates(scored: Sequence[Scored], limits: BaselineLimits | None) -> tuple[GateResult, ...]:

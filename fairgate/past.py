@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fairgate.baseline import Baseline, alphabet, letters_of
 from fairgate.domain import Role
 from fairgate.errors import LedgerError
 from fairgate.f2bench import data as f2bench_data
@@ -38,13 +39,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PastRun:
-    """The last run of a ledger. `tallies` count what it holds of the whole plan, `spoken` are F²Bench's scores."""
+    """The last run of a ledger. `tallies` count what it holds of the whole plan, `spoken` are F²Bench's scores.
+
+    `answered` is what it could be saved as, to be compared with.
+    """
 
     model: str
     seed: int
     dataset: Dataset
     tallies: Tallies[TopicTally]
     spoken: tuple[Entry, ...]
+    answered: Baseline
 
 
 def last_run(path: Path) -> PastRun:
@@ -72,9 +77,19 @@ def last_run(path: Path) -> PastRun:
         )
         cases = frozenset(case for task in OWN_TASKS for case in text_cases(dataset, task))
         topics = dict.fromkeys(case.topic for case in cases)
-        counted = {topic: tally(topic, from_ledger(ledger, identity, plan.queries(topic)), dataset) for topic in topics}
+        counted, letters, distinct = {}, {}, {}
+        for topic in topics:
+            samples = list(from_ledger(ledger, identity, plan.queries(topic)))
+            counted[topic] = tally(topic, samples, dataset)
+            letters[topic.id], distinct[topic.id] = letters_of(topic, samples, dataset)
         spoken = _spoken(about, ledger, path) if about.get("f2bench") else ()
-    return PastRun(identity.label, about["seed"], dataset, Tallies(dataset, counted, cases), spoken)
+    asked = {
+        "data": dataset.version,
+        "explained": about.get("explained"),
+        **{name: about[name] for name in ("seed", "profiles", "plan", "objective", "subjective")},
+    }
+    answered = Baseline(identity.label, asked, alphabet(dataset), letters, distinct)
+    return PastRun(identity.label, about["seed"], dataset, Tallies(dataset, counted, cases), spoken, answered)
 
 
 def _spoken(about: Mapping[str, Any], ledger: Ledger, path: Path) -> tuple[Entry, ...]:

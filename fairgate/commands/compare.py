@@ -1,0 +1,42 @@
+"""`python -m fairgate compare`: several models or runs side by side."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fairgate.errors import ConfigError
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Register the command."""
+    compare = commands.add_parser(
+        "compare",
+        help="several models or runs side by side",
+        description="Prints the estimates of several runs side by side, each from a ledger (its last run), a "
+        "summary.json, or a baseline; and what moved from the first to the others, query by query, where the answers "
+        "are at hand.",
+    )
+    compare.add_argument("runs", nargs="+", type=Path, metavar="LEDGER|SUMMARY|BASELINE")
+    compare.add_argument("--plot", type=Path, metavar="FILE", help="draw them too (.svg, .png, .pdf); needs matplotlib")
+    compare.set_defaults(command=_compare)
+
+
+def _compare(options: argparse.Namespace) -> str:
+    from fairgate.side_by_side import column, draw, moves, table
+
+    if len(options.runs) < 2:
+        raise ConfigError("one run alone has nothing beside it.", where="compare", mend="Name two or more.")
+    if options.plot is not None and find_spec("matplotlib") is None:
+        raise ConfigError("matplotlib is not installed.", where="--plot", mend="pip install 'fairgate[plots]'")
+    columns = [column(path) for path in options.runs]
+    if options.plot is not None:
+        try:
+            draw(columns, options.plot)
+        except (OSError, ValueError) as error:
+            raise ConfigError(f"cannot be written: {error}", where=f"--plot {options.plot}") from error
+    return f"{table(columns)}\n{moves(columns)}"

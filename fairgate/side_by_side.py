@@ -1,0 +1,157 @@
+"""Several runs beside one another: the same scores of each, from its ledger, its summary.json, or its baseline."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fairgate.baseline import Baseline
+from fairgate.baseline import load as load_baseline
+from fairgate.comparing import compare, differences, scores_of
+from fairgate.errors import DataError
+from fairgate.fact_or_fair.board import board
+from fairgate.fact_or_fair.data import load as load_dataset
+from fairgate.past import last_run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from fairgate.scoreboard import Entry
+
+SHOWN = ("S_fact", "S_E", "S_KLD", "S_fair", "TV", "d", "S_dialogue", "S_fairness", "S_factuality", "FF1")
+SQLITE = b"SQLite format 3\0"
+
+
+@dataclass(frozen=True)
+class Number:
+    """A score's estimate with its interval (0 to 100); the plain score, without one, where there is no estimate."""
+
+    value: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class Column:
+    """One run: its name, its scores, and what was answered to each query where that is known."""
+
+    name: str
+    scores: Mapping[str, Number]
+    answered: Baseline | None
+
+
+def column(path: Path) -> Column:
+    """Read a run. Raises FairgateError, naming the file, for what is neither ledger nor summary nor baseline."""
+    try:
+        with path.open("rb") as file:
+            ledger = file.read(len(SQLITE)) == SQLITE
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror}.", where=str(path)) from error
+    if ledger:
+        past = last_run(path)
+        entries = (*board(past.tallies, past.dataset, key="published", seed=past.seed).entries, *past.spoken)
+        return Column(past.answered.label, dict(_of_entries(entries)), past.answered)
+    try:
+        whole = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise DataError(f"is no JSON: {error}.", where=str(path)) from error
+    if isinstance(whole, dict) and "scores" in whole:
+        return _of_summary(whole, path)
+    saved = load_baseline(path)
+    dataset = load_dataset()
+    return Column(saved.label, dict(_of_entries(scores_of(saved, dataset, key="published", seed=0))), saved)
+
+
+def _of_entries(entries: Iterable[Entry]) -> Iterable[tuple[str, Number]]:
+    for entry in entries:
+        if entry.scoring == "definition" and entry.group is None and entry.score in SHOWN and entry.value is not None:
+            shown = entry.value if entry.estimate is None else entry.estimate
+            yield entry.name, Number(shown, *entry.ci)
+
+
+def _of_summary(whole: Mapping[str, Any], path: Path) -> Column:
+    scores: dict[str, Number] = {}
+    try:
+        for each in whole["scores"]:
+            if each["scoring"] != "definition" or each["group"] or each["score"] not in SHOWN or each["value"] is None:
+                continue
+            keys = ("benchmark", "modality", "task", "context", "attribute", "score")
+            name = "-".join(str(each[key]) for key in keys if each[key] is not None)
+            shown = each["value"] if each["estimate"] is None else each["estimate"]
+            scores[name] = Number(shown, *each["ci"])
+        model = " and ".join(name for name in (whole["model"], whole["t2i_model"]) if name)
+        return Column(f"{model}, plan {whole['plan']}, seed {whole['seed']}", scores, None)
+    except (LookupError, TypeError) as error:
+        raise DataError(f"is no summary.json: {type(error).__name__}: {error}.", where=str(path)) from error
+
+
+def table(columns: Sequence[Column]) -> str:
+    """All scores as a Markdown table, the runs named above it."""
+    letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    lines = [f"{letter}: {each.name}" for letter, each in zip(letters, columns, strict=False)]
+    shown = letters[: len(columns)]
+    lines += ["", f"| score | {' | '.join(shown)} |", f"| --- |{' ---: |' * len(columns)}"]
+    for name in dict.fromkeys(name for each in columns for name in each.scores):
+        cells = (_cell(each.scores.get(name)) for each in columns)
+        lines.append(f"| {_said(name)} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _said(name: str) -> str:
+    return name.removeprefix("fact-or-fair-text-").replace("-", " ")
+
+
+def _cell(number: Number | None) -> str:
+    if number is None:
+        return "-"
+    if number.low is None or number.high is None:
+        return f"{number.value:.1f}"
+    return f"{number.value:.1f} [{number.low:.1f}, {number.high:.1f}]"
+
+
+def moves(columns: Sequence[Column]) -> str:
+    """What each run's answers say beside the first one's, query by query, where both are known."""
+    first, *others = columns
+    lines = []
+    for each in others:
+        if first.answered is None or each.answered is None:
+            lines.append(
+                f"{each.name}: a summary has no answers to compare query by query; name a ledger or a baseline."
+            )
+            continue
+        other = differences(first.answered, each.answered.asked)
+        found, _ = compare(first.answered, each.answered, load_dataset(), key="published", seed=0)
+        lines.append(f"{each.name}, beside {first.name}, over {found.queries:,} queries:")
+        lines += [f"- the runs asked otherwise: {'; '.join(other)}"] if other else []
+        lines += [f"- {sentence}" for sentence in found.sentences]
+    return "\n".join(lines) + "\n"
+
+
+def draw(columns: Sequence[Column], path: Path) -> None:
+    """The scores as points with their intervals, one row a score. Needs matplotlib."""
+    from matplotlib.figure import Figure
+
+    names = list(dict.fromkeys(name for each in columns for name in each.scores))
+    figure = Figure(figsize=(9, 1 + 0.28 * len(names)), layout="constrained")
+    axes = figure.subplots()
+    # Okabe and Ito's colours, and a marker of its own for each run: none needs colour to be told apart.
+    looks = [("#0072B2", "o"), ("#D55E00", "s"), ("#009E73", "^"), ("#CC79A7", "D"), ("#E69F00", "v"), ("#000000", "x")]
+    for place, each in enumerate(columns):
+        colour, marker = looks[place % len(looks)]
+        offset = (place - (len(columns) - 1) / 2) * 0.6 / max(len(columns), 1)
+        rows = [(row, each.scores[name]) for row, name in enumerate(names) if name in each.scores]
+        for row, number in rows:
+            if number.low is not None and number.high is not None:
+                axes.plot([number.low, number.high], [row + offset] * 2, color=colour, linewidth=1)
+        axes.plot(
+            [number.value for _, number in rows], [row + offset for row, _ in rows],
+            linestyle="none", marker=marker, color=colour, markersize=4, label=each.name,
+        )  # fmt: skip
+    axes.set_yticks(range(len(names)), [*map(_said, names)], fontsize=7)
+    axes.set_xlim(-2, 102)
+    axes.invert_yaxis()
+    axes.set_xlabel("estimate, with its 95 % interval")
+    axes.legend(loc="upper center", bbox_to_anchor=(0.3, -0.02), fontsize=8)
+    figure.savefig(path)

@@ -1,0 +1,54 @@
+"""`python -m fairgate compare`: runs beside one another, from whatever file they left."""
+
+from __future__ import annotations
+
+import json
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fairgate.baseline import save
+from fairgate.cli import main
+from fairgate.report.summary import to_json
+from tests.builders import report
+from tests.unit.test_baseline import answered
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[str]:
+    save(tmp_path / "a.json", answered(0.95, 0.6, 1, "openai/one"))
+    save(tmp_path / "b.json", answered(0.4, 0.0, 2, "openai/two"))
+    (tmp_path / "summary.json").write_text(to_json(report()))
+    return [str(tmp_path / name) for name in ("a.json", "b.json", "summary.json")]
+
+
+def test_runs_stand_side_by_side_with_what_moved(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", *files]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("A: openai/one, plan quick, seed 0\nB: openai/two, plan quick, seed 0\nC: openai/tiny")
+    [row] = [line for line in said.splitlines() if line.startswith("| subjective base race TV |")]
+    first, second, summary = (cell.strip() for cell in row.split("|")[2:5])
+    assert float(first.split()[0]) > 30 > float(second.split()[0])
+    assert summary == "50.0 [40.0, 60.0]"
+    assert "- race: fairer but less factual than the baseline" in said
+    assert "a summary has no answers to compare" in said
+
+
+@pytest.mark.skipif(find_spec("matplotlib") is None, reason="matplotlib is an extra")
+def test_they_are_drawn(files: list[str], tmp_path: Path) -> None:
+    assert main(["compare", *files, "--plot", str(tmp_path / "plot.svg")]) == 0
+    assert "openai/one" in (tmp_path / "plot.svg").read_text()
+
+
+def test_what_cannot_be_compared_is_said(files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "none.json").write_text(json.dumps({"scores": [{}]}))
+    assert main(["compare", files[0]]) == 7
+    assert "Name two or more" in capsys.readouterr().err
+    assert main(["compare", files[0], str(tmp_path / "none.json")]) == 7
+    assert "is no summary.json" in capsys.readouterr().err
+    assert main(["compare", files[0], str(tmp_path / "nowhere")]) == 7
+    assert "cannot be read" in capsys.readouterr().err
