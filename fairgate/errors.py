@@ -5,6 +5,7 @@ FairgateError(Exception)        trouble, which never is a score: an *error* of t
 ├── ConfigError                 an option or a key of a TOML file
 ├── DataError                   a data file, ours or the user's
 ├── LedgerError                 the store of samples
+├── Unequipped                  this machine lacks what the run needs: a package, the weights of a network
 ├── CallFailed                  one sample could not be had, after all retries
 ├── RunStopped                  no further sample can be had: bad key, unknown model, spent quota
 │   └── BudgetSpent             … because the user's own budget is spent
@@ -47,6 +48,10 @@ class DataError(FairgateError):
 
 class LedgerError(FairgateError):
     """The store of samples cannot be read or written."""
+
+
+class Unequipped(FairgateError):
+    """This machine lacks what the run needs: a package, or the weights of a network."""
 
 
 class CallFailed(FairgateError):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fairgate.domain import Role
-from fairgate.errors import ConfigError, FairgateError
+from fairgate.errors import ConfigError, FairgateError, Unequipped
 from fairgate.forecast import forecast, lines
 from fairgate.gate import Verdict
 from fairgate.judgement import report_of
@@ -18,6 +18,7 @@ from fairgate.report.allure_gates import drop_empty_containers, write_gates, wri
 from fairgate.report.plots import gallery
 from fairgate.report.progress import ProgressLines
 from fairgate.report.pytest_reports import gate_reports
+from fairgate.report.report import EXITS
 from fairgate.run import Sampling, Selection
 from fairgate.selfcheck import self_check
 from fairgate.turn import is_taken
@@ -230,5 +231,8 @@ def _usage_errors() -> Iterator[None]:
     """What is wrong with a model's name, an option or the ledger's place ends the run before it begins."""
     try:
         yield
+    except Unequipped as error:
+        # Nothing was typed wrong: trouble, before anything is paid for.
+        pytest.exit(str(error), EXITS[Verdict.TROUBLE])
     except FairgateError as error:
         raise pytest.UsageError(str(error)) from error

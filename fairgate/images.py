@@ -16,7 +16,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairgate.errors import FairgateError, LedgerError
+from fairgate.errors import LedgerError, Unequipped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -154,7 +154,7 @@ def open_picture(content: bytes, *, limits: Limits | None = None) -> Picture | P
     """The picture in these bytes, or what is wrong with them. Never raises for bad bytes.
 
     The format is told by the content, whatever name the image had. The header is held against the limits before
-    anything is decoded. Raises FairgateError where Pillow is not installed.
+    anything is decoded. Raises Unequipped where Pillow is not installed.
     """
     limits = limits or Limits()
     if not content:
@@ -274,7 +274,7 @@ def _pillow() -> ModuleType:
     try:
         from PIL import Image
     except ImportError as error:
-        raise FairgateError(
+        raise Unequipped(
             "images are opened by Pillow, which is not installed.", mend="pip install 'fairgate[images]'"
         ) from error
     return Image

@@ -9,7 +9,7 @@ import threading
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
-from fairgate.errors import ConfigError, FairgateError
+from fairgate.errors import ConfigError, FairgateError, Unequipped
 from fairgate.faces.attributes import range_of
 from fairgate.faces.reading import Face, Reading
 from fairgate.images import Problem, open_picture
@@ -33,7 +33,7 @@ class DeepFaceDetector:
         try:
             from deepface import DeepFace
         except ImportError as error:
-            raise FairgateError(f"deepface is not installed ({error}).", where="--detector", mend=EXTRA) from error
+            raise Unequipped(f"deepface is not installed ({error}).", where="--detector", mend=EXTRA) from error
         self._name, self._analyze = name, DeepFace.analyze
         self.identity = Identity("deepface", name, parameters={"version": 1, "deepface": _version()})
         # Its networks are fetched and loaded at the first call, which no two threads may make at once.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
-from fairgate.errors import ConfigError, FairgateError, did_you_mean
+from fairgate.errors import ConfigError, Unequipped, did_you_mean
 from fairgate.faces.labels import ROOT
 from fairgate.faces.weights import WeightsFolder, default_folder
 from fairgate.models.base import Identity
@@ -88,4 +88,4 @@ def _installed() -> None:
         try:
             version(package)
         except PackageNotFoundError as error:
-            raise FairgateError(f"{package} is not installed, and faces are found with it.", mend=EXTRA) from error
+            raise Unequipped(f"{package} is not installed, and faces are found with it.", mend=EXTRA) from error

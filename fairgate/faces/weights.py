@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairgate.errors import ConfigError, FairgateError, did_you_mean
+from fairgate.errors import ConfigError, FairgateError, Unequipped, did_you_mean
 from fairgate.faces.labels import ROOT
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class WeightsFolder:
         wanted = kind(name)
         found = self.files(name)
         if not found:
-            raise FairgateError(
+            raise Unequipped(
                 f"{wanted.title}: no weights are there.",
                 where=str(self.path / name),
                 mend=f"{_pull(wanted)}, or name a folder that has them with --weights DIR.",
@@ -97,7 +97,7 @@ class WeightsFolder:
         sha256 = sum_of(found[0])
         recorded = self.sums().get(self._key(found[0]), {}).get("sha256")
         if recorded not in (None, sha256):
-            raise FairgateError(
+            raise Unequipped(
                 f"its SHA-256 is {sha256[:12]}…, and was {str(recorded)[:12]}… when it was pulled.",
                 where=str(found[0]),
                 mend="Remove the file and pull it again: python -m fairgate weights pull",

@@ -182,3 +182,11 @@ def test_a_folder_of_images_is_read_as_it_is(tmp_path: Path) -> None:
     assert run.summary["cases"]["inconclusive"] == 4
     assert bench(tmp_path, *given).summary["calls"]["asked"] == 0
     assert not store.folder.exists()
+
+
+@pytest.mark.parametrize("workers", ["-n=0", "-n=2"])
+def test_without_weights_nothing_is_painted_and_the_command_is_named(tmp_path: Path, workers: str) -> None:
+    given = ["--t2i-model=python/tests.plugin.models:fails", f"--weights={tmp_path / 'none'}", workers, "-k", "crime"]
+    (end,) = bench_many(tmp_path, [arguments(tmp_path, *given)])
+    assert end.code == 7, end.output
+    assert "python -m fairgate weights pull" in end.output.replace("\n", " ")
