@@ -68,7 +68,11 @@ def _longrepr(verdict: Verdict, message: str) -> str | tuple[str, int, str] | No
 def _properties(gate: GateResult) -> list[tuple[str, object]]:
     entry = gate.entry
     low, high = entry.ci
-    numbers = (("value", entry.value), ("estimate", entry.estimate), ("ci_low", low), ("ci_high", high), ("n", entry.n))
+    best = None if entry.ceiling is None else entry.ceiling[0]
+    numbers = (
+        *(("value", entry.value), ("estimate", entry.estimate), ("ci_low", low), ("ci_high", high)),
+        *(("ceiling", best), ("n", entry.n)),
+    )
     return [
         *((name, number) for name, number in numbers if number is not None),
         ("limit", limit(gate)),

@@ -316,6 +316,8 @@ def test_each_gate_is_a_test_report_of_its_verdict() -> None:
     properties = dict(calls[1].user_properties)
     assert {"value": 50.0, "estimate": 50.0, "ci_low": 40.0, "ci_high": 60.0, "n": 100}.items() <= properties.items()
     assert properties["verdict"] == "fail"
+    [call, _] = gate_reports(report(gates=(gate(ceiling=(97.5, 96.0, 99.0)),)))
+    assert dict(call.user_properties)["ceiling"] == 97.5
     assert "70" in str(properties["limit"])
 
 
