@@ -266,8 +266,8 @@
       { key: "verdict", title: "Verdict", value: (cell) => ["trouble", "fail", "inconclusive", "pass"].indexOf(cell.verdict), show: (cell) => verdict(cell.verdict) },
       numeric("n", "Answers", (cell) => String(cell.n)),
       { key: "most", title: "Most picked", number: true, value: (cell) => (cell.n ? Math.max(...Object.values(cell.counts)) / cell.n : null), show: (cell) => (cell.n ? `${((100 * Math.max(...Object.values(cell.counts))) / cell.n).toFixed(0)} %` : "–") },
-      { key: "counts", title: "Answers by group", show: shares },
       { key: "open", title: "Samples", show: (cell) => opening(cell.name, "Samples", named(cell)) },
+      { key: "counts", title: "Answers by group", show: shares },
     ],
   });
   const scores = table({
@@ -291,8 +291,9 @@
   main.append(bar, live, gates.section, drill, topics.section, scores.section);
   if (report.plots?.length) {
     main.append(make("section", { id: "plots", "aria-labelledby": "plots-title" }, make("h2", { id: "plots-title", text: "Plots" }),
-      ...report.plots.map((plot) => make("figure", {}, plot.image ? make("img", { src: plot.image, alt: plot.alt, loading: "lazy" }) : null,
-        make("figcaption", {}, make("strong", { text: `${plot.title}. ` }), plot.alt)))));
+      ...report.plots.map((plot) => make("figure", {},
+        plot.image ? make("img", { src: plot.image, alt: `${plot.title}: in words below.`, loading: "lazy" }) : null,
+        make("figcaption", {}, make("details", plot.image ? {} : { open: "" }, make("summary", { text: `${plot.title}, in words` }), plot.alt))))));
   }
   main.append(
     make("section", { id: "notes", "aria-labelledby": "notes-title" }, make("h2", { id: "notes-title", text: "Notes" }),
