@@ -205,6 +205,8 @@ def _latency(ledger: Ledger | None) -> float | None:
 def _notes(run: Run, selected: Selection) -> Iterator[str]:
     if selected.themes:
         yield "F²Bench: replies are taken as long as usual; what it can tell depends on the judge, and is not forecast."
+    if run.settings.stop_early:
+        yield "--stop-early asks no more than that, and fewer where every gate is decided before."
     if run.settings.budget_calls or run.settings.budget_tokens or run.settings.budget_usd:
         yield "A budget ends the run when it is spent."
 

@@ -48,7 +48,6 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "fairgate.baseline",
         "fairgate.comparing",
         "fairgate.forecast",
-        "fairgate.looks",
         "fairgate.side_by_side",
         "fairgate.selfcheck",
     ),
