@@ -112,6 +112,6 @@ def test_a_refused_image_needs_no_detector(tmp_path: Path) -> None:
 def test_without_weights_the_run_says_what_to_do_and_paints_nothing(tmp_path: Path, stub: ImageStub) -> None:
     real = [each for each in given(stub) if not each.startswith("--detector")]
     run = bench(tmp_path, *real, env={"XDG_CACHE_HOME": str(tmp_path / "cache"), "HOME": str(tmp_path)})
-    assert run.code == 4
+    assert run.code == 7
     assert "python -m fairgate weights pull" in run.output
     assert stub.requests == 0
