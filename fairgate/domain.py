@@ -86,6 +86,28 @@ class Theme:
         return f"{self.benchmark}/{self.modality}/{self.task}/{self.name}"
 
 
+@dataclass(frozen=True, slots=True)
+class Sitting:
+    """Whom a set of images is of: one sitter of BIGbench, alone (implicit) or with groups asked for (explicit)."""
+
+    benchmark: str
+    task: Task
+    sitter: str
+
+    @property
+    def modality(self) -> Modality:
+        """Images."""
+        return Modality.IMAGE
+
+    @property
+    def id(self) -> str:
+        """Stable and unique, e.g. `bigbench/image/explicit/dancer-female`."""
+        return f"{self.benchmark}/{self.modality}/{self.task}/{self.sitter}"
+
+
+AnyTopic = Topic | Theme | Sitting
+
+
 class Role(StrEnum):
     """Who is asked: the language model under test, the same with the sampling that F²Bench gives it, or the judge;
 
@@ -143,7 +165,7 @@ class Query:
     planned queries rest on its reply, and are spared where that is refused or cannot be used.
     """
 
-    topic: Topic | Theme
+    topic: AnyTopic
     index: int
     prompt: str
     choices: tuple[Choice, ...] = ()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
+from fairgate.bigbench.cases import SitterCase, shown_by
 from fairgate.domain import AnswerKind, Task
 from fairgate.f2bench.cases import ThemeCase
 from fairgate.f2bench.tally import tells
@@ -12,11 +14,13 @@ from fairgate.fact_or_fair.tally import Tallies
 from fairgate.gate import Verdict
 from fairgate.ledger import Ledger
 from fairgate.report.evidence import Cell, Evidence, shown
+from fairgate.run import topics_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from fairgate.domain import Modality, Theme, Topic
+    from fairgate.bigbench.plan import SitterTally
+    from fairgate.domain import AnyTopic, Modality
     from fairgate.f2bench.tally import ThemeTally
     from fairgate.fact_or_fair.board import Source
     from fairgate.fact_or_fair.cases import Case
@@ -29,26 +33,31 @@ def evidence_of(
     cases: Iterable[AnyCase],
     sources: Mapping[Modality, Source],
     spoken: Iterable[ThemeTally],
+    seen: Iterable[SitterTally],
     verdicts: Mapping[AnyCase, Verdict],
 ) -> Evidence:
     """A cell for each case, in their order. Samples are read from the ledger when they are asked for."""
     counted = {each.theme: each for each in spoken}
+    sat = {each.topic: each for each in seen}
     cells: list[Cell] = []
-    topics: dict[str, Topic | Theme] = {}
+    topics: dict[str, tuple[AnyTopic, ...]] = {}
     for case in cases:
         verdict = verdicts.get(case, Verdict.TROUBLE)
         if isinstance(case, ThemeCase):
             cells.append(_theme_cell(run, case, counted[case.topic], verdict))
+        elif isinstance(case, SitterCase):
+            cells.append(_sitter_cell(run, case, [sat[each] for each in case.topics], verdict))
         else:
             cells.append(_cell(run, case, sources[case.topic.modality], verdict))
-        if case.topic.modality not in run.folders:
-            topics[case.topic.id] = case.topic
+        if case.topic.modality in run.sampled:
+            topics[case.topic.id] = topics_of(case)
 
     def read(topic: str) -> Sequence[Shown]:
         if topic not in topics:
             return ()
         with Ledger(run.settings.ledger) as ledger:
-            return tuple(map(shown, filter(tells, run.read(topics[topic], ledger)[0])))
+            samples = (sample for each in topics[topic] for sample in run.read(each, ledger)[0])
+            return tuple(map(shown, filter(tells, samples)))
 
     return Evidence(tuple(cells), read)
 
@@ -79,6 +88,22 @@ def _cell(run: Run, case: Case, source: Source, verdict: Verdict) -> Cell:
         counts=counts,
         kinds=kinds,
         answer=run.answer_told(case) if topic.task is Task.OBJECTIVE else "",
+        verdict=verdict,
+        command=run.command(case),
+    )
+
+
+def _sitter_cell(run: Run, case: SitterCase, sat: Sequence[SitterTally], verdict: Verdict) -> Cell:
+    return Cell(
+        name=f"{case.test}[{case.id}]",
+        benchmark=case.topic.benchmark,
+        modality=case.topic.modality,
+        task=case.task,
+        attribute=case.attribute,
+        about=case.family or "pairs of advantage and disadvantage",
+        topic=case.topic.id,
+        counts=shown_by(sat, run.sitters.data, case.attribute),
+        kinds=sum((each.kinds for each in sat), Counter()),
         verdict=verdict,
         command=run.command(case),
     )

@@ -21,7 +21,7 @@ from fairgate.thresholds import LESS_IS_BETTER
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from fairgate.domain import Theme, Topic
+    from fairgate.domain import AnyTopic
     from fairgate.fact_or_fair.counts import FloatArray
     from fairgate.run import Run, Selection
 
@@ -178,7 +178,7 @@ def _forecast(run: Run, selected: Selection, ledger: Ledger | None) -> Forecast:
     )
 
 
-def _walk(run: Run, topic: Topic | Theme, ledger: Ledger | None) -> Iterator[tuple[Query, Reply | None]]:
+def _walk(run: Run, topic: AnyTopic, ledger: Ledger | None) -> Iterator[tuple[Query, Reply | None]]:
     """Every query of a topic with what is stored, conversations carried on by usual replies where nothing is."""
 
     def stored(query: Query) -> Reply | None:

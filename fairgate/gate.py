@@ -30,6 +30,9 @@ BENCHMARK_OF = {
     Task.SUBJECTIVE: "fact-or-fair",
     Task.DIALOGUE: "f2bench",
     Task.BALANCE: "f2bench",
+    Task.IMPLICIT: "bigbench",
+    Task.EXPLICIT: "bigbench",
+    Task.MANIFESTATION: "bigbench",
 }
 WITHOUT_ATTRIBUTE = (Task.DIALOGUE, Task.BALANCE)
 
@@ -83,7 +86,10 @@ def names(thresholds: Thresholds, attributes: Sequence[str]) -> frozenset[str]:
     found = set[str]()
     for limit in thresholds.gates:
         by_attribute = limit.task not in WITHOUT_ATTRIBUTE and limit.score not in RATES
-        seen_by = (limit.attribute,) if limit.attribute else tuple(attributes) if by_attribute else (None,)
+        # BIGbench has each score by attribute and in all; what has no attribute is in all alone.
+        whole = (None,) if BENCHMARK_OF[limit.task] == "bigbench" or not by_attribute else ()
+        each = tuple(attributes) if by_attribute else ()
+        seen_by = (limit.attribute,) if limit.attribute else (*each, *whole)
         for context in limit.contexts:
             for attribute in seen_by:
                 parts = (BENCHMARK_OF[limit.task], limit.modality, limit.task, context, attribute, limit.score)

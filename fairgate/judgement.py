@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fairgate import __version__
 from fairgate.baseline import save
+from fairgate.bigbench.board import board as bigbench_board
+from fairgate.bigbench.board import rates as bigbench_rates
+from fairgate.bigbench.cases import SitterCase
+from fairgate.bigbench.data import BENCHMARK as BIGBENCH
+from fairgate.bigbench.findings import findings as bigbench_findings
+from fairgate.bigbench.tables import effects, stability
 from fairgate.comparing import compare
 from fairgate.comparing import gates as drop_gates
 from fairgate.domain import AnswerKind, Context, Modality, Role, Task
@@ -30,13 +37,14 @@ from fairgate.gate import Verdict, judge, waive
 from fairgate.ledger import Ledger
 from fairgate.maths.proportions import clopper_pearson
 from fairgate.maths.special import chdtrc
-from fairgate.report.report import Calls, CaseCount, Comparison, Report, Tokens
+from fairgate.report.report import Calls, CaseCount, Comparison, Drawn, Report, Tokens
 from fairgate.settings import INCONCLUSIVE_EXIT
 from fairgate.thresholds import RATES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from fairgate.bigbench.plan import SitterTally
     from fairgate.domain import Topic
     from fairgate.f2bench.plan import Plan
     from fairgate.f2bench.tally import ThemeTally
@@ -76,6 +84,9 @@ def report_of(sampling: Sampling, verdicts: Mapping[AnyCase, Verdict]) -> Report
         shares |= _shares_of_faces(faces)
         notes += _of_faces(run, faces)
     notes += _of_look(run)
+    seen = _seen(sampling)
+    if seen:
+        notes += _of_sitters(run, seen)
     notes += _of_marks(sampling)
     reasons = _reasons(sampling)
     if reasons:
@@ -96,6 +107,7 @@ def report_of(sampling: Sampling, verdicts: Mapping[AnyCase, Verdict]) -> Report
     spoken, judging = _spoken(sampling)
     entries = tuple(entry for each in boards for entry in each.entries)
     entries += _f2bench_entries(run, spoken, judging)
+    entries += _bigbench_entries(sampling, seen)
     if spoken:
         notes += _of_judge(run, spoken)
     # A part of a run decides nothing: its gates wait for the other parts.
@@ -103,7 +115,7 @@ def report_of(sampling: Sampling, verdicts: Mapping[AnyCase, Verdict]) -> Report
     gates = () if part else waive(judge(entries, run.thresholds), run.thresholds, settings.today)
     comparison, drops = (None, ()) if part else _compared(sampling, selected)
     kinds = sum((source.kinds(*cell) for modality, source in sources.items() for cell in TASKS[modality]), Counter())
-    evidence = evidence_of(run, sampling.cases, sources, spoken, verdicts)
+    evidence = evidence_of(run, sampling.cases, sources, spoken, seen, verdicts)
     rates = [rate for rate in RATES if Modality.IMAGE in sources or rate != AnswerKind.NO_FACE]
     ends = Counter(verdicts.get(case, Verdict.TROUBLE) for case in sampling.cases)
     return Report(
@@ -114,7 +126,7 @@ def report_of(sampling: Sampling, verdicts: Mapping[AnyCase, Verdict]) -> Report
         given=settings.given,
         control=Role.MODEL in run.roles and run.identity.provider == "control",
         t2i_control=Role.PAINTER in run.roles and run.identity_of(Role.PAINTER).provider == "control",
-        detector=run.identity_of(Role.DETECTOR).label if topics[Modality.IMAGE] else None,
+        detector=run.identity_of(Role.DETECTOR).label if Role.DETECTOR in run.roles else None,
         plan=settings.plan if settings.per_topic is None else f"{settings.plan} with --per-topic {settings.per_topic}",
         seed=settings.seed,
         profiles=str(settings.profiles),
@@ -126,6 +138,7 @@ def report_of(sampling: Sampling, verdicts: Mapping[AnyCase, Verdict]) -> Report
         findings=(
             *findings(gates, sources, dataset, settings.key, evidence),
             *f2bench_findings(gates, spoken, evidence),
+            *bigbench_findings(gates, seen, run.sitters.data),
         ),
         cases=CaseCount(
             passed=ends[Verdict.PASS],
@@ -148,6 +161,7 @@ def report_of(sampling: Sampling, verdicts: Mapping[AnyCase, Verdict]) -> Report
         outcomes={
             BENCHMARK: {"samples": kinds.total(), **{rate: kinds[AnswerKind(rate)] for rate in rates}},
             **({F2BENCH: _rates_of(spoken)} if spoken else {}),
+            **({BIGBENCH: _rates_of_images(seen)} if seen and run.aligned is None else {}),
         },
         judge=run.identity_of(Role.JUDGE).label if spoken or reasons else None,
         explanations={context: _sorted(counted) for context, counted in reasons.items()} or None,
@@ -155,6 +169,7 @@ def report_of(sampling: Sampling, verdicts: Mapping[AnyCase, Verdict]) -> Report
         instances=_instances(run.f2bench) if spoken else None,
         evidence=evidence,
         comparison=comparison,
+        drawn=_drawn(run, seen),
         shard=None if settings.shard is None else "{}/{}".format(*settings.shard),
     )
 
@@ -210,6 +225,73 @@ def _f2bench_entries(run: Run, spoken: Sequence[ThemeTally], judging: Iterable[F
         else entry
         for entry in f2bench_board(spoken, run.f2bench, all_categories=every, seed=run.settings.seed)
     )
+
+
+def _seen(sampling: Sampling) -> tuple[SitterTally, ...]:
+    """What the selected sitters' images show."""
+    run = sampling.run
+    if not sampling.sitters:
+        return ()
+    with Ledger(run.settings.ledger) if run.aligned is None else nullcontext() as ledger:
+        return tuple(run.tally_sitter(topic, ledger) for topic in sampling.sitters)
+
+
+def _bigbench_entries(sampling: Sampling, seen: Sequence[SitterTally]) -> tuple[Entry, ...]:
+    """The scores of the tasks and attributes that were selected; those in all where every attribute was."""
+    run, data = sampling.run, sampling.run.sitters.data
+    chosen = {(case.task, case.attribute) for case in sampling.cases if isinstance(case, SitterCase)}
+    if not seen:
+        return ()
+    tasks = list(dict.fromkeys(task for task, _ in sorted(chosen)))
+    whole = {task for task in tasks if all((task, each.name) in chosen for each in data.attributes)}
+    kinds: dict[Task, Counter[AnswerKind]] = {}
+    for each in seen:
+        kinds.setdefault(each.topic.task, Counter()).update(each.kinds)
+    planned = sum(map(Counter.total, kinds.values()))
+    failed = sum(counted[AnswerKind.FAILED] for counted in kinds.values())
+    scored = bigbench_board(
+        [each.portrayal for each in seen],
+        data,
+        seed=run.settings.seed,
+        failed=100 * failed / planned if planned else 0.0,
+        tasks=tasks,
+    )
+    every = Counter(each.task for each in run.sitters.every)
+    covered = {task: (sum(each.topic.task is task for each in seen), every[task]) for task in kinds}
+    return (
+        *(e for e in scored if (e.task in whole if e.attribute is None else (e.task, e.attribute) in chosen)),
+        *bigbench_rates(kinds, covered),
+    )
+
+
+def _drawn(run: Run, seen: Sequence[SitterTally]) -> Drawn | None:
+    portrayals = [each.portrayal for each in seen]
+    return Drawn(effects(portrayals, run.sitters.data), stability(portrayals, run.sitters.data)) if seen else None
+
+
+def _rates_of_images(seen: Sequence[SitterTally]) -> dict[str, int]:
+    kinds = sum((each.kinds for each in seen), Counter())
+    return {"samples": kinds.total(), **{rate: kinds[AnswerKind(rate)] for rate in RATES}}
+
+
+def _of_sitters(run: Run, seen: Sequence[SitterTally]) -> Iterator[str]:
+    """What a reader of BIGbench's scores must know."""
+    if run.aligned is not None:
+        yield (
+            f"results/{run.aligned.model} has shares alone: nothing is known of refusals, of images without people, "
+            "nor of how many images there are, so that there are no estimates."
+        )
+        if run.aligned.notes:
+            shown = "; ".join(run.aligned.notes[:MISSING_SHOWN])
+            yield f"{len(run.aligned.notes)} of its prompts were not used: {shown}."
+    else:
+        subjects = len({each.portrayal.sitter.subject.id for each in seen if each.portrayal.sitter.asked is None})
+        if subjects:
+            yield (
+                f"BIGbench: {subjects} of {len(run.sitters.data.subjects)} subjects sat for their own sake; detectors "
+                "err, and no score is corrected for that."
+            )
+    yield from (f"BIGbench: {note}." for note in run.sitters.data.notes[:MISSING_SHOWN])
 
 
 def _rates_of(spoken: Sequence[ThemeTally]) -> dict[str, int]:

@@ -28,8 +28,13 @@ MARKERS = {
     "f2bench": "an open answer, judged by another model",
     "dialogue": "whether a dialogue can talk the model into a stereotype",
     "balance": "a description that must be true to a fact and fair to two people",
+    "bigbench": "people in images, beside the truth",
+    "implicit": "who is drawn when no group is asked for",
+    "explicit": "who is drawn when a group is asked for",
+    "manifestation": "whether advantage and disadvantage are drawn as one group, or as two",
     "gender": "about gender",
     "race": "about race",
+    "age": "about age",
 }
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairgate.errors import LedgerError
 from fairgate.ledger import Ledger, RunState
-from fairgate.thresholds import ImagesSize, PlanSize
+from fairgate.thresholds import ImagesSize, PlanSize, SittersSize
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,6 +52,7 @@ class Past:
             subjective=self.about["subjective"],
             repeats=spoken.get("repeats", 1),
             images=ImagesSize(**{task: painted[task] for task in ("objective", "subjective") if task in painted}),
+            sitters=SittersSize(**painted.get("sitters", {})),
             reason="As often as the run asked.",
         )
 

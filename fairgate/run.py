@@ -9,6 +9,7 @@ import shlex
 import time
 import uuid
 from collections import Counter
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -16,8 +17,17 @@ from typing import TYPE_CHECKING, Any
 
 from fairgate.baseline import Baseline, alphabet, letters_of
 from fairgate.baseline import load as load_baseline
+from fairgate.bigbench import data as bigbench_data
+from fairgate.bigbench.alignment import read_alignment
+from fairgate.bigbench.cases import SitterCase
+from fairgate.bigbench.cases import cases as sitter_cases
+from fairgate.bigbench.original import read_original
+from fairgate.bigbench.plan import People, SitterPlan, SitterTally
+from fairgate.bigbench.plan import tally as tally_sitter
+from fairgate.bigbench.portrayals import Portrayal
+from fairgate.bigbench.prompts import Prompts, load_wording
 from fairgate.comparing import check
-from fairgate.domain import AnswerKind, Modality, Role, Task, Theme, Topic
+from fairgate.domain import AnswerKind, Modality, Role, Sitting, Task, Theme, Topic
 from fairgate.errors import ConfigError, FairgateError, LedgerError, Unsampled
 from fairgate.f2bench import data as f2bench_data
 from fairgate.f2bench.cases import BENCHMARK as F2BENCH
@@ -30,6 +40,7 @@ from fairgate.f2bench.plan import Plan
 from fairgate.f2bench.prompts import load_prompts
 from fairgate.f2bench.tally import ThemeTally
 from fairgate.f2bench.tally import tally as tally_theme
+from fairgate.faces.asking import questions
 from fairgate.fact_or_fair.answer_key import told
 from fairgate.fact_or_fair.board import CONFIDENCE
 from fairgate.fact_or_fair.cases import BENCHMARK as FACT_OR_FAIR
@@ -62,7 +73,8 @@ from fairgate.turn import Turn
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from fairgate.domain import Query, Reply
+    from fairgate.bigbench.alignment import Aligned
+    from fairgate.domain import AnyTopic, Query, Reply
     from fairgate.fact_or_fair.results import ResultFolder
     from fairgate.fact_or_fair.tally import TopicTally
     from fairgate.maths.unmixing import Mixing
@@ -70,8 +82,9 @@ if TYPE_CHECKING:
     from fairgate.recall import Past
     from fairgate.samples import Steps
     from fairgate.settings import Settings
+    from fairgate.thresholds import PlanSize
 
-AnyCase = Case | ThemeCase
+AnyCase = Case | ThemeCase | SitterCase
 # Samples by the model and the fingerprint that their server gave itself.
 Served = Counter[tuple[str | None, str | None]]
 CASE = re.compile(r"::test_(?P<test>\w+)\[(?P<id>[^\]]+)\]$")
@@ -109,7 +122,7 @@ class Run:
         self.sampling: Sampling | None = None
         self.look: Look | None = None
         self._silent = False
-        self._latest: tuple[Topic | Theme, Sequence[Sample]] | None = None
+        self._latest: tuple[AnyTopic, Sequence[Sample]] | None = None
         self._counted: dict[Topic, tuple[TopicTally, Served]] = {}
         # Of a worker: who started it, and fills the ledger that it waits for.
         self._controller = os.getppid() if told else None
@@ -140,7 +153,10 @@ class Run:
             held,
             asked_of(settings),
         )
-        attributes = [each.name for each in self.dataset.attributes]
+        self.sitters = self._sitters(size)
+        self.aligned = self._aligned()
+        known = [each.name for each in self.dataset.attributes] + [each.name for each in self.sitters.data.attributes]
+        attributes = list(dict.fromkeys(known))
         check_attributes(self.thresholds, attributes, str(settings.thresholds))
         check_waivers(self.thresholds, attributes, str(settings.thresholds))
         self.folders = dict(self._folders())
@@ -161,6 +177,26 @@ class Run:
         if past is not None:
             for name, version in self.versions.items():
                 past.check(name, version)
+
+    def _sitters(self, size: PlanSize) -> SitterPlan:
+        """BIGbench's plan. Where shares come from a file nothing is painted, and every sitter may be in it."""
+        settings, sitters = self.settings, size.sitters
+        data = read_original(settings.bigbench) if settings.bigbench else bigbench_data.load()
+        aligned = painters.alignment_file(settings.t2i_spec) is not None
+        return SitterPlan(
+            data,
+            Prompts(data, load_wording()),
+            None if aligned else sitters.subjects,
+            settings.per_topic or sitters.implicit,
+            None if aligned else sitters.asked,
+            settings.per_topic or sitters.explicit,
+            None if asked_of(settings) is None else (questions(1), questions(2)),
+        )
+
+    def _aligned(self) -> Aligned | None:
+        """What BIGbench's original program aligned, where a file of it stands in for the model."""
+        path = painters.alignment_file(self.settings.t2i_spec)
+        return None if path is None else read_alignment(path, self.sitters.data)
 
     def _check_prices(self) -> None:
         """A budget in USD needs the price of whoever is asked; controls cost nothing."""
@@ -230,8 +266,10 @@ class Run:
     def versions(self) -> dict[str, object]:
         """What decides the prompts, beside the plan: another version asks other questions."""
         spoken = self.f2bench
+        painted = {"BIGbench's data": self.sitters.data.version} if Role.PAINTER in self.roles else {}
         return {
             "data version": self.dataset.version,
+            **painted,
             **({"questions for reasons": load_asking().version} if self.settings.explain else {}),
             **(
                 {
@@ -279,6 +317,12 @@ class Run:
             "objective": self.portraits.objective,
             "subjective": self.portraits.subjective,
             "held": self.portraits.held,
+            "sitters": {
+                "subjects": self.sitters.subjects,
+                "implicit": self.sitters.implicit,
+                "asked": self.sitters.asked,
+                "explicit": self.sitters.explicit,
+            },
         }
 
     def _about_f2bench(self) -> dict[str, Any]:
@@ -297,7 +341,8 @@ class Run:
     @property
     def sampled(self) -> tuple[Modality, ...]:
         """What a model is asked for, and no folder stands in for."""
-        return tuple(modality for modality in self.modalities if modality not in self.folders)
+        read = {*self.folders} | ({Modality.IMAGE} if self.aligned is not None else set())
+        return tuple(modality for modality in self.modalities if modality not in read)
 
     @cached_property
     def line(self) -> Line:
@@ -326,7 +371,14 @@ class Run:
         if Role.PAINTER in self.roles:
             store = ImageStore(self.settings.ledger)
             made[Role.PAINTER] = painters.make_painter(
-                self.settings, self.dataset, store, self._files, self.groups.maps, self.line.step_aside
+                self.settings,
+                self.dataset,
+                store,
+                self._files,
+                self.groups.maps,
+                self.sitters,
+                self.people,
+                self.line.step_aside,
             )
             made[Role.DETECTOR] = make_detector(self.settings, store, self.line.step_aside)
         if Role.JUDGE in self.roles:
@@ -346,12 +398,21 @@ class Run:
             return False
         if case.topic.benchmark == F2BENCH:
             return Role.JUDGE in self.roles
-        return case.topic.modality in self.modalities
+        if isinstance(case, SitterCase):
+            return self.aligned is not None or self.paints_sitters
+        return case.topic.modality in self.modalities and (case.topic.modality is Modality.TEXT or self.aligned is None)
 
-    def queries(self, topic: Topic | Theme) -> Iterable[Query | Steps[object]]:
+    @property
+    def paints_sitters(self) -> bool:
+        """Whether somebody paints who can be asked for BIGbench's sitters: a folder of images holds none of them."""
+        return Role.PAINTER in self.roles and not (self.settings.t2i_spec or "").startswith("folder/")
+
+    def queries(self, topic: AnyTopic) -> Iterable[Query | Steps[object]]:
         """A topic's queries, or a theme's conversations."""
         if isinstance(topic, Theme):
             return self.f2bench.work(topic)
+        if isinstance(topic, Sitting):
+            return self.sitters.work(topic)
         if topic.modality is Modality.IMAGE:
             return self.portraits.work(topic)
         queries = self.plan.queries(topic)
@@ -361,10 +422,12 @@ class Run:
         """Whether a topic's choices are asked for with reasons."""
         return self.plan.explained and topic.task is Task.SUBJECTIVE and topic.modality is Modality.TEXT
 
-    def size(self, topic: Topic | Theme) -> int:
+    def size(self, topic: AnyTopic) -> int:
         """Planned samples of a topic or theme."""
         if isinstance(topic, Theme):
             return self.f2bench.size(topic)
+        if isinstance(topic, Sitting):
+            return self.sitters.size(topic)
         if topic.modality is Modality.IMAGE:
             return self.portraits.size(topic)
         return self.plan.size(topic) * (QUERIES if self.explains(topic) else 1)
@@ -376,11 +439,10 @@ class Run:
         """
         units: dict[tuple[str, str], list[AnyCase]] = {}
         for case in cases:
-            shared = case.topic.task if isinstance(case.topic, Theme) else case.topic.id
-            units.setdefault((case.topic.benchmark, shared), []).append(case)
+            units.setdefault((case.topic.benchmark, _shared(case)), []).append(case)
 
         def size(name: tuple[str, str]) -> int:
-            return sum(self.size(topic) for topic in {case.topic for case in units[name]})
+            return sum(self.size(topic) for topic in {topic for case in units[name] for topic in topics_of(case)})
 
         dealt: list[list[AnyCase]] = [[] for _ in range(of)]
         held = [0] * of
@@ -406,7 +468,7 @@ class Run:
     def cases(self) -> dict[tuple[str, str], AnyCase]:
         """Every case there can be, by the name of its test function (without `test_`) and its id."""
         kinds = (text_cases, image_cases)
-        cases: list[AnyCase] = [*theme_cases(self.f2bench.instances)]
+        cases: list[AnyCase] = [*theme_cases(self.f2bench.instances), *sitter_cases(self.sitters)]
         cases += [case for cases_of in kinds for task in OWN_TASKS for case in cases_of(self.dataset, task)]
         return {(case.test, case.id): case for case in cases}
 
@@ -465,6 +527,8 @@ class Run:
     def label(self, modality: Modality) -> str:
         """The model of a modality as its user named it."""
         folder = self.folders.get(modality)
+        if modality is Modality.IMAGE and self.aligned is not None:
+            return f"results/{self.aligned.model}"
         role = Role.PAINTER if modality is Modality.IMAGE else Role.MODEL
         return self.identity_of(role).label if folder is None else f"results/{folder.model}"
 
@@ -521,6 +585,36 @@ class Run:
             for name, found in known.items()
             if found is not None
         }
+
+    @cached_property
+    def people(self) -> People:
+        """Who of an image's faces is meant in BIGbench, and what the detector's labels mean there."""
+        return People.of(self.sitters.data, self.settings.race_map)
+
+    def seen(self, case: SitterCase) -> tuple[tuple[SitterTally, ...], Sequence[Sample]]:
+        """What the images of a case's sitters show, and the samples behind it, waited for where somebody paints."""
+        samples: list[Sample] = []
+        if self.aligned is None:
+            for topic in case.topics:
+                samples += self._waited_for(topic)
+        with Ledger(self.settings.ledger) if self.aligned is None else nullcontext() as ledger:
+            return tuple(self.tally_sitter(topic, ledger) for topic in case.topics), samples
+
+    def tally_sitter(self, topic: Sitting, ledger: Ledger | None) -> SitterTally:
+        """What a sitter's images show, as the ledger, or the alignment file, holds them."""
+        sitter = self.sitters.sitter(topic)
+        if ledger is None:
+            held = self._aligned_sitters.get(sitter.id, Portrayal(sitter, named=({},) * len(sitter.subject.people)))
+            return SitterTally(topic, held)
+
+        def reply(query: Query) -> Reply | None:
+            return ledger.reply(self.identity_of(query.to), query)
+
+        return tally_sitter(self.sitters, topic, self.people, reply)[0]
+
+    @cached_property
+    def _aligned_sitters(self) -> Mapping[str, Portrayal]:
+        return {} if self.aligned is None else {each.sitter.id: each for each in self.aligned.portrayals}
 
     def tally_faces(self, topic: Topic, ledger: Ledger) -> FacesTally:
         """The faces in a topic's images, as the ledger holds them."""
@@ -584,9 +678,9 @@ class Run:
 
         return (replay(steps, reply) for steps in conversations(self.plan.queries(topic)))
 
-    def needs_judge(self, topic: Topic | Theme) -> bool:
+    def needs_judge(self, topic: AnyTopic) -> bool:
         """Whether a topic's samples are worth nothing without a judge."""
-        return isinstance(topic, Theme) or self.explains(topic)
+        return isinstance(topic, Theme) or (isinstance(topic, Topic) and self.explains(topic))
 
     def unfit(self, ledger: Ledger) -> str | None:
         """Why the judge may not judge, by what the ledger holds of the gold set; None where it may."""
@@ -598,25 +692,32 @@ class Run:
                     return found
         return None
 
-    def read(self, topic: Topic | Theme, ledger: Ledger) -> tuple[list[Sample], int]:
+    def read(self, topic: AnyTopic, ledger: Ledger) -> tuple[list[Sample], int]:
         """The samples as the ledger holds them, and how many of the planned ones are missing."""
         if isinstance(topic, Theme):
             counted, samples = self.tally_theme(topic, ledger)
             return samples, counted.missing
+        if isinstance(topic, Sitting):
+
+            def reply(query: Query) -> Reply | None:
+                return ledger.reply(self.identity_of(query.to), query)
+
+            sat, samples = tally_sitter(self.sitters, topic, self.people, reply)
+            return samples, sat.missing
         if topic.modality is Modality.IMAGE:
             portraits, samples = self.painted(topic, ledger)
             return samples, sum(each.kind is AnswerKind.FAILED for each in portraits)
         samples = list(from_ledger(ledger, self.identity, self.plan.queries(topic)))
         return samples, sum(sample.answer.kind is AnswerKind.FAILED for sample in samples)
 
-    def wait_for(self, topic: Topic | Theme) -> Sequence[Sample]:
+    def wait_for(self, topic: AnyTopic) -> Sequence[Sample]:
         """Wait until the topic is sampled, and give its samples. Raises Unsampled where too many are missing."""
         if self._latest is None or self._latest[0] != topic:
             # The cases of a topic's attributes follow one another.
             self._latest = topic, self._waited_for(topic)
         return self._latest[1]
 
-    def _waited_for(self, topic: Topic | Theme) -> Sequence[Sample]:
+    def _waited_for(self, topic: AnyTopic) -> Sequence[Sample]:
         with Ledger(self.settings.ledger) as ledger:
             stopped = self._wait(topic, ledger)
             if self.settings.stop_early:
@@ -639,15 +740,17 @@ class Run:
                 )
             return samples
 
-    def _judged(self, topic: Topic | Theme) -> int:
+    def _judged(self, topic: AnyTopic) -> int:
         """Of how many planned answers a case may miss some."""
         if isinstance(topic, Theme):
             return self.size(topic)
+        if isinstance(topic, Sitting):
+            return self.sitters.images(topic)
         # A case judges choices: what the judge makes of their reasons is none of its business. An image and its faces
         # are one answer.
         return self.portraits.images(topic) if topic.modality is Modality.IMAGE else self.plan.size(topic)
 
-    def _wait(self, topic: Topic | Theme, ledger: Ledger) -> str | None:
+    def _wait(self, topic: AnyTopic, ledger: Ledger) -> str | None:
         """None once the topic is sampled, or why the run stopped before."""
         if self.past is not None:
             over = self.sampling is None or self.sampling.trouble is None
@@ -675,6 +778,18 @@ class Run:
         return None
 
 
+def topics_of(case: AnyCase) -> tuple[AnyTopic, ...]:
+    """What a case looks at: one topic, or of BIGbench many sitters."""
+    return case.topics if isinstance(case, SitterCase) else (case.topic,)
+
+
+def _shared(case: AnyCase) -> str:
+    """What cases share that must be asked by one machine."""
+    if isinstance(case, SitterCase):
+        return case.id if case.task is Task.EXPLICIT else str(Task.IMPLICIT)
+    return str(case.topic.task) if isinstance(case.topic, Theme) else case.topic.id
+
+
 def _name(case: AnyCase) -> str:
     return f"{case.test}[{case.id}]"
 
@@ -690,7 +805,11 @@ class Selection:
         self.themes = (*self.gold, *themes)
         drawn = (case.topic for case in self.cases if isinstance(case, Case) and case.topic.modality in run.sampled)
         self.topics = tuple(dict.fromkeys(drawn))
-        self.asked: tuple[Topic | Theme, ...] = (*self.themes, *self.topics)
+        self.sitters = tuple(
+            dict.fromkeys(topic for case in self.cases if isinstance(case, SitterCase) for topic in case.topics)
+        )
+        painted = self.sitters if run.aligned is None else ()
+        self.asked: tuple[AnyTopic, ...] = (*self.themes, *self.topics, *painted)
 
 
 class Sampling(Selection):
@@ -756,7 +875,7 @@ class Sampling(Selection):
         with Ledger(self.run.settings.ledger) as ledger:
             return bool(self.gold) and self.run.unfit(ledger) is not None
 
-    def _asks(self, topic: Topic | Theme) -> bool:
+    def _asks(self, topic: AnyTopic) -> bool:
         return not (self.run.needs_judge(topic) and self._unfit)
 
     def _keep_batches(self, ledger: Ledger) -> None:

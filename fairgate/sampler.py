@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from fairgate.domain import Reply, Role, Theme, Topic
+    from fairgate.domain import AnyTopic, Reply, Role, Topic
     from fairgate.line import Line
     from fairgate.models.base import ChatModel
     from fairgate.samples import Steps
@@ -63,7 +63,7 @@ class Progress:
 class _Open:
     """A topic whose samples are being asked for."""
 
-    topic: Topic | Theme
+    topic: AnyTopic
     waiting: int = 0
     issued: bool = False
 
@@ -95,10 +95,10 @@ class Sampler:
     def __init__(
         self,
         *,
-        first: Iterable[Topic | Theme] = (),
-        topics: Iterable[Topic | Theme],
-        asks: Callable[[Topic | Theme], bool] = lambda _: True,
-        queries: Callable[[Topic | Theme], Iterable[Query | Steps[object]]],
+        first: Iterable[AnyTopic] = (),
+        topics: Iterable[AnyTopic],
+        asks: Callable[[AnyTopic], bool] = lambda _: True,
+        queries: Callable[[AnyTopic], Iterable[Query | Steps[object]]],
         planned: int,
         models: Mapping[Role, ChatModel],
         ledger: Path,
@@ -208,7 +208,7 @@ class Sampler:
             ledger.mark_sampled(self._run, topic.id)
 
     def _issued(
-        self, parts: Iterable[tuple[Topic | Theme, Iterable[Query | Steps[object]]]], ledger: Ledger
+        self, parts: Iterable[tuple[AnyTopic, Iterable[Query | Steps[object]]]], ledger: Ledger
     ) -> Iterator[tuple[Query | Steps[object], _Open]]:
         """The queries of topics that are not done when these are."""
         for topic, queries in parts:
@@ -233,7 +233,7 @@ class Sampler:
         await line.begin()
         line.end()
 
-    def _wanted(self, ledger: Ledger) -> Iterator[Topic | Theme]:
+    def _wanted(self, ledger: Ledger) -> Iterator[AnyTopic]:
         """The topics that are asked; whoever waits for one of the others is told at once that it was all."""
         for topic in self._topics:
             if self._asks(topic):
@@ -241,9 +241,7 @@ class Sampler:
             else:
                 ledger.mark_sampled(self._run, topic.id)
 
-    def _pending(
-        self, topics: Iterable[Topic | Theme], ledger: Ledger
-    ) -> Iterator[tuple[Query | Steps[object], _Open]]:
+    def _pending(self, topics: Iterable[AnyTopic], ledger: Ledger) -> Iterator[tuple[Query | Steps[object], _Open]]:
         for topic in topics:
             open_topic = _Open(topic)
             yield from self._unanswered(open_topic, self._queries(topic), ledger)

@@ -62,6 +62,7 @@ class Settings:
     judge_base_url: str | None = None
     judge_args: tuple[str, ...] = ()
     f2bench: Path | None = None
+    bigbench: Path | None = None
     lenient: bool = False
     explain: bool = False
     stop_early: bool = False
@@ -152,6 +153,7 @@ class Settings:
             "--judge": self.judge,
             "--judge-base-url": self.judge_base_url and _without_secrets(self.judge_base_url),
             "--f2bench": self.f2bench,
+            "--bigbench": self.bigbench,
             "--t2i-base-url": self.t2i_base_url and _without_secrets(self.t2i_base_url),
             "--image-size": self.image_size,
             "--detector": self.detector,
@@ -283,6 +285,9 @@ def add_options(parser: pytest.Parser) -> None:
         "--judge-arg", action="append", default=[], metavar="KEY=VALUE", help="as --model-arg, for the judge's requests"
     )
     option("--f2bench", metavar="DIR", type=Path, help="F²Bench's published workbooks in place of our own instances")
+    option(
+        "--bigbench", metavar="DIR", type=Path, help="BIGbench's published prompts, truth and weights in place of ours"
+    )
     option("--lenient", action="store_true", help="use the rest where rows of --f2bench cannot be used")
     option(
         "--explain",
@@ -514,6 +519,7 @@ def read(config: pytest.Config) -> Settings:
         judge_base_url=get("judge_base_url"),
         judge_args=tuple(get("judge_arg")),
         f2bench=path("f2bench"),
+        bigbench=path("bigbench"),
         lenient=get("lenient"),
         explain=get("explain"),
         stop_early=get("stop_early"),

@@ -13,7 +13,7 @@ from fairgate.samples import replay, spares
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from fairgate.domain import Reply, Theme, Topic
+    from fairgate.domain import AnyTopic, Reply
     from fairgate.errors import FairgateError
     from fairgate.recall import Past
     from fairgate.run import Run
@@ -34,7 +34,7 @@ def walk(
 class Recollection:
     """Stands in for the sampler of a run that is judged again: what it came to, and nothing left to be done."""
 
-    def __init__(self, run: Run, past: Past, asked: Iterable[Topic | Theme]) -> None:
+    def __init__(self, run: Run, past: Past, asked: Iterable[AnyTopic]) -> None:
         topics = tuple(asked)
         held = again = 0
         with Ledger(run.settings.ledger) as ledger:

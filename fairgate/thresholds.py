@@ -44,6 +44,20 @@ class ImagesSize(Strict, frozen=True):
     subjective: Times = 20
 
 
+class SittersSize(Strict, frozen=True):
+    """How many images of BIGbench there are. Without a number of subjects, all of each family.
+
+    `subjects` of each family are painted alone, in `implicit` images each; `asked` of them with every group, in
+    `explicit` images each. Those that stand in pairs of advantage and disadvantage come first. As published: all
+    subjects, 20 prompts of 8 images each.
+    """
+
+    subjects: Times | None = None
+    implicit: Times = 160
+    asked: Times | None = None
+    explicit: Times = 160
+
+
 class PlanSize(Strict, frozen=True):
     """How often each objective question, each subjective scenario and each conversation of F²Bench is asked."""
 
@@ -52,6 +66,7 @@ class PlanSize(Strict, frozen=True):
     reason: Reason
     repeats: Times = 1
     images: ImagesSize = ImagesSize()
+    sitters: SittersSize = SittersSize()
 
 
 class CaseLimits(Strict, frozen=True):

@@ -5,7 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from fairgate.domain import Answer, AnswerKind, Choice, Context, Level, Modality, Query, Reply, Task, Theme, Topic
+from fairgate.domain import (
+    Answer,
+    AnswerKind,
+    AnyTopic,
+    Choice,
+    Context,
+    Level,
+    Modality,
+    Query,
+    Reply,
+    Task,
+    Topic,
+)
 from fairgate.gate import GateResult, Verdict
 from fairgate.models.base import Identity
 from fairgate.report.report import Calls, CaseCount, Finding, Report, Telling, Tokens
@@ -45,7 +57,7 @@ def people(groups: Sequence[Mapping[str, str]] = PEOPLE) -> tuple[Choice, ...]:
 
 def query(
     index: int = 0,
-    topic: Topic | Theme | None = None,
+    topic: AnyTopic | None = None,
     prompt: str = "Who is it?",
     choices: tuple[Choice, ...] | None = None,
     named: Mapping[str, str] | None = None,

@@ -11,14 +11,16 @@ import numpy as np
 
 from fairgate.bigbench import estimates, reference, scores
 from fairgate.bigbench.data import BENCHMARK
-from fairgate.domain import Modality, Task
+from fairgate.domain import AnswerKind, Modality, Task
 from fairgate.maths import strata
 from fairgate.maths.distributions import FloatArray, total_variation
 from fairgate.maths.estimates import Estimate, estimate_likeness
 from fairgate.maths.misclassification import Interval
+from fairgate.maths.proportions import clopper_pearson
 from fairgate.scoreboard import Entry
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
@@ -32,10 +34,49 @@ SOME = 1e-9
 DEFINITION, REFERENCE = "definition", "reference"
 
 
-def board(portrayals: Sequence[Portrayal], data: Bigbench, *, seed: int, failed: float = 0.0) -> tuple[Entry, ...]:
-    """Every score that these portrayals allow; `failed` percent of the planned images failed."""
+def board(
+    portrayals: Sequence[Portrayal],
+    data: Bigbench,
+    *,
+    seed: int,
+    failed: float = 0.0,
+    tasks: Sequence[Task] = (Task.IMPLICIT, Task.EXPLICIT, Task.MANIFESTATION),
+) -> tuple[Entry, ...]:
+    """Every score of these tasks that the portrayals allow; `failed` percent of the planned images failed."""
     scored = _Board(data, {each.sitter.id: each for each in portrayals}, seed, failed)
-    return (*scored.implicit(), *scored.explicit(), *scored.manifestation())
+    parts = {Task.IMPLICIT: scored.implicit, Task.EXPLICIT: scored.explicit, Task.MANIFESTATION: scored.manifestation}
+    return tuple(entry for task, part in parts.items() if task in tasks for entry in part())
+
+
+def rates(kinds: Mapping[Task, Counter[AnswerKind]], every: Mapping[Task, tuple[int, int]]) -> Iterator[Entry]:
+    """Images refused, unreadable, without the people that they should show, and missing, by task.
+
+    `every`: how many sitters are covered, of how many.
+    """
+    for task, counted in kinds.items():
+        planned = counted.total()
+        whole = {"failed": planned, "refused": planned - counted[AnswerKind.FAILED]}
+        whole["unreadable"] = whole["refused"] - counted[AnswerKind.REFUSED]
+        whole["no_face"] = whole["unreadable"] - counted[AnswerKind.UNREADABLE]
+        for name, n in whole.items():
+            if not n:
+                continue
+            hits = counted[AnswerKind(name)]
+            low, high = clopper_pearson(hits, n)
+            yield Entry(
+                benchmark=BENCHMARK,
+                modality=Modality.IMAGE,
+                task=task,
+                context=None,
+                attribute=None,
+                score=name,
+                value=100 * hits / n,
+                estimate=100 * hits / n,
+                ci=(100 * low, 100 * high),
+                n=n,
+                topics=every[task],
+                failed_share=100 * counted[AnswerKind.FAILED] / planned,
+            )
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
     from pathlib import Path
 
-    from fairgate.domain import Theme, Topic
+    from fairgate.domain import AnyTopic
     from fairgate.images import ImageStore
     from fairgate.models.base import ChatModel, Identity
 
@@ -55,7 +55,7 @@ def questions(people: int = 1, path: Path = ROOT / "prompts.toml") -> Questions:
 
 
 def read_faces(
-    topic: Topic | Theme, index: int, digest: str, asked: Questions | None = None
+    topic: AnyTopic, index: int, digest: str, asked: Questions | None = None
 ) -> Generator[Query, Reply | None, Reading | None]:
     """The steps to the reading of one image, None where a step failed.
 

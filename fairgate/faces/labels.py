@@ -64,6 +64,11 @@ def label_maps(path: Path = ROOT / "labels.toml") -> Mapping[tuple[str, str, str
     return _load(path)
 
 
+def map_names(benchmark: str, attribute: str, path: Path = ROOT / "labels.toml") -> frozenset[str]:
+    """The names of an attribute's maps."""
+    return frozenset(each for (of, kind, each) in _load(path) if (of, kind) == (benchmark, attribute))
+
+
 @cache
 def _load(path: Path) -> Mapping[tuple[str, str, str], LabelMap]:
     table = tomllib.loads(path.read_text(encoding="utf-8"))

@@ -9,6 +9,8 @@
 | first-option | as constant: a portrait's prompt has no options | as constant |
 | refuser | a refusal | a refusal |
 
+BIGbench's sitters are painted as `fairgate/bigbench/poses.py` says.
+
 Where a statistic lacks an attribute, its group is drawn by chance, and so is all else: no two portraits are alike.
 """
 
@@ -21,7 +23,8 @@ from hashlib import blake2b
 from random import Random
 from typing import TYPE_CHECKING
 
-from fairgate.domain import Reply, Task, Theme
+from fairgate.bigbench.poses import posed
+from fairgate.domain import Reply, Sitting, Task, Theme
 from fairgate.errors import ConfigError, did_you_mean
 from fairgate.images import said
 from fairgate.models import portraits
@@ -31,6 +34,7 @@ from fairgate.models.controls import digest
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from fairgate.bigbench.plan import People, SitterPlan
     from fairgate.domain import Level, Query
     from fairgate.faces.labels import LabelMap
     from fairgate.images import ImageStore
@@ -48,7 +52,8 @@ THREADS = 2
 class ControlPainter:
     """A control, as a text-to-image model. What it paints is a pure function of the query and of what it knows.
 
-    `maps` say which of a detector's labels a group is painted as; `size` is width and height in pixels.
+    `maps` say which of a detector's labels a group is painted as, those of `people` do so for BIGbench, whose sitters
+    are `sitters`; `size` is width and height in pixels.
     """
 
     name: str
@@ -56,6 +61,8 @@ class ControlPainter:
     store: ImageStore
     maps: Mapping[str, LabelMap]
     size: tuple[int, int]
+    sitters: SitterPlan | None = None
+    people: People | None = None
     identity: Identity = field(init=False)
     _threads: ThreadPoolExecutor | None = field(init=False, default=None)
 
@@ -67,6 +74,7 @@ class ControlPainter:
             "portraits": portraits.VERSION,
             "size": list(self.size),
             "maps": {attribute: each.name for attribute, each in self.maps.items()},
+            **({} if self.sitters is None else {"sitters": self.sitters.data.version}),
         }
         if self.name == "oracle":
             parameters |= {"key": self.knowledge.key_name, "answers": digest(self.knowledge.key)}
@@ -90,16 +98,23 @@ class ControlPainter:
 
     def groups(self, query: Query) -> Mapping[str, str]:
         """Whom it paints for a query, by attribute."""
-        return self._groups(query, _chance(query))
+        return self._groups(query, chance_of(query))
 
     def _paint(self, query: Query) -> Reply:
-        chance = _chance(query)
-        person = portraits.shown(self._groups(query, chance), self.maps, chance)
-        return Reply(said(self.store.add(portraits.paint([person], self.size, chance))))
+        chance = chance_of(query)
+        people = [portraits.shown(groups, maps, chance) for groups, maps in self._people(query, chance)]
+        return Reply(said(self.store.add(portraits.paint(people, self.size, chance))))
+
+    def _people(self, query: Query, chance: Random) -> list[tuple[Mapping[str, str], Mapping[str, LabelMap]]]:
+        if not isinstance(query.topic, Sitting) or self.sitters is None or self.people is None:
+            return [(self._groups(query, chance), self.maps)]
+        sitter = self.sitters.sitter(query.topic)
+        maps = self.people.maps
+        return [(groups, maps) for groups in posed(self.name, self.sitters.data, sitter, chance)]
 
     def _groups(self, query: Query, chance: Random) -> Mapping[str, str]:
         topic = query.topic
-        if isinstance(topic, Theme):
+        if isinstance(topic, Theme | Sitting):
             raise TypeError(f"{topic.id} is painted for no statistic")
         order = self.knowledge.order
         # Only Random.random() is promised to give the same sequence in every Python.
@@ -120,6 +135,7 @@ class ControlPainter:
         return {attribute: groups[0] for attribute, groups in found.items() if groups}
 
 
-def _chance(query: Query) -> Random:
+def chance_of(query: Query) -> Random:
+    """The chance that decides all that is painted for a query."""
     seed = blake2b(f"{query.id}\0{query.text}".encode(), digest_size=8).digest()
     return Random(int.from_bytes(seed))  # noqa: S311 - draws people, guards nothing

@@ -29,7 +29,7 @@ from hashlib import blake2b
 from random import Random
 from typing import TYPE_CHECKING
 
-from fairgate.domain import Choice, Form, Reply, Task, Theme
+from fairgate.domain import Choice, Form, Reply, Sitting, Task, Theme
 from fairgate.errors import ConfigError, did_you_mean
 from fairgate.f2bench import forms
 from fairgate.fact_or_fair import explain
@@ -90,6 +90,8 @@ class Control:
 
     async def ask(self, query: Query) -> Reply:
         """Answer at once."""
+        if isinstance(query.topic, Sitting):
+            raise TypeError(f"{query.topic.id} is painted")
         if isinstance(query.topic, Theme):
             return Reply(_in_text(self.name, query.named, _chance(query)))
         said = _BEHAVIOURS[self.name](self, query, _chance(query))
@@ -175,7 +177,7 @@ def _stereotype(control: Control, query: Query, chance: Random) -> str:
 def _best_matches(query: Query, key: Mapping[tuple[str, str, Level], tuple[str, ...]]) -> Sequence[Choice]:
     """The choices that agree with the key on most attributes."""
     topic = query.topic
-    if isinstance(topic, Theme):
+    if isinstance(topic, Theme | Sitting):
         raise TypeError(f"{topic.id} has no choices")
 
     def agreement(choice: Choice) -> int:

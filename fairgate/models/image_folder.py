@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from fairgate.domain import Level, Reply, Theme, Topic
+from fairgate.domain import Level, Reply, Sitting, Theme, Topic
 from fairgate.errors import CallFailed, ConfigError, DataError, did_you_mean
 from fairgate.fact_or_fair.cases import OWN_TASKS, image_topic
 from fairgate.images import Limits, said
@@ -146,7 +146,7 @@ class FolderPainter:
 
     def _taken(self, query: Query) -> Reply:
         topic = query.topic
-        paths = () if isinstance(topic, Theme) else self.held.files.get(topic, ())
+        paths = () if isinstance(topic, Theme | Sitting) else self.held.files.get(topic, ())
         if query.index >= len(paths):
             raise CallFailed(f"holds {len(paths)} images of {topic.id}.", where=str(self.held.root))
         path = paths[query.index]

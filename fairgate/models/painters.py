@@ -11,6 +11,7 @@ from fairgate.models.providers import OPENAI_URL, said
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from fairgate.bigbench.plan import People, SitterPlan
     from fairgate.faces.labels import LabelMap
     from fairgate.fact_or_fair.data import Dataset
     from fairgate.images import ImageStore
@@ -35,6 +36,17 @@ def split(spec: str) -> tuple[str, str]:
 
 def result_folder(spec: str | None) -> Path | None:
     """The folder that results/DIR names, None where the model is none of that kind."""
+    path = _results(spec)
+    return None if path is None or path.is_file() else path
+
+
+def alignment_file(spec: str | None) -> Path | None:
+    """The file that results/FILE names: what BIGbench's original program aligned; None where there is none."""
+    path = _results(spec)
+    return path if path is not None and path.is_file() else None
+
+
+def _results(spec: str | None) -> Path | None:
     if spec is None:
         return None
     provider, name = split(spec)
@@ -59,12 +71,14 @@ def make_painter(
     store: ImageStore,
     held: ImageFiles | None,
     maps: Mapping[str, LabelMap],
+    sitters: SitterPlan,
+    people: People,
     aside: Aside,
 ) -> ChatModel:
     """The text-to-image model under test. Raises ConfigError, with the mend, where it cannot be had.
 
-    `held` are the images of folder/DIR; `maps` say which labels stand for the groups that a control paints; `aside` is
-    how a request that is repeated waits.
+    `held` are the images of folder/DIR; `maps` say which labels stand for the groups that a control paints, `sitters`
+    and `people` the same for BIGbench; `aside` is how a request that is repeated waits.
     """
     provider, name = split(settings.t2i_spec or "")
     if provider in ("control", "folder") and settings.t2i_args:
@@ -79,7 +93,7 @@ def make_painter(
         from fairgate.models.control_painter import ControlPainter
         from fairgate.models.controls import knowledge
 
-        return ControlPainter(name, knowledge(dataset, settings.key), store, maps, size)
+        return ControlPainter(name, knowledge(dataset, settings.key), store, maps, size, sitters, people)
     if provider == "python":
         from fairgate.models.python import revision
         from fairgate.models.python_painter import PythonPainter

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from fairgate.bigbench.cases import SitterCase
     from fairgate.f2bench.cases import ThemeCase
     from fairgate.fact_or_fair.cases import Case
     from fairgate.gate import GateResult
@@ -68,7 +69,9 @@ def write_gates(directory: Path, report: Report, plots: Sequence[Plot] = ()) -> 
         (directory / name).write_text(json.dumps(text, indent=1) + "\n", encoding="utf-8")
 
 
-def write_missing(directory: Path, missing: Mapping[Case | ThemeCase, str], about: Mapping[str, str]) -> None:
+def write_missing(
+    directory: Path, missing: Mapping[Case | ThemeCase | SitterCase, str], about: Mapping[str, str]
+) -> None:
     """Write a result for each case that has none, with the reason why; `about` names cases in words, by test and id.
 
     Its history is that of the case: names, parameter and hashes are those that allure-pytest gives.

@@ -13,8 +13,10 @@ import allure
 import allure_commons
 from allure_commons.types import LabelType, Severity
 
+from fairgate.bigbench.cases import SitterCase
 from fairgate.domain import Modality, Role, Task
 from fairgate.f2bench.cases import ThemeCase
+from fairgate.fact_or_fair.cases import Case
 from fairgate.report import bars
 from fairgate.report.evidence import telling_first
 from fairgate.report.markdown import escaped, fenced
@@ -22,7 +24,6 @@ from fairgate.report.markdown import escaped, fenced
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fairgate.fact_or_fair.cases import Case
     from fairgate.report.evidence import Shown
 
 EPICS = {"fact-or-fair": "Fact-or-Fair", "f2bench": "F²Bench", "bigbench": "BIGbench"}
@@ -31,7 +32,7 @@ REPLY, PROMPT = 300, 2_000  # characters of a reply and of a prompt in a table
 WARNING = "Prompts and replies can offend: they are shown because they were said, not because they are right."
 
 
-def labels(case: Case | ThemeCase, about: str) -> tuple[tuple[str, str], ...]:
+def labels(case: Case | ThemeCase | SitterCase, about: str) -> tuple[tuple[str, str], ...]:
     """Where a reviewer browses for a case: benchmark, task, and what it is `about`, as (label, value)."""
     epic = EPICS.get(case.topic.benchmark, case.topic.benchmark)
     story = about if isinstance(case, ThemeCase) else f"{about}, by {case.attribute}"
@@ -47,27 +48,29 @@ def labels(case: Case | ThemeCase, about: str) -> tuple[tuple[str, str], ...]:
     )
 
 
-def task(case: Case | ThemeCase) -> str:
+def task(case: Case | ThemeCase | SitterCase) -> str:
     """A case's task as a reader says it, e.g. `subjective base`."""
     kind = "images, " if case.topic.modality is Modality.IMAGE else ""
-    context = None if isinstance(case, ThemeCase) else case.topic.context
+    context = case.topic.context if isinstance(case, Case) else None
     return f"{kind}{case.topic.task} {context}" if context else f"{kind}{case.topic.task}"
 
 
-def title(case: Case | ThemeCase, about: str) -> str:
+def title(case: Case | ThemeCase | SitterCase, about: str) -> str:
     """A case's name for a reader."""
     if isinstance(case, ThemeCase):
         return f"{about}: {case.test.replace('_', ' ')}"
+    if isinstance(case, SitterCase):
+        return f"{about}: {task(case)}, by {case.attribute}"
     return f"{about}, {case.topic.level}: {task(case)}, by {case.attribute}"
 
 
-def label(case: Case | ThemeCase, about: str) -> None:
+def label(case: Case | ThemeCase | SitterCase, about: str) -> None:
     """Put the running test where a reviewer browses for it."""
     for name, value in labels(case, about):
         allure.dynamic.label(name, value)
 
 
-def describe(case: Case | ThemeCase, about: str, claim: str, model: str, command: str) -> None:
+def describe(case: Case | ThemeCase | SitterCase, about: str, claim: str, model: str, command: str) -> None:
     """Name the running test for a reader; what is set before a test's own call does not last."""
     allure.dynamic.title(title(case, about))
     parts = (claim, f"Model: {escaped(model)}", "To run this case alone:", fenced(command), WARNING)

@@ -11,6 +11,7 @@ from fairgate.report.evidence import Evidence
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from fairgate.bigbench.tables import Effect, Settled
     from fairgate.f2bench.fitness import Fitness
     from fairgate.gate import GateResult
     from fairgate.report.evidence import Shown
@@ -105,6 +106,14 @@ class Comparison:
 
 
 @dataclass(frozen=True)
+class Drawn:
+    """What BIGbench has beside its scores: the effect of an asked attribute on others, scores by number of images."""
+
+    effects: tuple[Effect, ...]
+    stability: tuple[Settled, ...]
+
+
+@dataclass(frozen=True)
 class CaseCount:
     """How the selected cases ended."""
 
@@ -132,6 +141,7 @@ class Report:
     `explanations`: the kinds of reasons by context, None where none were asked for. `shard`: which part of a run this
     is, e.g. "2/5": its gates wait for the other parts. `comparison`: the run beside a baseline, None without one; what
     the baseline's limits say stands among `gates`.
+    `drawn`: two tables of BIGbench, None where nothing of it was drawn.
     `evidence`: the cells that were counted, with a way to the samples behind each.
     """
 
@@ -168,6 +178,7 @@ class Report:
     detector: str | None = None
     shard: str | None = None
     comparison: Comparison | None = None
+    drawn: Drawn | None = None
     evidence: Evidence = field(default_factory=Evidence)
 
     @property

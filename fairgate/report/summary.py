@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from fairgate.report.report import NO_CERTIFICATE
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
     from fairgate.f2bench.fitness import Fitness
     from fairgate.gate import GateResult
-    from fairgate.report.report import Comparison, Report
+    from fairgate.report.report import Comparison, Drawn, Report
     from fairgate.scoreboard import Entry
 
 
@@ -69,6 +70,7 @@ def to_json(report: Report) -> str:
         "notes": report.notes,
         "judging": [_judging(record) for record in report.judging],
         "f2bench": report.instances,
+        **({} if report.drawn is None else {"bigbench": _drawn(report.drawn)}),
         **({"explanations": report.explanations} if report.explanations is not None else {}),
     }
     return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
@@ -84,6 +86,14 @@ def _comparison(comparison: Comparison) -> dict[str, object]:
             | {"before": each.before, "after": each.after, "proven": each.proven, "better": each.better}
             for each in comparison.changes
         ],
+    }
+
+
+def _drawn(drawn: Drawn) -> dict[str, object]:
+    """The two tables of BIGbench."""
+    return {
+        "effects": [asdict(each) for each in drawn.effects],
+        "stability": [asdict(each) for each in drawn.stability],
     }
 
 

@@ -6,6 +6,8 @@ import math
 import textwrap
 from typing import TYPE_CHECKING
 
+from fairgate.bigbench.data import BENCHMARK as BIGBENCH
+from fairgate.bigbench.data import Acquired
 from fairgate.domain import Modality, Task
 from fairgate.gate import Verdict
 from fairgate.report import wording
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from fairgate.f2bench.fitness import Fitness
     from fairgate.gate import GateResult
     from fairgate.report.evidence import Shown
-    from fairgate.report.report import Report
+    from fairgate.report.report import Drawn, Report
     from fairgate.scoreboard import Entry
 
 WIDTH = 80
@@ -28,6 +30,9 @@ NAME = 33  # columns of a gate's name
 REPLY = 200  # characters of a reply that are shown
 COLUMNS = ("S_fact", "S_E", "S_KLD", "S_fair", "TV", "d")
 JUDGED = {Task.DIALOGUE: ("S_dialogue",), Task.BALANCE: ("S_fairness", "S_factuality", "FF1")}
+DRAWN = ("S_implicit", "TV", "S_explicit", "eta")
+EFFECTS = 5  # of an asked attribute on another that are shown
+ENOUGH = 20  # images, below which such an effect is mostly chance
 RECORDS = ("agreement", "kappa", "sensitivity", "specificity")
 
 
@@ -107,6 +112,7 @@ def numbers(report: Report) -> Iterator[str]:
     yield from _influence(report)
     yield from _leaderboard(report)
     yield from _judged(report)
+    yield from _drawn(report)
     yield from _reasons(report)
     yield from _rates(report)
     yield from _calls(report)
@@ -119,7 +125,9 @@ def _wrapped(text: str, bullet: str = "") -> list[str]:
 
 
 def _tables(report: Report) -> Iterator[str]:
-    shown = [e for e in report.entries if e.scoring == report.scoring and e.score in COLUMNS]
+    shown = [
+        e for e in report.entries if e.scoring == report.scoring and e.score in COLUMNS and e.benchmark != BIGBENCH
+    ]
     tables = dict.fromkeys((entry.modality, entry.attribute) for entry in shown)
     scoring = "" if report.scoring == "definition" else f" ({report.scoring})"
     for modality, attribute in tables:
@@ -218,6 +226,50 @@ def _judged(report: Report) -> Iterator[str]:
                 head = texts if first == RECORDS[0] else f"  {first}, {second}"
                 yield f"  {head:<36}" + "".join(f"{each:>21}" for each in cells_of)
             yield from _wrapped(_rest_of(record), bullet="    ")
+
+
+def _drawn(report: Report) -> Iterator[str]:
+    """BIGbench: each score by attribute and in all, then by kind of subject, then what the images tell beside them."""
+    scoring = "" if report.scoring == "definition" else f" ({report.scoring})"
+    every = [e for e in report.entries if e.benchmark == BIGBENCH and e.scoring == report.scoring]
+    for name in DRAWN:
+        whole = [e for e in every if e.score == name and e.group is None]
+        if not whole:
+            continue
+        yield ""
+        yield f"{f'BIGbench {name}{scoring}':<30}{'value':>8}{'estimate':>10}{'interval':>16}{'at best':>9}"
+        for entry in whole:
+            row = f"{number(entry.value):>8}{number(entry.estimate):>10}{interval(entry):>16}"
+            yield f"  {(entry.attribute or 'in all') + _coverage([entry]):<28}{row}{wording.ceiling(entry):>9}"
+    for score in ("S_implicit", "S_explicit"):
+        rows = [e for e in every if e.score == score and e.group in tuple(Acquired)]
+        attributes = tuple(dict.fromkeys(e.attribute for e in rows))
+        if not rows:
+            continue
+        yield ""
+        head = "".join(f"{attribute or 'in all':>10}" for attribute in attributes)
+        yield f"{f'BIGbench {score}{scoring}, of its kinds':<38}{head}"
+        for group in dict.fromkeys(e.group for e in rows):
+            values = {e.attribute: e.value for e in rows if e.group == group}
+            yield f"  {group:<36}" + "".join(f"{number(values.get(each)):>10}" for each in attributes)
+    if report.drawn is not None:
+        yield from _tables_of(report.drawn)
+
+
+def _tables_of(drawn: Drawn) -> Iterator[str]:
+    told = [each for each in drawn.effects if each.images >= ENOUGH]
+    moved = sorted(told, key=lambda each: -each.by)[:EFFECTS]
+    if moved:
+        yield ""
+        yield f"{'Asking for one attribute moves another, most':<52}{'points':>8}{'images':>9}"
+        for each in moved:
+            yield f"  {f'{each.acquired}s, {each.group} asked for: {each.moved}':<50}{each.by:>8.1f}{each.images:>9}"
+    if drawn.stability:
+        yield ""
+        yield f"{'Scores by number of images of each sitter':<42}{'images':>8}{'runs':>6}{'mean':>9}{'variance':>11}"
+        for row in drawn.stability:
+            spread = "-" if row.variance is None else f"{row.variance:.1e}"
+            yield f"  {row.score:<40}{row.images:>8}{row.runs:>6}{row.mean:>9.2f}{spread:>11}"
 
 
 def _both(entry: Entry | None) -> str:

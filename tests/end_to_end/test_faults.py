@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from fairgate.domain import Theme, Topic
+    from fairgate.domain import AnyTopic
 
 TOPICS = (subjective(), subjective(level=Level.LOW), objective())
 EACH = 50
@@ -47,7 +47,7 @@ WHOLE = EACH * len(TOPICS)
 PATIENCE = 60.0  # seconds
 
 
-def queries(topic: Topic | Theme) -> Iterator[Query]:
+def queries(topic: AnyTopic) -> Iterator[Query]:
     return (query(index, topic, f"{topic.id} {index}?\nA. one\nB. two") for index in range(EACH))
 
 

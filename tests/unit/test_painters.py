@@ -16,6 +16,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from fairgate.bigbench.data import load as load_bigbench
+from fairgate.bigbench.plan import People, SitterPlan, meant
+from fairgate.bigbench.poses import posed
+from fairgate.bigbench.prompts import Prompts, load_wording
 from fairgate.domain import Form, Level, Query, Reply, Role, Task
 from fairgate.errors import CallFailed, ConfigError, DataError
 from fairgate.faces import detectors
@@ -24,7 +28,7 @@ from fairgate.fact_or_fair.data import Dataset, load
 from fairgate.fact_or_fair.faces_tally import Groups
 from fairgate.images import ImageStore, hash_in
 from fairgate.models import image_folder
-from fairgate.models.control_painter import CONTROLS, ControlPainter
+from fairgate.models.control_painter import CONTROLS, ControlPainter, chance_of
 from fairgate.models.controls import knowledge
 from fairgate.models.image_folder import FolderPainter
 from fairgate.models.python_painter import PythonPainter
@@ -72,7 +76,15 @@ def ask(model: ChatModel, asked: Query) -> Reply:
 
 
 def control(name: str, store: ImageStore) -> ControlPainter:
-    return ControlPainter(name, knowledge(dataset(), "published"), store, groups().maps, (160, 160))
+    sitters = sitter_plan()
+    people = People.of(sitters.data)
+    return ControlPainter(name, knowledge(dataset(), "published"), store, groups().maps, (160, 160), sitters, people)
+
+
+@cache
+def sitter_plan() -> SitterPlan:
+    data = load_bigbench()
+    return SitterPlan(data, Prompts(data, load_wording()), subjects=1, implicit=1, asked=1, explicit=1)
 
 
 def test_what_a_control_paints_is_what_the_detector_reads(store: ImageStore) -> None:
@@ -86,6 +98,22 @@ def test_what_a_control_paints_is_what_the_detector_reads(store: ImageStore) -> 
             (face,) = detector.read(store.read(digest)).faces
             found = {attribute: groups().group(face, attribute) for attribute in ("gender", "race")}
             assert found == painter.groups(asked), name
+
+
+def test_two_people_of_a_relation_are_found_where_they_were_painted(store: ImageStore) -> None:
+    detector, plan = detectors.make("control/fairface"), sitter_plan()
+    people = People.of(plan.data)
+    topics = [each for each in plan.every if len(plan.sitter(each).subject.people) > 1]
+    for topic in topics[::12]:
+        asked = Query(topic, 0, "Paint them.", step="image", to=Role.PAINTER, form=Form.IMAGE)
+        digest = hash_in(ask(control("oracle", store), asked).text)
+        assert digest is not None
+        reading = detector.read(store.read(digest))
+        assert len(meant(reading.faces, 2)) == 2
+        chance = chance_of(asked)
+        told = posed("oracle", plan.data, plan.sitter(topic), chance)
+        codes = [[each.names.index(person[each.name]) for each in plan.data.attributes] for person in told]
+        assert people.codes(reading, 2) == codes
 
 
 def test_controls_paint_whom_they_should(store: ImageStore) -> None:

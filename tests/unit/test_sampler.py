@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fairgate import sampler as sampling
-from fairgate.domain import Form, Level, Query, Reply, Role, Task, Theme, Topic
+from fairgate.domain import AnyTopic, Form, Level, Query, Reply, Role, Task
 from fairgate.errors import CallFailed, LedgerError, RunStopped
 from fairgate.faces.reading import Reading
 from fairgate.fact_or_fair.cases import image_topic
@@ -64,7 +64,7 @@ class Model:
         self.closed += 1
 
 
-def queries(topic: Topic | Theme, each: int = EACH) -> Iterator[Query]:
+def queries(topic: AnyTopic, each: int = EACH) -> Iterator[Query]:
     return (query(index, topic) for index in range(each))
 
 
@@ -73,7 +73,7 @@ def sampler(
     model: Model,
     run: str = "r",
     max_in_flight: int = 4,
-    ask: Callable[[Topic | Theme], Iterator[Query]] = queries,
+    ask: Callable[[AnyTopic], Iterator[Query]] = queries,
 ) -> Sampler:
     return Sampler(
         topics=TOPICS,
@@ -331,7 +331,7 @@ def test_queries_are_made_as_they_are_needed(path: Path) -> None:
     made = 0
     ahead: list[int] = []
 
-    def counted(topic: Topic | Theme) -> Iterator[Query]:
+    def counted(topic: AnyTopic) -> Iterator[Query]:
         nonlocal made
         for each in queries(topic, 200):
             made += 1
@@ -366,7 +366,7 @@ def test_what_the_replies_say_is_counted(path: Path) -> None:
 # Conversations: each query depends on the reply before
 
 
-def talk(topic: Topic | Theme, number: int, turns: int = 3) -> Steps[str]:
+def talk(topic: AnyTopic, number: int, turns: int = 3) -> Steps[str]:
     said = ""
     for turn in range(turns):
         reply = yield replace(query(number, topic, f"{number} {said}"), step=f"turn-{turn}", form=Form.TEXT)
@@ -424,7 +424,7 @@ def test_what_is_first_is_settled_before_it_is_said_what_is_asked_of_the_rest(pa
     """The last answer to the first topic decides: nothing else may have been begun before it."""
     first, *others = TOPICS
 
-    def asks(topic: Topic | Theme) -> bool:
+    def asks(topic: AnyTopic) -> bool:
         assert len(model.asked) == EACH
         assert model.in_flight == 0
         return topic == others[1]

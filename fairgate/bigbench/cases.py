@@ -1,0 +1,77 @@
+"""BIGbench's cases: families and attributes, and the sitters that each looks at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fairgate.bigbench.data import BENCHMARK
+from fairgate.domain import Sitting, Task
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fairgate.bigbench.data import Bigbench
+    from fairgate.bigbench.plan import SitterPlan, SitterTally
+
+TESTS = {Task.IMPLICIT: "implicit", Task.EXPLICIT: "explicit", Task.MANIFESTATION: "manifestation"}
+
+
+@dataclass(frozen=True, slots=True)
+class SitterCase:
+    """One pytest case: a family (none for manifestation, which is about pairs) and an attribute.
+
+    `topics` are the sitters whose images it looks at; cases share them.
+    """
+
+    task: Task
+    family: str | None
+    attribute: str
+    topics: tuple[Sitting, ...]
+
+    @property
+    def topic(self) -> Sitting:
+        """What it is about as a whole, for whoever shows it; samples are those of `topics`."""
+        return Sitting(BENCHMARK, self.task, self.family or "pairs")
+
+    @property
+    def id(self) -> str:
+        """As in a test's brackets, e.g. `sports-race`."""
+        return "-".join(part for part in (self.family, self.attribute) if part)
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """What `-m` selects it by."""
+        return BENCHMARK, "t2i", str(self.task), self.attribute
+
+    @property
+    def test(self) -> str:
+        """The name of the test function that judges it, without its `test_`."""
+        return TESTS[self.task]
+
+
+def shown_by(tallies: Iterable[SitterTally], data: Bigbench, attribute: str) -> dict[str, int]:
+    """People by group over all these sitters; the percents of their shares where a file holds no more."""
+    of = data.attribute(attribute)
+    shown = dict.fromkeys(of.names, 0)
+    for tally in tallies:
+        counts = tally.portrayal.counts(data, of)
+        rows = np.nan_to_num(100 * tally.portrayal.shares(data, of)) if counts is None else counts
+        for name, n in zip(of.names, rows.sum(axis=0), strict=True):
+            shown[name] += round(float(n))
+    return shown
+
+
+def cases(plan: SitterPlan) -> tuple[SitterCase, ...]:
+    """Every case of a plan, in sorted order; one without sitters is none."""
+    data = plan.data
+    found = [
+        SitterCase(task, family, attribute.name, plan.topics(task, family, attribute.name))
+        for task in (Task.IMPLICIT, Task.EXPLICIT)
+        for family in data.families
+        for attribute in data.attributes
+    ]
+    found += [SitterCase(Task.MANIFESTATION, None, attribute.name, plan.of_pairs()) for attribute in data.attributes]
+    return tuple(case for case in found if case.topics)

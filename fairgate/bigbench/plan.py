@@ -1,0 +1,260 @@
+"""Which sitters a run paints and how often, the steps from a prompt to the people in its image, and what they show."""
+
+from __future__ import annotations
+
+import zlib
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fairgate.bigbench.data import BENCHMARK, Acquired
+from fairgate.bigbench.portrayals import UNKNOWN, Portrayal
+from fairgate.bigbench.prompts import SUPPLEMENTS, Sitter, sitters_of
+from fairgate.domain import AnswerKind, Form, Query, Role, Sitting, Task
+from fairgate.faces.asking import read_faces
+from fairgate.faces.labels import label_map, map_names
+from fairgate.images import hash_in
+from fairgate.samples import replay
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+
+    from fairgate.bigbench.data import Bigbench, Subject
+    from fairgate.bigbench.prompts import Prompts
+    from fairgate.domain import Reply
+    from fairgate.faces.asking import Questions
+    from fairgate.faces.labels import LabelMap
+    from fairgate.faces.reading import Face, Reading
+    from fairgate.samples import Sample
+
+# Coprime with 20: prompts next to one another in a plan are different places and manners.
+STRIDE = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One planned image and what became of it; `kind` is `chosen` where it shows as many people as it should."""
+
+    index: int
+    kind: AnswerKind
+    image: str | None = None
+    reading: Reading | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class SitterPlan:
+    """How many subjects of each family sit, and how many images each sitter has.
+
+    `subjects` of a family sit alone, `implicit` images each; `asked` of them with every group, `explicit` images each.
+    None of a number of subjects is all. Those of pairs come first, so that a small plan can tell ignorance from
+    discrimination. `questions`: what a vision model is asked about one person and about two, where one is the detector.
+    """
+
+    data: Bigbench
+    prompts: Prompts
+    subjects: int | None
+    implicit: int
+    asked: int | None
+    explicit: int
+    questions: tuple[Questions, Questions] | None = None
+
+    @cached_property
+    def _sitters(self) -> Mapping[str, Sitter]:
+        return {each.id: each for subject in self.data.subjects for each in sitters_of(self.data, subject)}
+
+    @cached_property
+    def _sitting(self) -> Mapping[str, tuple[Subject, ...]]:
+        """The subjects of each family in the order in which they sit."""
+        paired = {each.subject: None for pair in self.data.pairs for each in (pair.advantage, pair.disadvantage)}
+        place = {name: number for number, name in enumerate(paired)}
+        return {
+            family: tuple(sorted(self.data.of(family), key=lambda each: place.get(each.id, len(place))))
+            for family in self.data.families
+        }
+
+    def topics(self, task: Task, family: str, attribute: str) -> tuple[Sitting, ...]:
+        """The sitters of a family: alone, or with the groups of an attribute."""
+        alone = task is Task.IMPLICIT
+        many, images = (self.subjects, self.implicit) if alone else (self.asked, self.explicit)
+        wanted = None if alone else attribute
+        return tuple(
+            sitting(sitter)
+            for subject in self._sitting[family][:many]
+            for sitter in sitters_of(self.data, subject)
+            if sitter.asked == wanted and images
+        )
+
+    def of_pairs(self) -> tuple[Sitting, ...]:
+        """The sitters of implicit prompts that are in a pair of which both sit."""
+        sitting_now = {
+            subject.id for family in self.data.families for subject in self._sitting[family][: self.subjects]
+        }
+        there = dict[str, None]()
+        for pair in self.data.pairs:
+            both = {pair.advantage.subject, pair.disadvantage.subject}
+            if both <= sitting_now and self.implicit:
+                there |= dict.fromkeys((pair.advantage.subject, pair.disadvantage.subject))
+        return tuple(sitting(self._sitters[name]) for name in there)
+
+    @property
+    def every(self) -> tuple[Sitting, ...]:
+        """All sitters of the plan, those of implicit prompts first."""
+        named = dict[Sitting, None]()
+        for task in (Task.IMPLICIT, Task.EXPLICIT):
+            for family in self.data.families:
+                for attribute in self.data.attributes:
+                    named |= dict.fromkeys(self.topics(task, family, attribute.name))
+        return tuple(named)
+
+    def sitter(self, topic: Sitting) -> Sitter:
+        """Who sits."""
+        return self._sitters[topic.sitter]
+
+    def images(self, topic: Sitting) -> int:
+        """Planned images of a sitter."""
+        return self.implicit if topic.task is Task.IMPLICIT else self.explicit
+
+    def size(self, topic: Sitting) -> int:
+        """Planned samples of a sitter."""
+        return self.images(topic) * (1 + self._readings)
+
+    @property
+    def _readings(self) -> int:
+        return 1 if self.questions is None else 2
+
+    def prompt(self, sitter: Sitter, index: int) -> str:
+        """The prompt of a sitter's image; sitters begin at different ones of the 20."""
+        return self.prompts.text(sitter, (zlib.crc32(sitter.id.encode()) + STRIDE * index) % SUPPLEMENTS)
+
+    def work(self, topic: Sitting) -> Iterator[Generator[Query, Reply | None, Seen]]:
+        """A sitter's images, by index from 0."""
+        return (self._image(topic, index) for index in range(self.images(topic)))
+
+    def _image(self, topic: Sitting, index: int) -> Generator[Query, Reply | None, Seen]:
+        sitter = self.sitter(topic)
+        prompt = self.prompt(sitter, index)
+        asked = Query(topic, index, prompt, step="image", to=Role.PAINTER, form=Form.IMAGE, leads_to=self._readings)
+        painted = yield asked
+        if painted is None:
+            return Seen(index, AnswerKind.FAILED)
+        if painted.filtered:
+            return Seen(index, AnswerKind.REFUSED)
+        image = hash_in(painted.text)
+        if image is None:
+            return Seen(index, AnswerKind.UNREADABLE)
+        people = len(sitter.subject.people)
+        questions = None if self.questions is None else self.questions[people - 1]
+        reading = yield from read_faces(topic, index, image, questions)
+        if reading is None:
+            return Seen(index, AnswerKind.FAILED, image)
+        if reading.problem is not None:
+            return Seen(index, AnswerKind.UNREADABLE, image, reading)
+        there = len(reading.faces) >= people
+        return Seen(index, AnswerKind.CHOSEN if there else AnswerKind.NO_FACE, image, reading)
+
+
+def sitting(sitter: Sitter) -> Sitting:
+    """The topic of a sitter."""
+    return Sitting(BENCHMARK, Task.IMPLICIT if sitter.asked is None else Task.EXPLICIT, sitter.id)
+
+
+@dataclass(frozen=True)
+class People:
+    """Who of an image's faces is meant, and which of BIGbench's groups they show."""
+
+    data: Bigbench
+    maps: Mapping[str, LabelMap]
+
+    @classmethod
+    def of(cls, data: Bigbench, race_map: str | None = None) -> People:
+        """The label maps of BIGbench, for races that of this name where it has one."""
+        maps = {each.name: label_map(BENCHMARK, each.name) for each in data.attributes}
+        # The two benchmarks have other groups, and so other maps: the default stands in for one that is not BIGbench's.
+        if race_map and race_map in map_names(BENCHMARK, "race"):
+            maps["race"] = label_map(BENCHMARK, "race", race_map)
+        return cls(data, maps)
+
+    def codes(self, reading: Reading | None, people: int) -> list[list[int]]:
+        """For each person, the place of the group shown, by attribute; UNKNOWN where it was not found."""
+        faces = () if reading is None else meant(reading.faces, people)
+        shown = [[self._code(face, each.name, each.names) for each in self.data.attributes] for face in faces]
+        return shown + [[UNKNOWN] * len(self.data.attributes)] * (people - len(shown))
+
+    def _code(self, face: Face, attribute: str, groups: Sequence[str]) -> int:
+        group = self.maps[attribute].group(face.attribute(attribute))
+        return groups.index(group) if group in groups else UNKNOWN
+
+
+def meant(faces: Sequence[Face], people: int) -> tuple[Face, ...]:
+    """The most prominent person, or of a relation the left and the right one.
+
+    With boxes these are the largest faces, from left to right; a vision model names them in this order. Of two people
+    where one face alone is seen, nobody can say which it is: none is meant.
+    """
+    if len(faces) < people:
+        return ()
+    if any(face.box is None for face in faces):
+        return tuple(faces[:people])
+    largest = sorted(faces, key=_area, reverse=True)[:people]
+    return tuple(sorted(largest, key=_middle))
+
+
+def _area(face: Face) -> float:
+    left, top, right, bottom = face.box or (0.0, 0.0, 0.0, 0.0)
+    return (right - left) * (bottom - top)
+
+
+def _middle(face: Face) -> float:
+    left, _, right, _ = face.box or (0.0, 0.0, 0.0, 0.0)
+    return left + right
+
+
+@dataclass
+class SitterTally:
+    """What came of one sitter's images: `kinds` counts them, `portrayal` says whom they show."""
+
+    topic: Sitting
+    portrayal: Portrayal
+    kinds: Counter[AnswerKind] = field(default_factory=Counter)
+    seen: tuple[Seen, ...] = ()
+
+    @property
+    def planned(self) -> int:
+        """Planned images."""
+        return self.kinds.total()
+
+    @property
+    def missing(self) -> int:
+        """Images that failed, or of which the reading did."""
+        return self.kinds[AnswerKind.FAILED]
+
+
+def tally(
+    plan: SitterPlan, topic: Sitting, people: People, reply: Callable[[Query], Reply | None]
+) -> tuple[SitterTally, list[Sample]]:
+    """Read a sitter's images back: `reply` gives what is stored for a query."""
+    sitter = plan.sitter(topic)
+    seen: list[Seen] = []
+    samples: list[Sample] = []
+    for steps in plan.work(topic):
+        outcome, said = replay(steps, reply)
+        seen.append(outcome)
+        samples += said
+    return tally_of(topic, sitter, seen, people), samples
+
+
+def tally_of(topic: Sitting, sitter: Sitter, seen: Iterable[Seen], people: People) -> SitterTally:
+    """Count a sitter's images."""
+    held = tuple(seen)
+    many = len(sitter.subject.people)
+    codes = np.array([people.codes(each.reading, many) for each in held], dtype=np.int8)
+    shape = (len(held), many, len(people.data.attributes))
+    return SitterTally(topic, Portrayal(sitter, codes.reshape(shape)), Counter(each.kind for each in held), held)
+
+
+def is_relation(sitter: Sitter) -> bool:
+    """Whether two people sit."""
+    return sitter.subject.acquired is Acquired.RELATION

@@ -1,0 +1,192 @@
+"""The plan of BIGbench: who sits, what is painted, whom an image's faces mean, and what comes of missing replies."""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fairgate.bigbench.cases import cases, shown_by
+from fairgate.bigbench.data import FAMILIES, load
+from fairgate.bigbench.plan import People, SitterPlan, meant, tally
+from fairgate.bigbench.poses import posed
+from fairgate.bigbench.prompts import Prompts, Sitter, load_wording
+from fairgate.domain import AnswerKind, Form, Reply, Role, Sitting, Task
+from fairgate.faces.asking import questions
+from fairgate.faces.reading import Face, Reading
+from fairgate.images import said
+
+if TYPE_CHECKING:
+    from fairgate.domain import Query
+
+HASH = "a" * 64
+
+
+def plan(
+    subjects: int | None = 2, implicit: int = 3, asked: int | None = 1, explicit: int = 1, *, vision: bool = False
+) -> SitterPlan:
+    data = load()
+    about = (questions(1), questions(2)) if vision else None
+    return SitterPlan(data, Prompts(data, load_wording()), subjects, implicit, asked, explicit, about)
+
+
+def face(gender: str, left: float = 0, size: float = 10, race: str = "White", age: str = "20-29") -> Face:
+    box = (left, 0.0, left + size, size)
+    return Face(box, gender={gender: 1.0}, race={race: 1.0}, age={age: 1.0})
+
+
+def test_a_plan_takes_a_part_of_every_family() -> None:
+    found = plan().every
+    assert Counter(each.task for each in found) == {
+        # Two of each of 20 families.
+        Task.IMPLICIT: 40,
+        # One subject of 17 families with nine groups; of intimate relations 16 + 9 pairs, of the others 4 more.
+        Task.EXPLICIT: 17 * 9 + 25 + 29 + 29,
+    }
+    assert len(set(found)) == len(found)
+
+
+def test_the_whole_plan_is_the_published_one() -> None:
+    whole = plan(None, 160, None, 160)
+    assert len(whole.every) == 2352
+    assert sum(map(whole.images, whole.every)) == 47_040 * 8
+    assert len({whole.prompt(whole.sitter(whole.every[0]), index) for index in range(160)}) == 20
+
+
+def test_subjects_of_pairs_sit_first() -> None:
+    topics = plan(subjects=1).topics(Task.IMPLICIT, "healthcare", "gender")
+    assert topics == (Sitting("bigbench", Task.IMPLICIT, "surgeon"),)
+    assert {"surgeon", "nurse"} <= {each.sitter for each in plan(subjects=2).of_pairs()}
+    # The nurse does not sit: the pair is none.
+    assert "surgeon" not in {each.sitter for each in plan(subjects=1).of_pairs()}
+    assert len(plan(None).of_pairs()) == 24 + 30 + 9
+
+
+def test_cases_by_family_and_attribute() -> None:
+    found = {f"{each.test}[{each.id}]": each for each in cases(plan())}
+    # Nobody asks for the gender of husbands, wives and friends.
+    assert len(found) == 20 * 3 + 20 * 3 - 1 + 3
+    assert "explicit[intimate-gender]" not in found
+    assert set(found["implicit[sports-race]"].marks) == {"bigbench", "t2i", "implicit", "race"}
+    # The attributes share the images of who was asked for nothing.
+    assert found["implicit[sports-race]"].topics == found["implicit[sports-age]"].topics
+    assert found["manifestation[age]"].topics == plan().of_pairs()
+    assert {name.partition("[")[2].rpartition("-")[0] for name in found if name.startswith("implicit")} == {
+        family for families in FAMILIES.values() for family in families
+    }
+
+
+def replies(*steps: Reply | None, log: list[Query] | None = None) -> object:
+    queue = list(steps)
+
+    def reply(query: Query) -> Reply | None:
+        if log is not None:
+            log.append(query)
+        return queue.pop(0)
+
+    return reply
+
+
+PAINTED = Reply(said(HASH))
+
+
+@pytest.mark.parametrize(
+    ("steps", "kind"),
+    [
+        ((None,), AnswerKind.FAILED),
+        ((Reply("no", filtered=True),), AnswerKind.REFUSED),
+        ((Reply("what?"),), AnswerKind.UNREADABLE),
+        ((PAINTED, None), AnswerKind.FAILED),
+        ((PAINTED, Reply(Reading(problem="truncated").to_json())), AnswerKind.UNREADABLE),
+        ((PAINTED, Reply(Reading((9, 9)).to_json())), AnswerKind.NO_FACE),
+        ((PAINTED, Reply(Reading((9, 9), (face("Female"),)).to_json())), AnswerKind.CHOSEN),
+    ],
+)
+def test_what_becomes_of_an_image(steps: tuple[Reply | None, ...], kind: AnswerKind) -> None:
+    chosen, topic = plan(implicit=1), Sitting("bigbench", Task.IMPLICIT, "surgeon")
+    log: list[Query] = []
+    counted, samples = tally(chosen, topic, People.of(chosen.data), replies(*steps, log=log))  # type: ignore[arg-type]
+    assert counted.kinds == {kind: 1}
+    assert len(samples) == len(steps)
+    assert (log[0].to, log[0].form, log[0].prompt) == (
+        Role.PAINTER,
+        Form.IMAGE,
+        chosen.prompt(chosen.sitter(topic), 0),
+    )
+    shown = shown_by([counted], chosen.data, "gender")
+    assert shown == {"male": 0, "female": int(kind is AnswerKind.CHOSEN)}
+
+
+def test_a_relation_needs_two_people() -> None:
+    chosen, topic = plan(implicit=1), Sitting("bigbench", Task.IMPLICIT, "husband-wife")
+    people = People.of(chosen.data)
+    alone = Reply(Reading((9, 9), (face("Male"),)).to_json())
+    counted, _ = tally(chosen, topic, people, replies(PAINTED, alone))  # type: ignore[arg-type]
+    assert counted.kinds == {AnswerKind.NO_FACE: 1}
+    assert shown_by([counted], chosen.data, "gender") == {"male": 0, "female": 0}
+
+
+def test_the_largest_faces_are_meant_from_left_to_right() -> None:
+    far, left, right = face("Male", 40, 2), face("Female", 0, 9), face("Male", 80, 8)
+    assert meant((far, right, left), 2) == (left, right)
+    assert meant((far, right, left), 1) == (left,)
+    assert meant((left,), 2) == ()
+
+
+def test_a_vision_model_names_people_in_order() -> None:
+    left, right = Face(gender={"Female": 1.0}), Face(gender={"Male": 1.0})
+    assert meant((left, right), 2) == (left, right)
+
+
+def test_a_vision_model_is_asked_about_as_many_people_as_sit() -> None:
+    chosen = plan(implicit=1, vision=True)
+    told = Reply('{"left": {"gender": "Male", "race": "Black", "age": "30-39"}, "right": {"gender": "Female"}}')
+    log: list[Query] = []
+    steps = replies(PAINTED, Reply(Reading((9, 9)).to_json()), told, told, log=log)
+    topic = Sitting("bigbench", Task.IMPLICIT, "husband-wife")
+    counted, _ = tally(chosen, topic, People.of(chosen.data), steps)  # type: ignore[arg-type]
+    assert [each.step for each in log][2:] == [
+        f"persons.{questions(2).version}",
+        f"persons.{questions(2).version}/again",
+    ]
+    assert counted.portrayal.codes is not None
+    # Gender, race and age of the left person, gender alone of the right one.
+    assert counted.portrayal.codes.tolist() == [[[0, 2, 1], [1, -1, -1]]]
+
+
+def test_labels_come_to_the_groups_and_ages_of_bigbench() -> None:
+    people = People.of(load())
+    reading = Reading((9, 9), (face("Female", race="Indian", age="60-69"),))
+    assert people.codes(reading, 1) == [[1, 3, 2]]
+    assert people.codes(None, 2) == [[-1, -1, -1], [-1, -1, -1]]
+
+
+def drawn(control: str, sitter: Sitter, images: int = 1000) -> Counter[tuple[str, ...]]:
+    chance = Random(1)  # noqa: S311 - draws people, guards nothing
+    data = load()
+    return Counter(
+        tuple(sorted(groups.values())) for _ in range(images) for groups in posed(control, data, sitter, chance)[:1]
+    )
+
+
+def share(control: str, sitter: Sitter, group: str) -> float:
+    found = drawn(control, sitter)
+    return sum(n for groups, n in found.items() if group in groups) / found.total()
+
+
+def test_controls_pose_as_they_are_known_to() -> None:
+    data = load()
+    nurse, rich = Sitter(data.subject("nurse")), Sitter(data.subject("rich"))
+    actual = data.subject("nurse").truth[0]["gender"][1]
+    assert share("oracle", nurse, "female") == pytest.approx(actual, abs=0.05)
+    assert share("uniform", nurse, "female") == pytest.approx(0.5, abs=0.06)
+    assert share("constant", nurse, "female") == 0
+    assert share("first-option", nurse, "female") == 0
+    # 0.8 by advantage, and half of the rest by the truth.
+    assert share("stereotype", rich, "male") == pytest.approx(0.9, abs=0.05)
+    assert share("stereotype", Sitter(data.subject("poor")), "male") == pytest.approx(0.1, abs=0.05)
+    asked = Sitter(data.subject("rich"), "gender", ("female",))
+    assert share("oracle", asked, "female") == share("stereotype", asked, "female") == 1
+    assert share("constant", asked, "female") == 0
