@@ -7,13 +7,13 @@ import sys
 from typing import TYPE_CHECKING
 
 from fairgate import __version__
-from fairgate.commands import calibrate, compare, doctor, gate, ledger, merge, published, weights
+from fairgate.commands import calibrate, compare, doctor, faces, gate, ledger, merge, published, weights
 from fairgate.errors import FairgateError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-COMMANDS = (gate, compare, ledger, merge, weights, doctor, calibrate, published)
+COMMANDS = (gate, compare, ledger, merge, weights, doctor, faces, calibrate, published)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,0 +1,191 @@
+"""Reading the faces of many images at once: what is still unread, in batches, here or on a Ray cluster.
+
+A batch is read by `read_batch`, wherever that is. Readings are stored as they come, so that what was read is never read
+again, whatever dies.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from fairgate.domain import Form, Query, Reply, Role, Sitting, Task
+from fairgate.errors import ConfigError, FairgateError
+from fairgate.images import ImageStore, hash_in
+from fairgate.samples import read
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from fairgate.faces.detector import FaceDetector
+    from fairgate.ledger import Ledger
+    from fairgate.models.base import Identity
+
+BATCH = 32  # images
+AHEAD = 2  # batches that wait at each actor, so that none waits for images
+INSTALL = "Install it with: pip install 'fairgate[ray]'."
+
+
+@dataclass(frozen=True)
+class Maker:
+    """How a detector is made, on whatever machine."""
+
+    spec: str
+    weights: str | None = None
+    arguments: tuple[str, ...] = ()
+
+    def make(self) -> FaceDetector:
+        """The detector. Raises FairgateError, with the command to run, where packages or weights lack."""
+        from pathlib import Path
+
+        from fairgate.faces import detectors
+
+        return detectors.make(
+            self.spec, weights=None if self.weights is None else Path(self.weights), arguments=self.arguments
+        )
+
+
+def read_batch(detector: FaceDetector, contents: Sequence[bytes]) -> tuple[list[str], float]:
+    """The readings of these image files as JSON, and the seconds that each took."""
+    began = time.perf_counter()
+    readings = [reading.to_json() for reading in detector.read_all(list(contents))]
+    return readings, (time.perf_counter() - began) / max(1, len(readings))
+
+
+def images_of(ledger: Ledger, identity: Identity) -> Iterator[Query]:
+    """What a ledger's images still lack of this detector: the queries that a run would ask of it."""
+    with ledger.translated():
+        rows = ledger.database.execute("SELECT query, reply FROM samples WHERE form = ?", (Form.IMAGE,)).fetchall()
+    for name, said in rows:
+        digest = hash_in(said)
+        topic, _, rest = name.partition("#")
+        index = rest.partition("/")[0]
+        if digest is not None and index.isdigit():
+            query = _looks(_topic(topic), int(index), digest)
+            if not ledger.holds(identity, query):
+                yield query
+
+
+def images_in(
+    folder: Path, names: Iterable[Path], store: ImageStore, ledger: Ledger, identity: Identity
+) -> Iterator[Query]:
+    """The files of a folder that were not read by this detector yet; each is copied beside the ledger."""
+    for path in names:
+        try:
+            digest = store.add(path.read_bytes())
+        except OSError as error:
+            raise FairgateError(f"cannot be read: {error.strerror}.", where=str(path)) from error
+        query = _looks(Sitting("folder", Task.IMPLICIT, path.relative_to(folder).as_posix()), 0, digest)
+        if not ledger.holds(identity, query):
+            yield query
+
+
+def _looks(topic: Sitting, index: int, digest: str) -> Query:
+    """As `fairgate.faces.asking.read_faces` asks a detector."""
+    return Query(topic, index, digest, step="faces", to=Role.DETECTOR, form=Form.FACES, images=(digest,))
+
+
+def _topic(name: str) -> Sitting:
+    """A topic of this id: what it is about is of no matter to who reads faces."""
+    benchmark, _, task, rest = name.split("/", 3)
+    return Sitting(benchmark, Task(task), rest)
+
+
+def keep(
+    ledger: Ledger, run: str, identity: Identity, done: Iterable[tuple[Sequence[Query], Sequence[str], float]]
+) -> Iterator[int]:
+    """Store readings as they come; yields how many each batch had."""
+    for queries, readings, seconds in done:
+        for query, text in zip(queries, readings, strict=True):
+            reply = Reply(text, latency=seconds)
+            ledger.add(run, identity, query, reply, read(query, reply))
+        yield len(readings)
+
+
+def here(
+    detector: FaceDetector, store: ImageStore, pending: Iterable[Query], batch: int = BATCH
+) -> Iterator[tuple[Sequence[Query], Sequence[str], float]]:
+    """Batches read in this process, one after the other."""
+    for queries in _batches(pending, batch):
+        yield queries, *read_batch(detector, [store.read(each.prompt) for each in queries])
+
+
+def on_ray(
+    maker: Maker,
+    store: ImageStore,
+    pending: Iterable[Query],
+    address: str,
+    batch: int = BATCH,
+    actors: int | None = None,
+) -> Iterator[tuple[Sequence[Query], Sequence[str], float]]:
+    """Batches read on a Ray cluster, in any order: one actor a processor, or a GPU where the nodes have any.
+
+    An actor holds the detector's sessions. Images are sent along, so that nodes need no folder in common. What an actor
+    that died had in hand is read by another. Raises FairgateError where none is left, or Ray is not installed.
+    """
+    try:
+        import ray
+    except ImportError as error:
+        raise ConfigError("ray is not installed.", where="--ray", mend=INSTALL) from error
+    ray.init(address=address, ignore_reinit_error=True, log_to_driver=False, logging_level="warning")
+    resources = ray.cluster_resources()
+    gpus = int(resources.get("GPU", 0))
+    many = actors or gpus or max(1, int(resources.get("CPU", 1)))
+    reader = ray.remote(num_cpus=0 if gpus else 1, num_gpus=1 if gpus else 0)(_Reader)
+    readers = {number: reader.remote(maker) for number in range(many)}
+    held: dict[Any, tuple[int, Sequence[Query]]] = {}
+    left, again = _batches(pending, batch), list[Sequence[Query]]()
+
+    def give(number: int) -> None:
+        queries = again.pop() if again else next(left, None)
+        if queries:
+            contents = [store.read(each.prompt) for each in queries]
+            held[readers[number].read.remote(contents)] = number, queries
+
+    try:
+        for number in [*readers] * AHEAD:
+            give(number)
+        while held:
+            (ready,), _ = ray.wait([*held], num_returns=1)
+            number, queries = held.pop(ready)
+            try:
+                readings, seconds = ray.get(ready)
+            except ray.exceptions.RayActorError as error:
+                readers.pop(number, None)
+                again.append(queries)
+                if not readers:
+                    raise FairgateError(
+                        f"no actor is left: {error}.", where=address, mend="Start it again: what was read is kept."
+                    ) from None
+                # Whoever has least in hand takes it.
+                load = {each: sum(of == each for of, _ in held.values()) for each in readers}
+                give(min(load, key=load.__getitem__))
+                continue
+            yield queries, readings, seconds
+            if number in readers:
+                give(number)
+    finally:
+        for each in readers.values():
+            ray.kill(each)
+        ray.shutdown()
+
+
+class _Reader:
+    """A detector on some node."""
+
+    def __init__(self, maker: Maker) -> None:
+        self._detector = maker.make()
+
+    def read(self, contents: Sequence[bytes]) -> tuple[list[str], float]:
+        """As `read_batch`."""
+        return read_batch(self._detector, contents)
+
+
+def _batches(pending: Iterable[Query], size: int) -> Iterator[list[Query]]:
+    queries = iter(pending)
+    while taken := list(islice(queries, size)):
+        yield taken
