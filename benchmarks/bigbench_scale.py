@@ -57,7 +57,8 @@ def one(images: int) -> None:
     # All sitters of the generated set, with as many images each as come nearest.
     whole = SitterPlan(data, Prompts(data, load_wording()), None, 1, None, 1)
     each = max(1, round(images / len(whole.every)))
-    part = None if images >= len(whole.every) else max(1, round(5 * images / len(whole.every)))
+    # One subject of each family is 256 images.
+    part = None if images >= len(whole.every) else max(1, round(images / 256))
     plan = SitterPlan(data, whole.prompts, part, each, part, each)
     people = People.of(data)
     with tempfile.TemporaryDirectory() as folder:
