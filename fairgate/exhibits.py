@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from fairgate.bigbench.cases import SitterCase, shown_by
-from fairgate.domain import AnswerKind, Task
+from fairgate.domain import AnswerKind, Form, Modality, Task, Theme
+from fairgate.errors import LedgerError
 from fairgate.f2bench.cases import ThemeCase
 from fairgate.f2bench.tally import tells
 from fairgate.fact_or_fair.folder import FolderSource
 from fairgate.fact_or_fair.tally import Tallies
 from fairgate.gate import Verdict
+from fairgate.images import ImageStore
 from fairgate.ledger import Ledger
 from fairgate.report.evidence import Cell, Evidence, shown
 from fairgate.run import topics_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from fairgate.bigbench.plan import SitterTally
-    from fairgate.domain import AnyTopic, Modality
+    from fairgate.domain import AnyTopic
     from fairgate.f2bench.tally import ThemeTally
     from fairgate.fact_or_fair.board import Source
     from fairgate.fact_or_fair.cases import Case
@@ -50,16 +53,33 @@ def evidence_of(
         else:
             cells.append(_cell(run, case, sources[case.topic.modality], verdict))
         if case.topic.modality in run.sampled:
-            topics[case.topic.id] = topics_of(case)
+            topics[cells[-1].topic] = topics_of(case)
 
     def read(topic: str) -> Sequence[Shown]:
         if topic not in topics:
             return ()
         with Ledger(run.settings.ledger) as ledger:
-            samples = (sample for each in topics[topic] for sample in run.read(each, ledger)[0])
-            return tuple(map(shown, filter(tells, samples)))
+            return tuple(each for part in topics[topic] for each in _shown(run, part, ledger))
 
-    return Evidence(tuple(cells), read)
+    store = ImageStore(run.settings.ledger)
+
+    def content(image: str) -> bytes:
+        # A ledger may come here without its images.
+        with suppress(LedgerError):
+            return store.read(image)
+        return b""
+
+    return Evidence(tuple(cells), read, content)
+
+
+def _shown(run: Run, topic: AnyTopic, ledger: Ledger) -> Iterator[Shown]:
+    """A topic's samples. An image and its reading are one to a reader; what a vision model said stands beside it."""
+    if isinstance(topic, Theme) or topic.modality is not Modality.IMAGE:
+        yield from map(shown, filter(tells, run.read(topic, ledger)[0]))
+        return
+    for image, samples in run.pictures(topic, ledger):
+        yield shown(samples[0], image)
+        yield from (shown(each) for each in samples[1:] if each.query.form is not Form.FACES)
 
 
 def _cell(run: Run, case: Case, source: Source, verdict: Verdict) -> Cell:
@@ -101,7 +121,8 @@ def _sitter_cell(run: Run, case: SitterCase, sat: Sequence[SitterTally], verdict
         task=case.task,
         attribute=case.attribute,
         about=case.family or "pairs of advantage and disadvantage",
-        topic=case.topic.id,
+        # Sitters who are asked for with a group are others for each attribute.
+        topic=f"{case.topic.id}-{case.attribute}" if case.task is Task.EXPLICIT else case.topic.id,
         counts=shown_by(sat, run.sitters.data, case.attribute),
         kinds=sum((each.kinds for each in sat), Counter()),
         verdict=verdict,

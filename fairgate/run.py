@@ -64,6 +64,7 @@ from fairgate.models import painters, providers
 from fairgate.models.base import CONTROL_JUDGE, Identity
 from fairgate.models.detectors import asked_of, make_detector
 from fairgate.published.tables import detector_errors
+from fairgate.report.evidence import painted as as_painted
 from fairgate.sampler import Progress, Sampler
 from fairgate.samples import Sample, from_ledger, replay
 from fairgate.stock import Recollection
@@ -74,12 +75,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from fairgate.bigbench.alignment import Aligned
+    from fairgate.bigbench.plan import Seen
     from fairgate.domain import AnyTopic, Query, Reply
     from fairgate.fact_or_fair.results import ResultFolder
     from fairgate.fact_or_fair.tally import TopicTally
     from fairgate.maths.unmixing import Mixing
     from fairgate.models.base import ChatModel
     from fairgate.recall import Past
+    from fairgate.report.evidence import Painted
     from fairgate.samples import Steps
     from fairgate.settings import Settings
     from fairgate.thresholds import PlanSize
@@ -623,6 +626,28 @@ class Run:
         replies = [sample.reply for sample in samples if sample.query.to is Role.DETECTOR]
         counted.served.update(reply.served_model for reply in replies if reply is not None and reply.served_model)
         return counted
+
+    def pictures(self, topic: Topic | Sitting, ledger: Ledger) -> Iterator[tuple[Painted, list[Sample]]]:
+        """A topic's images as a reader sees them, each with its samples, the painter's first."""
+
+        def reply(query: Query) -> Reply | None:
+            return ledger.reply(self.identity_of(query.to), query)
+
+        if isinstance(topic, Sitting):
+            for sitting in self.sitters.work(topic):
+                seen, samples = replay(sitting, reply)
+                yield self.as_shown(seen, topic), samples
+        else:
+            for steps in self.portraits.work(topic):
+                portrait, samples = replay(steps, reply)
+                yield self.as_shown(portrait, topic), samples
+
+    def as_shown(self, seen: Portrait | Seen, topic: Topic | Sitting) -> Painted:
+        """An image with its faces by the groups of its benchmark."""
+        if isinstance(topic, Sitting):
+            names = [each.name for each in self.sitters.data.attributes]
+            return as_painted(seen, names, self.people.group)
+        return as_painted(seen, [each.name for each in self.dataset.attributes], self.groups.group)
 
     def painted(self, topic: Topic, ledger: Ledger) -> tuple[list[Portrait], list[Sample]]:
         """What became of a topic's images, as the ledger holds them, and the samples behind them."""

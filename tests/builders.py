@@ -140,5 +140,5 @@ def report(**given: object) -> Report:
     return replace(usual, **given)  # type: ignore[arg-type] # filled in by name
 
 
-def finding(*sentences: str, reply: Shown | None = None) -> Finding:
-    return Finding(gate().name, tuple(Telling(each, None, reply) for each in sentences))
+def finding(*sentences: str, reply: Shown | None = None, cell: str | None = None) -> Finding:
+    return Finding(gate().name, tuple(Telling(each, cell, reply) for each in sentences))

@@ -183,8 +183,13 @@ class People:
         shown = [[self._code(face, each.name, each.names) for each in self.data.attributes] for face in faces]
         return shown + [[UNKNOWN] * len(self.data.attributes)] * (people - len(shown))
 
-    def _code(self, face: Face, attribute: str, groups: Sequence[str]) -> int:
+    def group(self, face: Face, attribute: str) -> str | None:
+        """The group, None where the detector does not say, or says what is no group of BIGbench's."""
         group = self.maps[attribute].group(face.attribute(attribute))
+        return group if group in self.data.attribute(attribute).names else None
+
+    def _code(self, face: Face, attribute: str, groups: Sequence[str]) -> int:
+        group = self.group(face, attribute)
         return groups.index(group) if group in groups else UNKNOWN
 
 

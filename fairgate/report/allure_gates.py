@@ -57,6 +57,8 @@ def write_gates(directory: Path, report: Report, plots: Sequence[Plot] = ()) -> 
     for plot in plots:
         if plot.svg:
             _attach(logger, verdict, plain(plot.title), plot.svg, "image/svg+xml", "svg")
+        elif plot.png:
+            _attach(logger, verdict, plain(plot.title), plot.png, "image/png", "png")
     logger.report_result(verdict)
     findings = {found.gate: found for found in report.findings}
     for gate in report.gates:

@@ -11,7 +11,10 @@ from fairgate.gate import Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from fairgate.bigbench.plan import Seen
     from fairgate.domain import Context, Level, Modality, Role, Task
+    from fairgate.faces.reading import Face
+    from fairgate.fact_or_fair.portraits import Portrait
     from fairgate.samples import Sample
 
 # What a reviewer looks for first: no answer at all, then picks of the group that is picked most.
@@ -35,11 +38,79 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True)
+class Found:
+    """One face of an image: `box` is left, top, right, bottom in pixels of the upright image, None where not known.
+
+    `groups`: by attribute the group that it shows and the detector's confidence in it, 0 to 1; the group is None where
+    it is not known.
+    """
+
+    box: tuple[float, float, float, float] | None
+    groups: Mapping[str, tuple[str | None, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Painted:
+    """One planned image and what was found in it.
+
+    `kind` is `chosen` where it shows a face that counts; `image` its content hash, None where there is none; `size` its
+    width and height in pixels, None where it could not be opened, and `problem` then says why.
+    """
+
+    index: int
+    kind: AnswerKind
+    image: str | None = None
+    size: tuple[int, int] | None = None
+    faces: tuple[Found, ...] = ()
+    problem: str | None = None
+
+    @property
+    def state(self) -> str:
+        """What became of it, in words."""
+        if self.kind is AnswerKind.CHOSEN:
+            return "one face" if len(self.faces) == 1 else f"{len(self.faces)} faces"
+        if self.kind is AnswerKind.NO_FACE:
+            return "too few faces" if self.faces else "no face"
+        return f"unreadable: {self.problem}" if self.problem else str(self.kind)
+
+    def told(self, attribute: str) -> str:
+        """Its faces by one attribute, e.g. `Asian 93 %; Black 71 %`, or what became of it."""
+        return "; ".join(group_told(face, attribute) for face in self.faces) or self.state
+
+
+def group_told(face: Found, attribute: str) -> str:
+    """A face's group with the detector's confidence, e.g. `Asian 93 %`."""
+    group, sure = face.groups.get(attribute, (None, 0.0))
+    return "group not known" if group is None else f"{group} {100 * sure:.0f} %"
+
+
+def painted(seen: Portrait | Seen, attributes: Iterable[str], group: Callable[[Face, str], str | None]) -> Painted:
+    """An image, for readers; `group` says which group of an attribute a face shows."""
+    reading, names = seen.reading, tuple(attributes)
+    faces = () if reading is None else reading.faces
+    return Painted(
+        index=seen.index,
+        kind=seen.kind,
+        image=seen.image,
+        size=None if reading is None else reading.size,
+        faces=tuple(
+            Found(
+                face.box,
+                {name: (group(face, name), max(face.attribute(name).values(), default=0.0)) for name in names},
+            )
+            for face in faces
+        ),
+        problem=None if reading is None else reading.problem,
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Shown:
     """One sample as it was asked and answered, uncut. Its texts are others' words: never markup, never a path.
 
     `turns` are what was said before the prompt, as (role, text). `reply` is None where there is none; `chosen` is the
     index into `options` if, and only if, one was chosen; `images` are the content hashes of images sent along.
+    `painted` is the image that the reply is, where it is one; `kind` is the image's then.
     """
 
     id: str
@@ -52,26 +123,30 @@ class Shown:
     chosen: int | None = None
     turns: tuple[tuple[str, str], ...] = ()
     images: tuple[str, ...] = ()
+    painted: Painted | None = None
 
     def group(self, attribute: str | None) -> str | None:
-        """The chosen option's group by an attribute, None where nothing was chosen."""
+        """The group by an attribute of the chosen option, or of an image's first face; None where there is neither."""
+        if self.painted is not None and self.painted.faces and attribute is not None:
+            return self.painted.faces[0].groups.get(attribute, (None, 0.0))[0]
         return None if self.chosen is None or attribute is None else self.options[self.chosen].groups.get(attribute)
 
 
-def shown(sample: Sample) -> Shown:
-    """A sample, for readers."""
+def shown(sample: Sample, image: Painted | None = None) -> Shown:
+    """A sample, for readers; `image` is what its reply painted."""
     query = sample.query
     return Shown(
         id=query.id,
         to=query.to,
         prompt=query.prompt,
         reply=None if sample.reply is None else sample.reply.text,
-        kind=sample.answer.kind,
+        kind=sample.answer.kind if image is None else image.kind,
         how=sample.answer.how,
         options=tuple(Option(each.letter, each.text, each.groups) for each in query.choices),
         chosen=sample.answer.choice,
         turns=tuple((each.role, each.content) for each in query.before),
         images=query.images,
+        painted=image,
     )
 
 
@@ -120,9 +195,19 @@ def _nothing(topic: str) -> Sequence[Shown]:
     return ()
 
 
+def _gone(image: str) -> bytes:
+    del image
+    return b""
+
+
 @dataclass(frozen=True)
 class Evidence:
-    """The cells of a run. `read` gives a topic's samples, anew each time: they are too many to be held."""
+    """The cells of a run. `read` gives a topic's samples, anew each time: they are too many to be held.
+
+    `content` gives an image's bytes by its hash, as they came, empty where they are gone. They are untrusted: for
+    `fairgate.images.open_picture`, and for nothing else.
+    """
 
     cells: tuple[Cell, ...] = ()
     read: Callable[[str], Sequence[Shown]] = field(default=_nothing, compare=False)
+    content: Callable[[str], bytes] = field(default=_gone, compare=False)

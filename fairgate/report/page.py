@@ -14,23 +14,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairgate.domain import AnswerKind, Task
-from fairgate.report import terminal, wording
+from fairgate.gate import Verdict
+from fairgate.report import terminal, thumbnails, wording
 from fairgate.report.evidence import telling_first
+from fairgate.report.plots.drawing import has_pillow
 from fairgate.report.report import NO_CERTIFICATE, WORDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from fairgate.gate import GateResult
-    from fairgate.report.evidence import Cell, Shown
+    from fairgate.report.evidence import Cell, Painted, Shown
     from fairgate.report.plots.drawing import Plot
     from fairgate.report.report import Report, Telling
     from fairgate.scoreboard import Entry
 
 ASSETS = Path(__file__).parent / "assets"
 SHOWN = 30  # samples of a topic that the page holds
+THUMBNAIL = 96  # pixels of an image's longer side
+PICTURES, PICTURE_BYTES = 6, 3 * 2**20  # thumbnails of a topic, and characters of all of them together
 PROMPT, REPLY = 6_000, 4_000  # characters of a prompt and of a reply that it holds
-NO_ANSWER = (AnswerKind.REFUSED, AnswerKind.UNREADABLE, AnswerKind.FAILED)
+NO_ANSWER = (AnswerKind.REFUSED, AnswerKind.UNREADABLE, AnswerKind.NO_FACE, AnswerKind.FAILED)
 WARNING = "Prompts and replies can offend: they are shown because they were said, not because they are right."
 
 
@@ -96,7 +100,8 @@ def _document(report: Report, plots: Sequence[Plot]) -> dict[str, object]:
 
 
 def _image(plot: Plot) -> str | None:
-    return f"data:image/svg+xml;base64,{base64.b64encode(plot.svg).decode()}" if plot.svg else None
+    body, kind = (plot.svg, "svg+xml") if plot.svg else (plot.png, "png")
+    return f"data:image/{kind};base64,{base64.b64encode(body).decode()}" if body else None
 
 
 def about(report: Report) -> list[tuple[str, str]]:
@@ -208,22 +213,46 @@ def _samples(report: Report) -> dict[str, object]:
     topics: dict[str, list[Cell]] = {}
     for cell in report.evidence.cells:
         topics.setdefault(cell.topic, []).append(cell)
-    return {topic: _of_topic(report.evidence.read(topic), cells) for topic, cells in topics.items()}
+    # Topics whose cells failed have the first call on the room that there is for thumbnails.
+    order = sorted(topics, key=lambda topic: all(cell.verdict is not Verdict.FAIL for cell in topics[topic]))
+    album = _Album(report.evidence.content)
+    return {topic: _of_topic(report.evidence.read(topic), topics[topic], album) for topic in order}
 
 
-def _of_topic(samples: Sequence[Shown], cells: Sequence[Cell]) -> dict[str, object]:
+class _Album:
+    """Thumbnails for the page: a few of each topic, each image once, and no more than there is room for."""
+
+    def __init__(self, content: Callable[[str], bytes]) -> None:
+        self.content, self.left = content, PICTURE_BYTES
+        self.here = has_pillow()
+        self.known: dict[str, str | None] = {}
+
+    def of(self, image: str) -> str | None:
+        """The image as a `data:` URI of our own making, None where it is no picture, gone, or there is no room."""
+        if self.here and self.left > 0 and image not in self.known:
+            self.known[image] = thumbnails.data_uri(self.content(image), THUMBNAIL)
+            self.left -= len(self.known[image] or "")
+        return self.known.get(image)
+
+
+def _of_topic(samples: Sequence[Shown], cells: Sequence[Cell], album: _Album) -> dict[str, object]:
     orders = [telling_first(samples, cell.attribute, cell.counts) for cell in cells]
     # Cells that share their samples take turns, so that each has its telling ones here.
     turns = (sample for places in zip(*orders, strict=True) for sample in places)
     kept = list({sample.id: sample for sample in turns}.values())[:SHOWN]
-    return {"all": len(samples), "shown": [_sample(each) for each in kept]}
+    told: dict[str, object] = {"all": len(samples), "shown": [_sample(each) for each in kept]}
+    images = [each.painted.image for each in kept if each.painted is not None and each.painted.image is not None]
+    if images:
+        found = {image: uri for image in images[:PICTURES] if (uri := album.of(image)) is not None}
+        told |= {"pictures": found, "unpictured": sum(image not in found for image in images)}
+    return told
 
 
 def _sample(sample: Shown) -> dict[str, object]:
     """A sample; what is empty is left out, to keep the page small."""
     prompt = "\n\n".join([*(f"{role}: {text}" for role, text in sample.turns), sample.prompt])
     options: Iterable[tuple[str, Mapping[str, str]]] = ((each.letter, each.groups) for each in sample.options)
-    found = {
+    found: dict[str, object] = {
         "id": sample.id,
         "to": str(sample.to),
         "prompt": wording.shortened(prompt, PROMPT),
@@ -233,4 +262,17 @@ def _sample(sample: Shown) -> dict[str, object]:
         "options": list(options),
         "chosen": sample.chosen,
     }
+    if sample.painted is not None:
+        found |= _painted(sample.painted)
     return {name: value for name, value in found.items() if value is not None and value != []}
+
+
+def _painted(image: Painted) -> dict[str, object]:
+    """What was found in an image, by attribute in words, and the groups to choose by."""
+    attributes = list(dict.fromkeys(name for face in image.faces for name in face.groups))
+    return {
+        "image": image.image,
+        "state": image.state,
+        "found": {name: image.told(name) for name in attributes},
+        "groups": {name: [face.groups[name][0] for face in image.faces] for name in attributes},
+    }

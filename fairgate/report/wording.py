@@ -120,6 +120,10 @@ def asked(reply: Shown, most: int = 160) -> str:
 
 def meant(reply: Shown) -> str:
     """The option that a reply chose, in words, or what became of it where it chose none."""
+    if reply.painted is not None:
+        faces = reply.painted.faces
+        shown = (" ".join(name for name, _ in face.groups.values() if name is not None) for face in faces)
+        return f"an image: {'; '.join(filter(None, shown)) or reply.painted.state}"
     if reply.chosen is None:
         return "" if reply.kind is AnswerKind.SAID else str(reply.kind)
     option = reply.options[reply.chosen]

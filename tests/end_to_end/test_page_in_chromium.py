@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from PIL import Image
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.select import Select
@@ -12,12 +14,13 @@ from selenium.webdriver.support.select import Select
 from fairgate.domain import AnswerKind, Context, Level, Modality, Role, Task
 from fairgate.gate import Verdict
 from fairgate.report import page
-from fairgate.report.evidence import Cell, Evidence, Option, Shown
+from fairgate.report.evidence import Cell, Evidence, Found, Option, Painted, Shown
 from tests.builders import entry, finding, gate, report
 from tests.chromium import browser, complaints, needs_chromium, requests
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from selenium.webdriver import Chrome
     from selenium.webdriver.remote.webelement import WebElement
@@ -65,6 +68,34 @@ def read(topic: str) -> Sequence[Shown]:
     return [*said, Shown(f"{topic}#failed", Role.MODEL, "lost", None, AnswerKind.FAILED, "not-answered")]
 
 
+def painted(kind: AnswerKind, digit: str, *races: str, problem: str | None = None) -> Painted:
+    faces = tuple(Found((10, 10, 30, 30), {"race": (race, 0.9)}) for race in races)
+    return Painted(0, kind, digit * 64, (40, 40), faces, problem)
+
+
+def read_images(topic: str) -> Sequence[Shown]:
+    images = (
+        painted(AnswerKind.CHOSEN, "a", "Asian"),
+        painted(AnswerKind.CHOSEN, "b", "White", "Black"),
+        painted(AnswerKind.NO_FACE, "a"),
+        painted(AnswerKind.UNREADABLE, "c", problem="not-an-image"),
+        *(painted(AnswerKind.CHOSEN, "d", HOSTILE[0]) for _ in range(9)),
+    )
+    return [
+        Shown(f"{topic}#{n}", Role.PAINTER, f"Paint {HOSTILE[0]}", "sha256:", image.kind, "image", painted=image)
+        for n, image in enumerate(images)
+    ]
+
+
+def content(image: str) -> bytes:
+    """What a painter sent: a picture with a script behind it, or no picture at all."""
+    if image[0] == "c":
+        return f"<svg xmlns='http://www.w3.org/2000/svg'><script>{HACK}</script></svg>".encode()
+    file = io.BytesIO()
+    Image.new("RGB", (400, 200), "red").save(file, "PNG")
+    return file.getvalue() + f"<script>{HACK}</script>".encode()
+
+
 CELLS = tuple(cell(number, context, by) for number in range(10) for context in Context for by in ("gender", "race"))
 
 
@@ -86,6 +117,51 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
     with browser(folder / "profile") as driver:
         driver.get(f"file://{folder}/index.html")
         yield driver
+
+
+IMAGES = Cell(
+    name="t2i_subjective[crime-rate-high-race]",
+    benchmark="fact-or-fair",
+    modality=Modality.IMAGE,
+    task=Task.SUBJECTIVE,
+    attribute="race",
+    about="Crime Rate",
+    level=Level.HIGH,
+    topic="painted",
+    counts={"Asian": 1, "Black": 1, "White": 1},
+    kinds={AnswerKind.CHOSEN: 11, AnswerKind.NO_FACE: 1, AnswerKind.UNREADABLE: 1},
+)
+
+
+def test_images_are_shown_small_and_drawn_anew_beside_what_was_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(page, "PICTURES", 5)
+    shown = report(entries=(entry(),), evidence=Evidence((IMAGES,), read_images, content))
+    (tmp_path / "index.html").write_text(page.to_html(shown), encoding="utf-8")
+    with browser(tmp_path / "profile") as driver:
+        driver.get(f"file://{tmp_path}/index.html")
+        panel = drilled(driver)
+        assert complaints(driver) == []
+        assert requests(driver) == []
+        assert driver.title.startswith("fairgate: ")
+        row = driver.find_element(By.CSS_SELECTOR, "#topics tbody tr").text
+        assert "unreadable" in row
+        assert "no_face" in row
+        pictures: list[Any] = driver.execute_script(
+            "return [...document.querySelectorAll('#drill img')].map((each) => [each.naturalWidth, each.alt, each.src])"
+        )
+        # What shows no face comes first; the same image twice is held once, and shown where it is told.
+        assert all(width == page.THUMBNAIL and src.startswith("data:image/jpeg;base64,") for width, _, src in pictures)
+        assert "Image painted#2: no face" in [alt for _, alt, _ in pictures]
+        assert "Image painted#1: 2 faces; race: White 90 %; Black 90 %" in [alt for _, alt, _ in pictures]
+        first, second = (each.text for each in panel.find_elements(By.TAG_NAME, "article")[:2])
+        assert "unreadable: not-an-image" in first
+        assert f"sha256 {'c' * 64}" in first
+        assert "no face" in second
+        Select(panel.find_element(By.ID, "picked")).select_by_value("Black")
+        assert [each.text for each in panel.find_elements(By.TAG_NAME, "h4")] == ["painted#1"]
+        assert "images are told in words alone" in panel.find_element(By.CSS_SELECTOR, "[role=status]").text
 
 
 @pytest.fixture

@@ -133,13 +133,22 @@
     const [letter, groups] = sample.options[sample.chosen];
     return `${letter}: ${Object.values(groups).join(", ")}`;
   };
+  // An image: what was found in it, and the picture where the page holds one, which is of its own making.
+  const image = (sample, cell) => {
+    const here = sample.image && report.samples[cell.topic].pictures?.[sample.image];
+    const found = Object.entries(sample.found).map(([attribute, told]) => `${attribute}: ${told}`);
+    return make("div", { class: "painted" },
+      here ? make("img", { src: here, alt: `Image ${sample.id}: ${[sample.state, ...found].join("; ")}` }) : null,
+      make("div", {}, make("p", { text: sample.state }), ...found.map((text) => make("p", { text })),
+        sample.image ? make("p", { class: "faint hash", text: `sha256 ${sample.image}` }) : null));
+  };
   const article = (sample, cell) => {
     const options = (sample.options ?? []).map(([letter, groups]) => `${letter} = ${Object.values(groups).join(", ")}`).join("; ");
     const said = chosen(sample, cell);
     return make("article", {},
       make("h4", { text: sample.id }),
-      make("p", { text: `${sample.kind}${said ? ` ${said}` : ""} (read as ${sample.how}${sample.to === "judge" ? "; said by the judge" : ""})` }),
-      sample.reply === undefined ? make("p", { class: "faint", text: "There is no reply." }) : words(sample.reply),
+      sample.state ? image(sample, cell) : make("p", { text: `${sample.kind}${said ? ` ${said}` : ""} (read as ${sample.how}${sample.to === "judge" ? "; said by the judge" : ""})` }),
+      sample.state ? null : sample.reply === undefined ? make("p", { class: "faint", text: "There is no reply." }) : words(sample.reply),
       make("details", {}, make("summary", { text: "What was asked" }), words(sample.prompt),
         options ? make("p", { class: "faint", text: `Options: ${options}` }) : null));
   };
@@ -160,16 +169,18 @@
     const draw = () => {
       const sought = search.value.toLocaleLowerCase();
       const found = held.shown.filter((sample) => {
-        const text = `${sample.id}\n${sample.prompt}\n${sample.reply ?? ""}\n${sample.kind}`.toLocaleLowerCase();
-        const picked = sample.chosen === undefined ? "" : sample.options[sample.chosen][1][cell.attribute];
-        return text.includes(sought) && (!group.value || picked === group.value);
+        const found = [sample.state ?? "", ...Object.values(sample.found ?? {})].join("\n");
+        const text = `${sample.id}\n${sample.prompt}\n${sample.reply ?? ""}\n${sample.kind}\n${found}`.toLocaleLowerCase();
+        const picked = sample.chosen === undefined ? sample.groups?.[cell.attribute] ?? [] : [sample.options[sample.chosen][1][cell.attribute]];
+        return text.includes(sought) && (!group.value || picked.includes(group.value));
       });
       page = Math.max(0, Math.min(page, Math.ceil(found.length / PAGE.samples) - 1));
       const first = page * PAGE.samples;
       list.replaceChildren(...found.slice(first, first + PAGE.samples).map((sample) => article(sample, cell)));
       const left = held.all - held.shown.length;
       told.textContent = `${found.length ? `Samples ${first + 1} to ${Math.min(first + PAGE.samples, found.length)} of ${found.length} found` : "No sample found"}`
-        + ` among ${held.shown.length}, the telling ones first${left > 0 ? `; ${left} more are in the ledger alone` : ""}.`;
+        + ` among ${held.shown.length}, the telling ones first${left > 0 ? `; ${left} more are in the ledger alone` : ""}.`
+        + (held.unpictured ? ` ${held.unpictured} of the images are told in words alone.` : "");
       back.disabled = page === 0;
       on.disabled = first + PAGE.samples >= found.length;
       pages.hidden = found.length <= PAGE.samples;

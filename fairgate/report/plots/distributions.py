@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from fairgate.report.report import Report
 
 COLUMNS = 4
+NARROWEST = 6.2  # inches: room for a title and four groups
 
 
 def sketch(report: Report) -> Iterator[Sketch]:
@@ -63,7 +64,7 @@ def _sketch(parts: tuple[str, ...], cells: Sequence[Cell]) -> Sketch:
         name="-".join(("distributions", *(part.replace(" ", "-") for part in parts))),
         title=f"Answers by topic, percent: {', '.join(parts[1:])}",
         alt=" ".join(_told(about, here) for about, here in ordered),
-        size=(3.1 * min(COLUMNS, len(ordered)), 0.95 * rows + 1.2),
+        size=(max(3.1 * min(COLUMNS, len(ordered)), NARROWEST), 0.95 * rows + 1.2),
         draw=draw,
     )
 

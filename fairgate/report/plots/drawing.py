@@ -33,7 +33,7 @@ STYLE: dict[Any, Any] = {
 class Plot:
     """A picture by its file's name, and the text that says the same for whoever does not see it.
 
-    `svg` and `png` are empty where matplotlib is not installed.
+    `svg` and `png` are empty where matplotlib is not installed. A contact sheet is of pixels: it has no `svg`.
     """
 
     name: str
@@ -59,6 +59,13 @@ def has_matplotlib() -> bool:
     from importlib.util import find_spec
 
     return find_spec("matplotlib") is not None
+
+
+def has_pillow() -> bool:
+    """Whether contact sheets can be drawn: Pillow is an extra."""
+    from importlib.util import find_spec
+
+    return find_spec("PIL") is not None
 
 
 def drawn(sketches: Sequence[Sketch], *, pictures: bool) -> Iterator[Plot]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fairgate.errors import DataError
 from fairgate.published import tables
-from fairgate.report.plots import distributions, influence, trade_off
+from fairgate.report.plots import contact_sheets, distributions, influence, trade_off
 from fairgate.report.plots.drawing import drawn, has_matplotlib
 
 if TYPE_CHECKING:
@@ -18,12 +18,18 @@ if TYPE_CHECKING:
 
 
 def plots(report: Report, *, pictures: bool = True) -> tuple[Plot, ...]:
-    """The plots that the report has anything for; without `pictures`, or without matplotlib, their texts alone."""
-    return tuple(drawn(tuple(_sketches(report)), pictures=pictures and has_matplotlib()))
+    """The plots that the report has anything for; without `pictures`, or what draws them, their texts alone."""
+    return (
+        *drawn(tuple(_sketches(report)), pictures=pictures and has_matplotlib()),
+        *contact_sheets.plots(report, pictures=pictures),
+    )
 
 
 def write(plots: tuple[Plot, ...], directory: Path) -> None:
-    """Write each plot as SVG and PNG with its text beside it; what an earlier run drew there is removed."""
+    """Write each plot as SVG and PNG (a sheet of photographs as PNG alone) with its text beside it.
+
+    What an earlier run drew there is removed.
+    """
     directory.mkdir(parents=True, exist_ok=True)
     for path in directory.iterdir():
         if path.suffix in (".svg", ".png", ".txt"):
