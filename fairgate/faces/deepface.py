@@ -34,6 +34,8 @@ class DeepFaceDetector:
             from deepface import DeepFace
         except ImportError as error:
             raise Unequipped(f"deepface is not installed ({error}).", where="--detector", mend=EXTRA) from error
+        except ValueError as error:  # what it raises at its import where its TensorFlow lacks tf-keras
+            raise Unequipped(f"deepface cannot be loaded: {error}", where="--detector") from error
         self._name, self._analyze = name, DeepFace.analyze
         self.identity = Identity("deepface", name, parameters={"version": 1, "deepface": _version()})
         # Its networks are fetched and loaded at the first call, which no two threads may make at once.
@@ -54,8 +56,8 @@ class DeepFaceDetector:
                     enforce_detection=True,
                     silent=True,
                 )
-        except ValueError as error:
-            # What it raises where it finds no face, and for a finder that it does not know.
+        except Exception as error:
+            # An unknown finder, one whose package lacks, weights that cannot be fetched: not the image's fault.
             if "could not be detected" in str(error) or type(error).__name__ == "FaceNotDetected":
                 return Reading(picture.size)
             raise FairgateError(f"DeepFace: {error}.", where=f"deepface/{self._name}") from error
