@@ -78,4 +78,6 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     """A sentence that suggests the nearest known word, or lists them all where none is near."""
     words = sorted(known)
     near = difflib.get_close_matches(word, words, n=1)
-    return f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(words)}."
+    if near:
+        return f"Did you mean {near[0]!r}?"
+    return f"Known: {', '.join(words)}." if words else ""

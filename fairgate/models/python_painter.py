@@ -33,12 +33,13 @@ class PythonPainter(PythonChat):
     def _reply(self, made: object, latency: float) -> Reply | CallFailed:
         if _refused(made):
             return Reply("", filtered=True, latency=latency)
-        content = _content(_first(made))
+        first = _first(made)
+        content = _content(first)
         if content is None:
             return CallFailed(
-                f"it returned {type(made).__name__}, which is no image.",
+                f"it returned {_described(first)}, which is no image.",
                 where=f"python/{self._target}",
-                mend="Return the bytes of an image file, a Pillow image or an array; None for a refusal.",
+                mend="Return an image file's bytes, a Pillow image, uint8 of [height, width, 3], or None to refuse.",
             )
         return Reply(said(self._store.add(content)), latency=latency)
 
@@ -61,11 +62,21 @@ def _content(made: object) -> bytes | None:
         return bytes(made)
     from PIL import Image as Images
 
-    if isinstance(made, Images.Image):
-        return _png(made)
-    if isinstance(made, np.ndarray) and made.ndim == 3 and made.shape[2] == 3 and made.dtype == np.uint8:
-        return _png(Images.fromarray(made))
+    try:
+        if isinstance(made, Images.Image):
+            return _png(made)
+        if isinstance(made, np.ndarray) and made.ndim == 3 and made.shape[2] == 3 and made.dtype == np.uint8:
+            return _png(Images.fromarray(made))
+    except (OSError, ValueError):  # PNG has no such colours, or there is no pixel
+        return None
     return None
+
+
+def _described(made: object) -> str:
+    if isinstance(made, np.ndarray):
+        return f"an array of {made.dtype} {list(made.shape)}"
+    mode, size = getattr(made, "mode", None), getattr(made, "size", None)
+    return f"{type(made).__name__} of mode {mode} and size {size}" if mode and size else type(made).__name__
 
 
 def _png(image: Image.Image) -> bytes:

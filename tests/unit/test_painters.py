@@ -163,6 +163,10 @@ MADE = SimpleNamespace(
     nothing=lambda _: None,
     path=lambda _: "/etc/passwd",
     number=lambda _: 3,
+    depth=lambda _: Image.new("F", (3, 2)),
+    colours=lambda _: SimpleNamespace(images=[Image.new("LAB", (3, 2))]),
+    no_pixel=lambda _: Image.new("RGB", (0, 2)),
+    shares=lambda _: np.zeros((2, 3, 3), np.float32),
 )
 
 
@@ -192,6 +196,22 @@ def test_a_path_is_never_opened(name: str, store: ImageStore) -> None:
 # Folders
 
 
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [
+        ("depth", r"Image of mode F and size \(3, 2\)"),
+        ("colours", r"Image of mode LAB and size \(3, 2\)"),
+        ("no_pixel", r"Image of mode RGB and size \(0, 2\)"),
+        ("shares", r"an array of float32 \[2, 3, 3\]"),
+    ],
+)
+def test_what_no_png_can_hold_is_one_failed_sample_that_says_what_it_is(
+    name: str, what: str, store: ImageStore
+) -> None:
+    with pytest.raises(CallFailed, match=f"it returned {what}, which is no image"):
+        called(name, store)
+
+
 def put(path: Path, value: int) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(png(value))
@@ -219,6 +239,12 @@ def test_both_layouts_give_a_topics_files_in_the_order_of_their_names(tmp_path: 
             assert store.read(digest) == png(value)
     with pytest.raises(CallFailed, match="holds 3 images"):
         ask(FolderPainter(found, store), query(Task.OBJECTIVE, index=3))
+
+
+def test_where_no_folder_is_near_none_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as told:
+        image_folder.find(tmp_path / "nodir", dataset())
+    assert str(told.value) == f"--t2i-model: there is no folder {tmp_path / 'nodir'}."
 
 
 def test_another_file_is_another_painter(tmp_path: Path) -> None:
@@ -259,7 +285,12 @@ def test_gating_a_language_model_imports_nothing_of_images(tmp_path: Path) -> No
         *("-c", CHECKOUT / "pytest.ini", "--rootdir", CHECKOUT, CHECKOUT / "tests_bench", "-q", "-p", "no:xdist"),
         *("-p", "no:cacheprovider", f"--thresholds={CHECKOUT / 'tests' / 'thresholds.toml'}"),
         *(f"--ledger={tmp_path / 'l.sqlite'}", f"--alluredir={tmp_path / 'allure'}", f"--report-dir={tmp_path / 'r'}"),
-        *("--model=control/oracle", "-k", "crime"),
+        *(
+            "--model=control/oracle",
+            "-k",
+            "crime",
+            "--no-plots",
+        ),  # Matplotlib, which draws plots, imports Pillow itself
     ]
     done = subprocess.run(  # noqa: S603 - our own interpreter
         [sys.executable, "-c", script, *map(str, args)],
