@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairgate.errors import ConfigError
+from fairgate.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     import argparse
@@ -55,6 +55,12 @@ def _calibrate(options: argparse.Namespace) -> str:
     finally:
         detector.close()
     found = tuple(each.confusion for each in measuring)
+    if not any(sum(map(sum, each.counts)) for each in found):
+        raise DataError(
+            f"none of {len(images):,} images shows a face of a known group ({unreadable:,} are unreadable).",
+            where=str(options.folder),
+            mend="Labels are groups' names, as in male and Asian, or FairFace's own.",
+        )
     calibration = Calibration(detector.identity.canonical, found, len(images), unreadable)
     try:
         options.output.write_text(calibration.to_json(), encoding="utf-8")

@@ -140,12 +140,15 @@ def labelled(folder: Path) -> tuple[Labelled, ...]:
         raise DataError(f"cannot be read: {error}.", where=str(table)) from error
     if not found:
         raise DataError("has no rows.", where=str(table))
+    if twice := next((path for path, n in Counter(each.path for each in found).items() if n > 1), None):
+        raise DataError(f"names {twice.name!r} twice.", where=str(table), mend="One row a file: each counts once.")
     return found
 
 
 def _labelled(folder: Path, row: Mapping[str, str | None], known: Sequence[str], where: str) -> Labelled:
     path = folder / (row["file"] or "")
-    if not path.is_file():
+    # Label files come with data sets: what lies elsewhere is not theirs to name.
+    if not path.is_file() or not path.resolve().is_relative_to(folder.resolve()):
         raise DataError(f"{row['file']!r} is no file of the folder.", where=where)
     return Labelled(path, {attribute: label for attribute in known if (label := (row[attribute] or "").strip())})
 

@@ -48,7 +48,8 @@ def make(spec: str, *, weights: Path | None = None, arguments: Sequence[str] = (
     from fairgate.faces.onnx_detector import OnnxDetector
 
     folder = WeightsFolder(CONTROL if provider == "control" else weights or default_folder())
-    networks = {each: folder.network(each) for each in ("detection", ONNX[spec])}
+    # What reads faces first: the command that its error names pulls the detector as well.
+    networks = {each: folder.network(each) for each in (ONNX[spec], "detection")}
     # Not where it runs: CUDA and CPU give the same labels, and need not read the same images twice.
     parameters: dict[str, object] = {"version": VERSION, "size": size, "confidence": confidence}
     parameters |= {each: network.sha256 for each, network in networks.items()}

@@ -50,11 +50,25 @@ def test_a_labelled_folder_gives_the_confusion_that_was_painted_into_it(tmp_path
     assert race["counts"][east][east] == 10
 
 
+def test_a_folder_of_which_no_face_counts_leaves_no_calibration(tmp_path: Path) -> None:
+    person = {"gender": "Male", "race": "White", "age": "20-29"}
+    (tmp_path / "0.png").write_bytes(paint([person], (256, 256), Random(0)))  # noqa: S311 - draws pictures
+    (tmp_path / "labels.csv").write_text("file,race\n0.png,Martian\n", encoding="utf-8")
+    output = tmp_path / "calibration.json"
+    command = [sys.executable, "-m", "fairgate", "calibrate", str(tmp_path), "--detector", "control/fairface"]
+    done = subprocess.run(  # noqa: S603 - our own command
+        [*command, "--output", str(output)], cwd=CHECKOUT, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 7
+    assert "none of 1 images shows a face of a known group" in done.stderr
+    assert not output.exists()
+
+
 def test_a_detector_without_weights_says_how_to_get_them(tmp_path: Path) -> None:
     (tmp_path / "a.png").write_bytes(b"-")
     (tmp_path / "labels.csv").write_text("file,race\na.png,White\n", encoding="utf-8")
     command = [sys.executable, "-m", "fairgate", "calibrate", str(tmp_path), "--weights", str(tmp_path)]
     done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, timeout=120, check=False)  # noqa: S603 - our own command
     assert done.returncode == 7
-    assert "python -m fairgate weights" in done.stderr
+    assert "python -m fairgate weights pull --fairface-url URL" in done.stderr  # which pulls all that lacks
     assert "Traceback" not in done.stderr

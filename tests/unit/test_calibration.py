@@ -68,12 +68,16 @@ def test_every_image_is_counted_by_what_it_shows_and_what_was_found(tmp_path: Pa
     [
         ("name,race\n0.jpg,White\n", "It needs `file` and any of gender, race, age"),
         ("file,race\nmissing.jpg,White\n", r"row 2: 'missing.jpg' is no file of the folder"),
+        ("file,race\n../elsewhere.jpg,White\n", r"row 2: '../elsewhere.jpg' is no file of the folder"),
+        ("file,race\n0.jpg,White\n0.jpg,White\n", "names '0.jpg' twice"),
         ("file,race\n", "has no rows"),
     ],
 )
 def test_a_label_file_that_cannot_be_used_says_where(tmp_path: Path, table: str, says: str) -> None:
+    (tmp_path / "elsewhere.jpg").write_bytes(b"not of the data set")
+    (tmp_path / "set").mkdir()
     with pytest.raises(DataError, match=says):
-        labelled(folder(tmp_path, table, 1))
+        labelled(folder(tmp_path / "set", table, 1))
 
 
 def kept(tmp_path: Path, rows: tuple[tuple[int, ...], ...]) -> Path:
