@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fairgate.errors import ConfigError
 from fairgate.models.providers import OPENAI_URL, said
 from fairgate.models.retries import Retries
 
@@ -33,6 +34,10 @@ def make_detector(settings: Settings, store: ImageStore, aside: Aside) -> ChatMo
     `aside` is how a request that is repeated waits.
     """
     if asked_of(settings) is not None:
+        if not (settings.detector_spec or "").partition("/")[2]:
+            raise ConfigError(
+                f"{settings.detector_spec!r} names no model.", where="--detector", mend="Write openai/NAME."
+            )
         from fairgate.faces.asking import VisionDetector
 
         return VisionDetector(_vision(settings, store, aside), store)

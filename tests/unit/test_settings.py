@@ -11,6 +11,8 @@ from fairgate import launch, settings
 from fairgate.domain import Role
 from fairgate.errors import ConfigError
 from fairgate.fact_or_fair.queries import Profiles
+from fairgate.images import ImageStore
+from fairgate.models.detectors import make_detector
 from fairgate.run import Run
 from tests.running import CHECKOUT
 
@@ -142,3 +144,12 @@ def test_a_flag_takes_nothing_of_what_stands_behind_it() -> None:
     names = launch._Names.of_our_options()  # noqa: SLF001 - what the real start-up reads
     given = ["--explain", "--model", "control/oracle", "--lenient", "--seed", "1"]
     assert launch.joined(given, frozenset(names)) == ["--explain", "--model=control/oracle", "--lenient", "--seed=1"]
+
+
+def test_a_vision_model_without_a_name_is_refused_before_anybody_is_asked(here: Path) -> None:
+    async def at_once(seconds: float, served: bool) -> None:
+        """Waits for nothing."""
+
+    found = read(here, "--t2i-model=control/oracle", "--detector=openai/")
+    with pytest.raises(ConfigError, match=r"--detector: 'openai/' names no model\. Write openai/NAME"):
+        make_detector(found, ImageStore(here / "l.sqlite"), at_once)
