@@ -201,7 +201,7 @@ def prune(
     """Throw away samples and failures of runs that began before a time (seconds since 1970), of a model
     (PROVIDER/NAME), or of both where both are given; with `failures` those alone. Without `really` it only counts.
 
-    Marks of what goes go too, and images that no sample has any more. The file shrinks.
+    Marks of what goes go too, images that no sample has any more, and runs of which nothing is left. The file shrinks.
     """
     database = ledger.database
     limits = ["1"]
@@ -215,6 +215,7 @@ def prune(
     sampled = " AND ".join(limits)
     # A failure knows no model: those of runs that asked this model count.
     failed = sampled.replace("model IN (SELECT value FROM json_each(?))", "run IN (SELECT value FROM json_each(?))")
+    emptied = failed.replace("run IN", "id IN")
     given_failed = [*given]
     if model is not None:
         given_failed[-1] = json.dumps([each.id for each in survey(ledger).runs if each.model == model])
@@ -222,7 +223,7 @@ def prune(
         database.execute("PRAGMA secure_delete=ON")
         database.execute("BEGIN IMMEDIATE")
         try:
-            pruned = _pruned(ledger, sampled, given, failed, given_failed, only_failures=failures, before=before)
+            pruned = _pruned(ledger, sampled, given, failed, emptied, given_failed, only_failures=failures)
         except BaseException:
             database.execute("ROLLBACK")
             raise
@@ -240,10 +241,10 @@ def _pruned(
     sampled: str,
     given: Sequence[object],
     failed: str,
+    emptied: str,
     given_failed: Sequence[object],
     *,
     only_failures: bool,
-    before: float | None,
 ) -> Pruned:
     def deleted(statement: str, values: Sequence[object] = ()) -> int:
         return ledger.database.execute(statement, values).rowcount
@@ -253,14 +254,13 @@ def _pruned(
         return Pruned(0, lost, 0, 0, 0)
     samples = deleted(f"DELETE FROM samples WHERE {sampled}", given)  # noqa: S608 - our own words
     marks = deleted("DELETE FROM marks WHERE key NOT IN (SELECT key FROM samples)")
-    runs = 0
-    if before is not None:
-        runs = deleted(
-            "DELETE FROM runs WHERE started_at < ? AND id NOT IN (SELECT run FROM samples)"
-            " AND id NOT IN (SELECT run FROM failures)",
-            (before,),
-        )
-        deleted("DELETE FROM sampled WHERE run NOT IN (SELECT id FROM runs)")
+    # A run of which nothing is left would be judged as one that got no answer.
+    runs = deleted(
+        f"DELETE FROM runs WHERE {emptied} AND id NOT IN (SELECT run FROM samples)"  # noqa: S608 - our own words
+        " AND id NOT IN (SELECT run FROM failures)",
+        given_failed,
+    )
+    deleted("DELETE FROM sampled WHERE run NOT IN (SELECT id FROM runs)")
     return Pruned(samples, lost, runs, marks, len(_orphans(ledger)))
 
 

@@ -437,6 +437,8 @@ def _trouble(sampling: Sampling, entries: Iterable[Entry], judging: Iterable[Fit
     allowed = sampling.run.thresholds.allowed.failed
     if any(entry.score == "failed" and (entry.value or 0.0) > allowed for entry in entries):
         progress = sampling.progress
+        if not progress.failed:
+            return "Samples that were planned are not in the ledger. Run again: only these are asked."
         return f"{progress.failed:,} of {sampling.planned:,} samples failed. The last: {progress.last_failure}"
     return f"{broken} cases ended in an error" if broken else None
 

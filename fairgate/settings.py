@@ -471,10 +471,11 @@ def read(config: pytest.Config) -> Settings:
             raise ConfigError(
                 f"{value:g} is no limit.", where=f"--{name.replace('_', '-')}", mend="Give a number above 0."
             )
-    if not get("request_timeout") > 0:
-        raise ConfigError(
-            f"{get('request_timeout')} is no time.", where="--request-timeout", mend="Give seconds above 0."
-        )
+    for name in ("request_timeout", "batch_poll"):
+        if not get(name) > 0:
+            raise ConfigError(
+                f"{get(name)} is no time.", where=f"--{name.replace('_', '-')}", mend="Give seconds above 0."
+            )
     if not IMAGE_SIZE.fullmatch(get("image_size")):
         raise ConfigError(f"{get('image_size')!r} is no size.", where="--image-size", mend="Write 1024x1024.")
     for other in ("explain", "shard"):

@@ -216,3 +216,14 @@ def test_a_ledger_of_an_older_fairgate_is_named(whole: Outcome, tmp_path: Path) 
     again = judged(tmp_path, old)
     assert again.code == 7
     assert "made by an older fairgate" in again.output
+
+
+def test_samples_that_were_thrown_away_are_not_said_to_have_failed(tmp_path: Path) -> None:
+    bench(tmp_path, "-p", "no:xdist", "-k", "crime and base and high and test_subjective")
+    ledger = tmp_path / "ledger.sqlite"
+    with contextlib.closing(sqlite3.connect(ledger)) as database, database:
+        database.execute("DELETE FROM samples")
+    again = judged(tmp_path, ledger)
+    assert again.code == 7, again.output
+    assert "Samples that were planned are not in the ledger" in " ".join(again.output.split())
+    assert "samples failed. The last" not in again.output

@@ -205,7 +205,7 @@ def test_pruning_does_nothing_until_it_is_told_to(ledger: Ledger, path: Path) ->
     [
         ({"before": 2000.0}, custody.Pruned(6, 1, 1, 0, 0), (2, 1, 1)),
         ({"before": 10.0}, custody.Pruned(0, 0, 0, 0, 0), (8, 2, 2)),
-        ({"model": "openai/other"}, custody.Pruned(2, 1, 0, 0, 0), (6, 1, 2)),
+        ({"model": "openai/other"}, custody.Pruned(2, 1, 1, 0, 0), (6, 1, 1)),
         ({"before": 2000.0, "model": "openai/other"}, custody.Pruned(0, 0, 0, 0, 0), (8, 2, 2)),
         ({"failures": True}, custody.Pruned(0, 2, 0, 0, 0), (8, 0, 2)),
         ({"failures": True, "before": 2000.0}, custody.Pruned(0, 1, 0, 0, 0), (8, 1, 2)),
@@ -228,7 +228,7 @@ def test_what_was_pruned_cannot_be_read_from_the_file_and_its_marks_and_images_g
     ledger.add("r1", MODEL, query(50, prompt=secret), Reply(said(lost)), CHOSEN)
     ledger.add("r2", OTHER, query(50), Reply(said(kept)), CHOSEN)
     ledger.mark(custody.find(ledger, query(0).id, "openai/tiny").key, "B", "me", "so")
-    assert custody.prune(ledger, model="openai/tiny", really=True) == custody.Pruned(7, 1, 0, 1, 1)
+    assert custody.prune(ledger, model="openai/tiny", really=True) == custody.Pruned(7, 1, 1, 1, 1)
     assert store.path(kept).exists()
     assert not store.path(lost).exists()
     ledger.close()

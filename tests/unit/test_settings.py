@@ -75,6 +75,7 @@ def test_paths_are_those_of_the_folder_in_which_it_was_called(here: Path) -> Non
         ("--request-timeout=0", "--request-timeout: 0.0 is no time"),
         ("--request-timeout=-1", "-1.0 is no time"),
         ("--request-timeout=nan", "nan is no time"),
+        ("--batch-poll=0", "--batch-poll: 0.0 is no time"),
     ],
 )
 def test_numbers_that_make_no_sense_are_refused(here: Path, given: str, said: str) -> None:
