@@ -13,6 +13,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from benchmarks.peers import PEERS
 from benchmarks.stub import pin
 from fairgate.domain import Reply, Role
 from fairgate.fact_or_fair.cases import OWN_TASKS, text_cases
@@ -140,6 +141,12 @@ def prompts_alone(base_url: str, n: int, in_flight: int) -> None:  # noqa: ARG00
         pass
 
 
+def peer(name: str) -> Callable[[str, int, int], None]:
+    """A peer with the gate's own prompts."""
+    drive = PEERS[name][1]
+    return lambda base_url, n, in_flight: drive(base_url, prompts(n), in_flight)
+
+
 CLIENTS: dict[str, Callable[[str, int, int], None]] = {
     "aiohttp loop": bare_aiohttp,
     "httpx loop": bare_httpx,
@@ -147,6 +154,7 @@ CLIENTS: dict[str, Callable[[str, int, int], None]] = {
     "fairgate sampler": ours_sampler,
     "fairgate sampler, no requests": lambda *given: ours_sampler(*given, at_once=True),
     "prompts alone": prompts_alone,
+    **{name: peer(name) for name in PEERS},
 }
 
 

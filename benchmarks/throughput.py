@@ -1,7 +1,7 @@
 """How fast the gate asks, beside bare loops and peers: ratios within one run, on two cores, one for the server.
 
-`python -m benchmarks.throughput` prints tables; `--only` chooses some. Peers are measured where installed
-(`pip install 'fairgate[peers]'`). Docs: docs/throughput.md.
+`python -m benchmarks.throughput` prints tables; `--only` chooses some. Peers are measured where they are installed
+(`pip install 'fairgate[peers]'`, or some of them; `--only peers`), and named where not. Docs: docs/throughput.md.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.clients import PER_TOPIC
+from benchmarks.peers import installed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -136,7 +137,7 @@ def table(title: str, rows: Sequence[tuple[str, Measured]], latency: float, in_f
         )
 
 
-PARTS = ("latency", "few", "zero", "bookkeeping", "large", "memory", "workers")
+PARTS = ("latency", "peers", "few", "zero", "bookkeeping", "large", "memory", "workers")
 BARE = ("aiohttp loop", "httpx-aiohttp loop", "fairgate sampler", GATE)
 
 
@@ -144,9 +145,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.throughput")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--per-topic", type=int, default=6, help="522 samples each; 6 is the N = 3,000 of the table")
-    parser.add_argument(
-        "--only", nargs="*", default=["latency", "few", "zero", "bookkeeping", "large", "memory", "workers"]
-    )
+    parser.add_argument("--latency", type=float, default=0.05, help="the server's, in seconds; default: 0.05")
+    parser.add_argument("--only", nargs="*", choices=PARTS, default=PARTS)
     given = parser.parse_args()
     only, repeats, latency = set(given.only), given.repeats, given.latency
     told = f"{1000 * latency:.0f} ms"
@@ -157,6 +157,13 @@ def main() -> None:
             rows = [(name, client(name, url, n, 128, 1 if name == "httpx loop" else repeats)) for name in names]
         table(f"{told}, 128 in flight", rows, latency, 128)
         print(f"\nThe gate's first request after {dict(rows)[GATE].first:.2f} s.")
+    if "peers" in only:
+        here = installed()
+        beside = (BARE[0], *BARE[2:], *(name for name, is_here in here.items() if is_here))
+        with stub(latency) as url:
+            rows = [(name, client(name, url, n, 128, 1)) for name in beside]
+        table(f"{told}, 128 in flight, beside peers", rows, latency, 128)
+        print("".join(f"\n{name}: not installed" for name, is_here in here.items() if not is_here))
     if "few" in only:
         with stub(latency) as url:
             rows = [(name, client(name, url, max(1, given.per_topic // 3) * PER_TOPIC, 16, repeats)) for name in BARE]

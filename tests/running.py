@@ -94,7 +94,7 @@ def bench_many(folder: Path, runs: Sequence[Sequence[str]], env: Mapping[str, st
         env=environment(env),
         capture_output=True,
         text=True,
-        timeout=PATIENCE,
+        timeout=PATIENCE * len(runs),
         check=False,
     )
     ended = [json.loads(line) for line in done.stdout.splitlines()]

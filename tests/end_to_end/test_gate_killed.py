@@ -81,6 +81,26 @@ def test_the_whole_run(tmp_path: Path, stub: ChatStub, undisturbed: tuple[Outcom
     assert_the_same_result(again, expected)
 
 
+def test_the_controller(tmp_path: Path, stub: ChatStub, undisturbed: tuple[Outcome, Counter[str]]) -> None:
+    """Its workers end by themselves, and the next run asks only for what is missing."""
+    expected, planned = undisturbed
+    ledger = tmp_path / "ledger.sqlite"
+    with started(tmp_path, *given(stub, "-n", "1")) as process:
+        wait_until_stored(ledger, SAMPLES // 2, process)
+        os.kill(process.pid, signal.SIGKILL)
+        # Read to the end: a worker that lived on would hold the pipe open.
+        assert finished(process, tmp_path).code == -signal.SIGKILL
+    wait_for_silence(stub)
+    kept, asked = prompts(ledger), len(stub.prompts)
+    assert SAMPLES // 2 <= kept.total() < SAMPLES
+    assert asked - kept.total() <= IN_FLIGHT
+    again = bench(tmp_path, *given(stub, "-p", "no:xdist"))
+    assert again.code == 0, again.output
+    assert Counter(stub.prompts[asked:]) == planned - kept
+    assert again.summary["calls"]["reused"] == kept.total()
+    assert_the_same_result(again, expected)
+
+
 def test_a_worker(tmp_path: Path, stub: ChatStub, undisturbed: tuple[Outcome, Counter[str]]) -> None:
     expected, planned = undisturbed
     ledger = tmp_path / "ledger.sqlite"

@@ -24,7 +24,14 @@ QUERY = "planted-foxtrot-6142"
 ARGUMENT = "planted-golf-8853"
 SECRETS = (KEY, JUDGE, OTHER, USER, PASSWORD, QUERY, ARGUMENT)
 HTML = f"<p>{KEY} {QUERY}</p>".encode()
-ENV = {"OPENAI_API_KEY": KEY, "JUDGE_API_KEY": JUDGE, "ANTHROPIC_API_KEY": OTHER, "OPENAI_ORGANIZATION": ""}
+CRASH = "test_subjective[crime-rate-high-base-race]"
+ENV = {
+    "OPENAI_API_KEY": KEY,
+    "JUDGE_API_KEY": JUDGE,
+    "ANTHROPIC_API_KEY": OTHER,
+    "OPENAI_ORGANIZATION": "",
+    "CRASH_IN": CRASH,
+}
 
 CALLABLE = """
 
@@ -75,6 +82,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
         judged = ["--judge=openai/wise", f"--judge-base-url={given['echoes 500'][1].partition('=')[2]}"]
         given["judge echoes"] = [*given["answers"], *judged]
         given["secret argument"] = [*given["answers"], f"--model-arg=api_key={ARGUMENT}"]
+        given["worker crashes"] = [*given["answers"], "-n1", "-p", "tests.plugin.crash"]
         given["callable raises"] = ["--model=python/planted:raises"]
         every = [
             arguments(
@@ -84,7 +92,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
                 *(f"--log-file={root / name / 'log.txt'}", "--log-file-level=DEBUG", "--showlocals"),
                 f"--junitxml={root / name / 'junit.xml'}",
                 f"--alluredir={root / name / 'allure'}",
-                *("-p", "no:xdist", "-k", "dialogue and gender" if "judge" in name else "crime and base and high"),
+                *(() if "crashes" in name else ("-p", "no:xdist")),
+                *("-k", "dialogue and gender" if "judge" in name else "crime and base and high"),
             )
             for name, options in given.items()
         ]
@@ -102,6 +111,7 @@ def test_the_runs_came_as_far_as_they_should(runs: dict[str, Outcome]) -> None:
     assert codes["answers"] in (0, 1, 6), runs["answers"].output
     assert codes["secret argument"] == 4
     assert {codes[name] for name in codes if name not in ("answers", "secret argument")} == {7}, codes
+    assert "crashed" in runs["worker crashes"].output
 
 
 def test_no_secret_is_in_any_file_or_line(runs: dict[str, Outcome]) -> None:
