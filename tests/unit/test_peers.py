@@ -38,3 +38,8 @@ def test_the_measurement_takes_its_options(monkeypatch: pytest.MonkeyPatch, caps
     monkeypatch.setattr(sys, "argv", ["throughput", "--latency", "0.5", "--only"])
     throughput.main()
     assert capsys.readouterr().out == ""
+
+
+def test_a_client_that_crashed_is_not_measured() -> None:
+    with throughput.stub(0.0) as url, pytest.raises(SystemExit, match="exited with 1"):
+        throughput.measure(url, [sys.executable, "-c", "raise SystemExit(1)"], core=None)
