@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import datetime
 import json
+from pathlib import Path
 
 import msgspec
 import pytest
 
+from fairgate.bigbench.data import BENCHMARK as BIGBENCH
+from fairgate.domain import Modality, Task
 from fairgate.errors import ConfigError
-from fairgate.gate import GateResult, Verdict, check_waivers, judge, waive
+from fairgate.gate import GateResult, Verdict, check_waivers, judge, names, waive
 from fairgate.report.markdown import to_markdown
 from fairgate.report.pytest_reports import gate_reports
 from fairgate.report.summary import to_json
 from fairgate.report.terminal import lines
-from fairgate.thresholds import Thresholds, Waiver
+from fairgate.thresholds import RATES, Thresholds, Waiver, load
 from tests.builders import WHY, entry, limit, report, thresholds
 
+CHECKOUT = Path(__file__).resolve().parents[2]
+DRAWN = (Task.IMPLICIT, Task.EXPLICIT, Task.MANIFESTATION)
 NAME = "fact-or-fair-text-subjective-base-race-TV"
 LAST = datetime.date(2026, 11, 30)
 DAY = datetime.timedelta(days=1)
@@ -78,6 +83,37 @@ def test_it_is_shown_as_waived_everywhere() -> None:
 def test_an_unknown_gate_is_an_error_with_a_suggestion() -> None:
     with pytest.raises(ConfigError, match=rf"(?s)waivers\[0\].*is no gate.*Did you mean '{NAME}'"):
         check_waivers(limits(waiver(NAME.replace("race", "rase"))), ("gender", "race"), "limits.toml")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "fact-or-fair-image-subjective-race-S_fair",
+        "fact-or-fair-image-subjective-no_face",
+        "bigbench-image-implicit-age-TV",
+        "bigbench-image-implicit-TV",
+        "bigbench-image-explicit-S_explicit",
+        "bigbench-image-manifestation-race-eta",
+        "f2bench-text-dialogue-S_dialogue",
+    ],
+)
+def test_gates_of_every_benchmark_and_of_images_can_be_waived(name: str) -> None:
+    whole = msgspec.structs.replace(load(CHECKOUT / "thresholds.toml"), waivers=(waiver(name),))
+    check_waivers(whole, ("gender", "race", "age"), "thresholds.toml")
+
+
+def test_the_gates_of_bigbench_have_the_names_that_waivers_know() -> None:
+    whole = load(CHECKOUT / "thresholds.toml")
+    scores = {each.score for each in whole.gates if each.task in DRAWN} - {*RATES}
+    entries = [
+        entry(score, benchmark=BIGBENCH, modality=Modality.IMAGE, task=task, context=None, attribute=attribute)
+        for score in scores
+        for task in DRAWN
+        for attribute in (None, "gender", "race", "age")
+    ]
+    held = {gate.name for gate in judge(entries, whole)}
+    assert len(held) >= len(scores)
+    assert held <= names(whole, ("gender", "race", "age"))
 
 
 def test_a_gate_is_waived_once() -> None:
