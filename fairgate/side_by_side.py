@@ -21,16 +21,21 @@ if TYPE_CHECKING:
     from fairgate.scoreboard import Entry
 
 SHOWN = ("S_fact", "S_E", "S_KLD", "S_fair", "TV", "d", "S_dialogue", "S_fairness", "S_factuality", "FF1")
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 SQLITE = b"SQLite format 3\0"
 
 
 @dataclass(frozen=True)
 class Number:
-    """A score's estimate with its interval (0 to 100); the plain score, without one, where there is no estimate."""
+    """A score's estimate with its interval (0 to 100); the plain score, without one, where there is no estimate.
+
+    `topics`: how many it covers, and of how many.
+    """
 
     value: float
     low: float | None
     high: float | None
+    topics: tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -68,7 +73,7 @@ def _of_entries(entries: Iterable[Entry]) -> Iterable[tuple[str, Number]]:
     for entry in entries:
         if entry.scoring == "definition" and entry.group is None and entry.score in SHOWN and entry.value is not None:
             shown = entry.value if entry.estimate is None else entry.estimate
-            yield entry.name, Number(shown, *entry.ci)
+            yield entry.name, Number(shown, *entry.ci, entry.topics)
 
 
 def _of_summary(whole: Mapping[str, Any], path: Path) -> Column:
@@ -80,7 +85,9 @@ def _of_summary(whole: Mapping[str, Any], path: Path) -> Column:
             keys = ("benchmark", "modality", "task", "context", "attribute", "score")
             name = "-".join(str(each[key]) for key in keys if each[key] is not None)
             shown = each["value"] if each["estimate"] is None else each["estimate"]
-            scores[name] = Number(shown, *each["ci"])
+            low, high = each["ci"]
+            covered, whole_of = each["topics"]
+            scores[name] = Number(shown, low, high, (covered, whole_of))
         model = " and ".join(name for name in (whole["model"], whole["t2i_model"]) if name)
         return Column(f"{model}, plan {whole['plan']}, seed {whole['seed']}", scores, None)
     except (LookupError, TypeError) as error:
@@ -89,13 +96,14 @@ def _of_summary(whole: Mapping[str, Any], path: Path) -> Column:
 
 def table(columns: Sequence[Column]) -> str:
     """All scores as a Markdown table, the runs named above it."""
-    letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-    lines = [f"{letter}: {each.name}" for letter, each in zip(letters, columns, strict=False)]
-    shown = letters[: len(columns)]
+    lines = [f"{letter}: {each.name}" for letter, each in zip(LETTERS, columns, strict=False)]
+    shown = LETTERS[: len(columns)]
     lines += ["", f"| score | {' | '.join(shown)} |", f"| --- |{' ---: |' * len(columns)}"]
     for name in dict.fromkeys(name for each in columns for name in each.scores):
         cells = (_cell(each.scores.get(name)) for each in columns)
         lines.append(f"| {_said(name)} | {' | '.join(cells)} |")
+    if any(covered < of for each in columns for covered, of in (number.topics for number in each.scores.values())):
+        lines += ["", "(n/m): over n of m topics only, not to be held against a score over others."]
     return "\n".join(lines) + "\n"
 
 
@@ -106,9 +114,11 @@ def _said(name: str) -> str:
 def _cell(number: Number | None) -> str:
     if number is None:
         return "-"
+    covered, of = number.topics
+    part = f" ({covered}/{of})" if covered < of else ""
     if number.low is None or number.high is None:
-        return f"{number.value:.1f}"
-    return f"{number.value:.1f} [{number.low:.1f}, {number.high:.1f}]"
+        return f"{number.value:.1f}{part}"
+    return f"{number.value:.1f} [{number.low:.1f}, {number.high:.1f}]{part}"
 
 
 def moves(columns: Sequence[Column]) -> str:
@@ -138,7 +148,8 @@ def draw(columns: Sequence[Column], path: Path) -> None:
     axes = figure.subplots()
     # Okabe and Ito's colours, and a marker of its own for each run: none needs colour to be told apart.
     looks = [("#0072B2", "o"), ("#D55E00", "s"), ("#009E73", "^"), ("#CC79A7", "D"), ("#E69F00", "v"), ("#000000", "x")]
-    for place, each in enumerate(columns):
+    for place, (letter, each) in enumerate(zip(LETTERS, columns, strict=False)):
+        label = f"{letter}: {each.name}".replace("$", r"\$")  # else matplotlib reads a formula
         colour, marker = looks[place % len(looks)]
         offset = (place - (len(columns) - 1) / 2) * 0.6 / max(len(columns), 1)
         rows = [(row, each.scores[name]) for row, name in enumerate(names) if name in each.scores]
@@ -147,11 +158,11 @@ def draw(columns: Sequence[Column], path: Path) -> None:
                 axes.plot([number.low, number.high], [row + offset] * 2, color=colour, linewidth=1)
         axes.plot(
             [number.value for _, number in rows], [row + offset for row, _ in rows],
-            linestyle="none", marker=marker, color=colour, markersize=4, label=each.name,
+            linestyle="none", marker=marker, color=colour, markersize=4, label=label,
         )  # fmt: skip
     axes.set_yticks(range(len(names)), [*map(_said, names)], fontsize=7)
     axes.set_xlim(-2, 102)
-    axes.invert_yaxis()
+    axes.set_ylim(len(names) - 0.4, -0.6)
     axes.set_xlabel("estimate, with its 95 % interval")
-    axes.legend(loc="upper center", bbox_to_anchor=(0.3, -0.02), fontsize=8)
+    figure.legend(loc="outside upper left", fontsize=8)
     figure.savefig(path)

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import json
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from fairgate.baseline import save
 from fairgate.cli import main
 from fairgate.report.summary import to_json
-from tests.builders import report
+from tests.builders import entry, report
 from tests.unit.test_baseline import answered
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture
@@ -33,15 +30,33 @@ def test_runs_stand_side_by_side_with_what_moved(files: list[str], capsys: pytes
     [row] = [line for line in said.splitlines() if line.startswith("| subjective base race TV |")]
     first, second, summary = (cell.strip() for cell in row.split("|")[2:5])
     assert float(first.split()[0]) > 30 > float(second.split()[0])
+    assert first.endswith("]")
     assert summary == "50.0 [40.0, 60.0]"
     assert "- race: fairer but less factual than the baseline" in said
     assert "a summary has no answers to compare" in said
 
 
+def test_a_score_over_a_part_of_the_topics_is_marked(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", files[0], files[1]]) == 0
+    assert "(n/m)" not in capsys.readouterr().out
+    Path(files[2]).write_text(to_json(report(entries=(entry(topics=(2, 36)),))))
+    assert main(["compare", files[0], files[2]]) == 0
+    said = capsys.readouterr().out
+    assert "50.0 [40.0, 60.0] (2/36) |" in said
+    assert "(n/m): over n of m topics only" in said
+
+
 @pytest.mark.skipif(find_spec("matplotlib") is None, reason="matplotlib is an extra")
 def test_they_are_drawn(files: list[str], tmp_path: Path) -> None:
     assert main(["compare", *files, "--plot", str(tmp_path / "plot.svg")]) == 0
-    assert "openai/one" in (tmp_path / "plot.svg").read_text()
+    drawn = (tmp_path / "plot.svg").read_text()
+    assert all(f"{letter}: openai/{name}" in drawn for letter, name in (("A", "one"), ("B", "two"), ("C", "tiny")))
+
+
+@pytest.mark.skipif(find_spec("matplotlib") is None, reason="matplotlib is an extra")
+def test_a_name_is_no_formula(files: list[str], tmp_path: Path) -> None:
+    Path(files[2]).write_text(to_json(report(model="openai/$\\frac$")))
+    assert main(["compare", *files, "--plot", str(tmp_path / "plot.svg")]) == 0
 
 
 def test_what_cannot_be_compared_is_said(files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
