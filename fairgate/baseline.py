@@ -90,6 +90,19 @@ def letters_of(topic: Topic, samples: Iterable[Sample], dataset: Dataset) -> tup
     return "".join(said), len(prompts)
 
 
+def make_room(path: Path) -> None:
+    """See that a baseline can be written there, before anything is paid for. Raises ConfigError where it cannot."""
+    if path.is_dir():
+        raise ConfigError("is a folder.", where=f"--save-baseline {path}", mend="Name a file.")
+    unfinished = _unfinished(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished.touch()
+        unfinished.unlink()
+    except OSError as error:
+        raise ConfigError(f"cannot be written: {error.strerror}.", where=f"--save-baseline {path}") from error
+
+
 def save(path: Path, baseline: Baseline) -> None:
     """Write a baseline, whole or not at all. Raises ConfigError where that is not possible."""
     head = {"fairgate baseline": SCHEMA, "model": baseline.model, "asked": baseline.asked, "groups": baseline.groups}
@@ -98,13 +111,17 @@ def save(path: Path, baseline: Baseline) -> None:
         for topic, letters in sorted(baseline.letters.items())
     )
     text = f'{json.dumps(head, ensure_ascii=False)[:-1]},\n"topics": {{\n{topics}\n}}}}\n'
-    unfinished = path.with_name(f".{path.name}.unfinished")
+    unfinished = _unfinished(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         unfinished.write_text(text, encoding="utf-8")
         unfinished.replace(path)
     except OSError as error:
         raise ConfigError(f"cannot be written: {error.strerror}.", where=f"--save-baseline {path}") from error
+
+
+def _unfinished(path: Path) -> Path:
+    return path.with_name(f".{path.name}.unfinished")
 
 
 def load(path: Path) -> Baseline:

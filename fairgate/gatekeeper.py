@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fairgate.baseline import make_room
 from fairgate.domain import Role
 from fairgate.errors import ConfigError, FairgateError, Unequipped
 from fairgate.forecast import forecast, lines
@@ -74,7 +75,7 @@ class Gatekeeper:
         if not self._run.settings.self_check or self._run.settings.dry_run:
             return
         with _usage_errors():
-            self._make_report_dir()
+            self._make_room()
             reason = self_check(self._run.settings)
         if reason is not None:
             pytest.exit(
@@ -124,14 +125,14 @@ class Gatekeeper:
         if not cases:
             return
         with _usage_errors():
-            self._make_report_dir()
+            self._make_room()
             self._sampling = Sampling(self._run, cases)
         self._progress = ProgressLines(progress.terminal(self._config), self._sampling.progress)
         self._sampling.start()
         self._progress.start()
 
-    def _make_report_dir(self) -> None:
-        """Before anything is asked: a report that cannot be written would be missed when all is paid for."""
+    def _make_room(self) -> None:
+        """Before anything is asked: what cannot be written would be missed when all is paid for."""
         directory = self._run.settings.report_dir
         try:
             if directory is not None:
@@ -139,6 +140,8 @@ class Gatekeeper:
         except OSError as error:
             reason = error.strerror or type(error).__name__
             raise ConfigError(f"{directory} cannot be made: {reason}.", where="--report-dir") from error
+        if self._run.settings.save_baseline is not None:
+            make_room(self._run.settings.save_baseline)
 
     # Meanwhile
 

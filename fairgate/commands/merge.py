@@ -34,7 +34,8 @@ def _merge(options: argparse.Namespace) -> str:
 
 def _said(merged: Merged, out: Path) -> str:
     past = merged.past
-    lines = [f"{out}: {len(past.members)} runs as one, {len(past.cases)} cases."]
+    runs = "one run" if len(past.members) == 1 else f"{len(past.members)} runs as one"
+    lines = [f"{out}: {runs}, {len(past.cases)} cases."]
     if past.lost_shards:
         lines.append(f"Still to come: shard {', '.join(past.lost_shards)}. Until then no gate is held.")
     if merged.conflicts:

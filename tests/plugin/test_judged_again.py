@@ -152,6 +152,16 @@ def test_merging_knows_no_order_and_no_twice(shards: list[Outcome], tmp_path: Pa
     assert contents(tmp_path / "forth.sqlite") == forth
 
 
+def test_one_run_alone_is_told_as_one(
+    shards: list[Outcome], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, there = str(tmp_path / "out.sqlite"), [*map(str, ledgers(shards))]
+    assert main(["merge", out, there[0]]) == 0
+    assert "out.sqlite: one run, " in capsys.readouterr().out
+    assert main(["merge", out, *there]) == 0
+    assert f"out.sqlite: {SHARDS} runs as one, " in capsys.readouterr().out
+
+
 def test_a_lost_shard_is_trouble(shards: list[Outcome], tmp_path: Path) -> None:
     merge(tmp_path / "out.sqlite", ledgers(shards)[:-1])
     again = judged(tmp_path, tmp_path / "out.sqlite", f"--thresholds={LIMITS}")

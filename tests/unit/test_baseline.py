@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from fairgate.baseline import Baseline, alphabet, letters_of, load, save
+from fairgate.baseline import Baseline, alphabet, letters_of, load, make_room, save
 from fairgate.comparing import check, compare, gates
 from fairgate.domain import AnswerKind, Context, Task
 from fairgate.errors import ConfigError, DataError
@@ -84,6 +84,16 @@ def test_what_is_saved_is_read(tmp_path: Path) -> None:
     save(tmp_path / "deep" / "b.json", before)
     assert load(tmp_path / "deep" / "b.json") == before
     assert [*(tmp_path / "deep").iterdir()] == [tmp_path / "deep" / "b.json"]
+
+
+def test_whether_it_can_be_saved_is_seen_before_and_leaves_nothing(tmp_path: Path) -> None:
+    make_room(tmp_path / "new" / "release.json")
+    assert not [*(tmp_path / "new").iterdir()]
+    with pytest.raises(ConfigError, match="is a folder"):
+        make_room(tmp_path / "new")
+    (tmp_path / "file").touch()
+    with pytest.raises(ConfigError, match="cannot be written"):
+        make_room(tmp_path / "file" / "release.json")
 
 
 def test_a_letter_a_query() -> None:
