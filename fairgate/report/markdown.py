@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from fairgate.gate import FAILED
 from fairgate.report import terminal, wording
 from fairgate.report.report import NO_CERTIFICATE, WORDS
 
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
 
 # GitHub drops a step summary above 1 MiB, and the comments that people paste it into end at a fifth of that.
 MOST_BYTES = 190_000
+CAPTION = (
+    "*value*: what these answers show; *estimate*: of what endless answers would show, with the *interval* that holds "
+    "it in 95 of 100 runs; *at best*: what a perfect model would show in as many answers."
+)
 SENTENCE, REPLY = 2_000, 280  # characters that are shown of somebody's words
 # What GitHub and GitLab make live in plain text, whatever is escaped: mentions, references, addresses.
 LIVE = re.compile(r"[@#!~$%&]\w|://|www\.|\w@\w", re.IGNORECASE)
@@ -41,6 +46,10 @@ def _parts(report: Report) -> Iterator[str]:
     yield f"**{escaped(report.headline)}**"
     if report.trouble is not None:
         yield f"**Trouble**: {escaped(report.trouble)}"
+    if report.comparison is not None:
+        since = report.comparison
+        yield f"Since the baseline ({escaped(since.over)}):"
+        yield "\n".join(f"- {escaped(sentence)}" for sentence in since.sentences)
     if report.gates:
         order = [verdict for verdict, _ in WORDS]
         gates = sorted(report.gates, key=lambda each: order.index(each.verdict))
@@ -51,6 +60,10 @@ def _parts(report: Report) -> Iterator[str]:
                 *map(_row, gates),
             ]
         )
+        yield CAPTION
+        told = [gate for gate in gates if gate.verdict in FAILED and wording.why(gate)]
+        if told:
+            yield "\n".join(f"- {escaped(wording.short(each.entry))}: {escaped(wording.why(each))}" for each in told)
     found = wording.merged(report)
     if found:
         yield "### Why"

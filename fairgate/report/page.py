@@ -76,6 +76,9 @@ def _document(report: Report, plots: Sequence[Plot]) -> dict[str, object]:
     return {
         "verdict": report.verdict,
         "trouble": report.trouble,
+        "since": None
+        if report.comparison is None
+        else {"over": report.comparison.over, "sentences": report.comparison.sentences},
         "notice": NO_CERTIFICATE,
         "warning": WARNING,
         "about": about(report),
@@ -167,9 +170,10 @@ def _gate(gate: GateResult) -> dict[str, object]:
         "min": gate.limit.min,
         "max": gate.limit.max,
         "limit": wording.limit(gate),
+        "change": entry.score.endswith("@change"),
         "limitReason": gate.limit.reason,
         # What the row says already is not said twice.
-        "reason": "" if gate.reason.startswith("the whole interval") else wording.why(gate),
+        "reason": wording.why(gate),
     }
 
 

@@ -104,6 +104,11 @@ class Comparison:
     changes: tuple[Change, ...]
     sentences: tuple[str, ...]
 
+    @property
+    def over(self) -> str:
+        """Which baseline, and how much of it was compared."""
+        return f"{self.baseline}; {self.queries:,} queries compared"
+
 
 @dataclass(frozen=True)
 class Drawn:

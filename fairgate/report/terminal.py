@@ -41,6 +41,7 @@ def lines(report: Report) -> list[str]:
     return [
         *_wrapped(report.headline),
         *([] if report.trouble is None else _wrapped(f"Trouble: {report.trouble}")),
+        *_since(report),
         *_gates(report),
         *_findings(report),
         *numbers(report),
@@ -48,6 +49,14 @@ def lines(report: Report) -> list[str]:
         *(line for note in report.notes for line in _wrapped(note, bullet="! ")),
         *_wrapped(NO_CERTIFICATE),
     ]
+
+
+def _since(report: Report) -> Iterator[str]:
+    """Both sides of what moved since the baseline, in words."""
+    if report.comparison is not None:
+        yield from _wrapped(f"Since the baseline ({report.comparison.over}):")
+        for sentence in report.comparison.sentences:
+            yield from _wrapped(sentence, bullet="- ")
 
 
 def _gates(report: Report) -> Iterator[str]:
@@ -76,7 +85,7 @@ def _gate(gate: GateResult) -> Iterator[str]:
         yield f"  {name}"
         name = ""
     yield f"  {name:<{NAME}}{cells}"
-    if gate.verdict is not Verdict.PASS and gate.verdict is not Verdict.FAIL:
+    if gate.verdict is not Verdict.PASS:
         yield from _wrapped(wording.why(gate), bullet="    ")
 
 

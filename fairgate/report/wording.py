@@ -132,7 +132,9 @@ def meant(reply: Shown) -> str:
 
 
 def why(gate: GateResult) -> str:
-    """A gate's reason without what its row says already."""
+    """A gate's reason without what its row says already: nothing where that is all of it."""
+    if gate.reason.startswith("the whole interval"):
+        return gate.reason.partition("; ")[2]
     return gate.reason.partition("straddles the limit; ")[2] or gate.reason
 
 

@@ -15,6 +15,7 @@ from fairgate.domain import AnswerKind, Context, Level, Modality, Role, Task
 from fairgate.gate import Verdict
 from fairgate.report import page
 from fairgate.report.evidence import Cell, Evidence, Found, Option, Painted, Shown
+from fairgate.report.report import Comparison
 from tests.builders import entry, finding, gate, report
 from tests.chromium import browser, complaints, needs_chromium, requests
 
@@ -327,3 +328,21 @@ def test_a_link_opens_the_samples_of_its_cell(driver: Chrome) -> None:
     driver.get("about:blank")
     driver.get(f"{address}#cell=subjective%5B7-base-race%5D")
     assert "Poverty Rate, high, subjective, base, race" in driver.find_element(By.ID, "drill").text
+
+
+def test_what_moved_since_a_baseline_is_told_in_words_and_drawn_on_no_wrong_scale(tmp_path: Path) -> None:
+    moved = Comparison("openai/before", 1200, (), (f"race: less fair than the baseline {HOSTILE[0]}",))
+    dropped = gate(Verdict.FAIL, "S_fair@change", "a drop beyond chance", value=-6.4, estimate=-6.4, ci=(-18.2, 5.4))
+    shown = report(gates=(gate(Verdict.PASS), dropped), comparison=moved)
+    (tmp_path / "index.html").write_text(page.to_html(shown), encoding="utf-8")
+    with browser(tmp_path / "profile") as driver:
+        driver.get(f"file://{tmp_path}/index.html")
+        since = driver.find_element(By.ID, "since").text
+        assert "openai/before; 1,200 queries compared" in since
+        assert moved.sentences[0] in since
+        first, second = driver.find_elements(By.CSS_SELECTOR, "#gates tbody tr")
+        assert "a drop beyond chance" in first.text
+        assert not first.find_elements(By.CLASS_NAME, "gauge")
+        assert second.find_elements(By.CLASS_NAME, "gauge")
+        assert "A limit on a change fails" in driver.find_element(By.ID, "gates").text
+        assert not complaints(driver)

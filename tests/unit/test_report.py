@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 
 from fairgate.domain import AnswerKind, Context, Role, Task
 from fairgate.gate import Verdict
-from fairgate.report import bars, markdown, summary, terminal, wording
+from fairgate.report import bars, markdown, page, summary, terminal, wording
 from fairgate.report.allure_gates import drop_empty_containers, write_gates
 from fairgate.report.allure_results import SHOWN, plain, sample_table
 from fairgate.report.evidence import Shown
 from fairgate.report.evidence import shown as shown_sample
 from fairgate.report.pytest_reports import gate_reports
-from fairgate.report.report import NO_CERTIFICATE, Calls, CaseCount, Finding, Report, Telling, Tokens
+from fairgate.report.report import NO_CERTIFICATE, Calls, CaseCount, Comparison, Finding, Report, Telling, Tokens
 from tests.builders import chosen, entry, finding, gate, no_answer, query, report
 
 if TYPE_CHECKING:
@@ -95,6 +95,32 @@ def test_the_headline_says_what_was_gated() -> None:
     assert "no model was given: only a control was gated" in report(given=False, control=True).headline
     assert "control/oracle (a control)" in report(model="control/oracle", control=True).headline
     assert "no gate could be held" in report(gates=()).headline
+
+
+def test_what_moved_since_the_baseline_is_told_before_the_gates() -> None:
+    moved = "race: fairer but less factual than the baseline (base TV -20 [-30, -10]; S_fact -9 [-12, -6])."
+    shown = report(comparison=Comparison("openai/before", 1200, (), (moved,)))
+    heading = "Since the baseline (openai/before; 1,200 queries compared):"
+    for told, gates in (
+        (" ".join(" ".join(terminal.lines(shown)).split()), "value estimate interval"),
+        (markdown.to_markdown(shown).replace("\\", ""), "| gate | verdict |"),
+    ):
+        assert told.index(heading) < told.index(moved) < told.index(gates)
+    assert page.embedded({"over": "openai/before; 1,200 queries compared", "sentences": [moved]}) in page.to_html(shown)
+
+
+def test_a_failed_drop_says_why_beside_an_interval_that_does_not() -> None:
+    reason = "it moved from 98.9 to 92.5, by [-18, +5]: a drop beyond chance, of more than 1 (one of 6 comparisons)"
+    shown = report(gates=(gate(FAIL, reason=reason), gate(FAIL, reason="the whole interval is above the limit")))
+    for told in (" ".join(" ".join(terminal.lines(shown)).split()), markdown.to_markdown(shown).replace("\\", "")):
+        assert reason in told
+        assert "the whole interval" not in told
+
+
+def test_markdown_says_how_sure_its_interval_is() -> None:
+    told = markdown.to_markdown(report())
+    assert "95 of 100 runs" in told
+    assert "95 of 100 runs" not in markdown.to_markdown(report(gates=()))
 
 
 # Terminal

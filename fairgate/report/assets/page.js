@@ -92,6 +92,7 @@
 
   // A gate at a glance: what is allowed, the interval, the estimate and the limit, on 0 to 100.
   const gauge = (gate) => {
+    if (gate.change) return ""; // a difference lies on another scale
     const at = (value) => `${Math.max(0, Math.min(100, value))}%`;
     const part = (name, left, width) => {
       const element = make("span", { class: name });
@@ -217,6 +218,10 @@
   const contents = make("nav", { "aria-label": "Contents", class: "pages" });
   main.append(contents);
   if (report.trouble) main.append(make("p", { class: "trouble-said" }, make("strong", { text: "Trouble: " }), words(report.trouble, "span")));
+  if (report.since) {
+    main.append(make("section", { id: "since", "aria-labelledby": "since-title" }, make("h2", { id: "since-title", text: "Since the baseline" }),
+      words(report.since.over, "p"), make("ul", {}, ...report.since.sentences.map((sentence) => make("li", {}, words(sentence, "span"))))));
+  }
   if (report.findings.length) {
     const list = make("ul", { class: "why" });
     for (const finding of report.findings) {
@@ -257,7 +262,8 @@
 
   const gates = table({
     id: "gates", title: "Gates", rows: report.gates, row: line,
-    note: "A gate fails where the whole interval of the estimate is on the wrong side of its limit. At best: what a perfect model would score with as many answers.",
+    note: "A gate fails where the whole interval of the estimate is on the wrong side of its limit. At best: what a perfect model would score with as many answers."
+      + (report.gates.some((gate) => gate.change) ? " A limit on a change fails where the change is beyond chance among all of them, and its estimate beyond the limit." : ""),
     columns: [
       plain("name", "Gate"),
       { key: "verdict", title: "Verdict", value: (gate) => ["fail", "waived", "inconclusive", "pass"].indexOf(gate.verdict), show: (gate) => verdict(gate.verdict) },
