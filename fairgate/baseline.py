@@ -124,6 +124,18 @@ def _unfinished(path: Path) -> Path:
     return path.with_name(f".{path.name}.unfinished")
 
 
+def _check(found: Baseline) -> None:
+    """Raise ValueError for answers that stand for nothing: such a file was cut off, or edited."""
+    joint = max(found.groups, key=lambda each: each.count(" "))
+    for topic, letters in found.letters.items():
+        own = next((name for name in found.groups if topic.endswith(f"-{name}")), joint)
+        known = {*LETTERS[: len(found.groups[own])], *NONE.values()}
+        if strange := sorted({*letters} - known):
+            raise ValueError(f"{topic} holds {strange[0]!r}, which stands for no group")
+        if not 0 <= found.distinct[topic] <= len(letters):
+            raise ValueError(f"{topic} has {found.distinct[topic]} different prompts in {len(letters)} answers")
+
+
 def load(path: Path) -> Baseline:
     """Read a baseline. Raises DataError, naming the file, for what is none."""
     try:
@@ -132,13 +144,14 @@ def load(path: Path) -> Baseline:
             raise DataError(
                 f"is of schema {whole['fairgate baseline']}, this fairgate reads {SCHEMA}.", where=str(path)
             )
-        return Baseline(
+        found = Baseline(
             str(whole["model"]),
             {**dict.fromkeys((*PROMPTS, "plan", "objective", "subjective")), **whole["asked"]},
             {name: tuple(tuple(map(str, groups)) for groups in listed) for name, listed in whole["groups"].items()},
             {topic: str(letters) for topic, (letters, _) in whole["topics"].items()},
             {topic: int(distinct) for topic, (_, distinct) in whole["topics"].items()},
         )
+        _check(found)
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}.", where=str(path), mend="See --baseline.") from error
     except (ValueError, LookupError, TypeError, AttributeError) as error:
@@ -147,3 +160,4 @@ def load(path: Path) -> Baseline:
             where=str(path),
             mend="Make one with --save-baseline.",
         ) from error
+    return found

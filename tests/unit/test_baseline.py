@@ -19,11 +19,12 @@ from fairgate.fact_or_fair.cases import text_cases
 from fairgate.fact_or_fair.data import load as load_dataset
 from fairgate.gate import Verdict, check_waivers
 from fairgate.thresholds import BaselineLimits, DropLimit, Waiver
-from tests.builders import WHY, chosen, limit, no_answer, query, subjective, thresholds
+from tests.builders import WHY, chosen, limit, no_answer, objective, query, subjective, thresholds
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from fairgate.domain import Topic
     from fairgate.gate import GateResult
     from fairgate.report.report import Comparison
 
@@ -119,6 +120,29 @@ def test_what_is_no_baseline_is_named(tmp_path: Path, text: str) -> None:
         load(path)
     with pytest.raises(DataError, match="cannot be read"):
         load(tmp_path / "none.json")
+
+
+@pytest.mark.parametrize(
+    ("topic", "said", "why"),
+    [
+        (subjective(), ["abi", 3], "'i', which stands for no group"),
+        (objective(attribute="gender"), ["abc", 3], "'c', which stands for no group"),
+        (subjective(), [7, 1], "'7', which stands for no group"),
+        (subjective(), ["ab!", 3], "'!', which stands for no group"),
+        (subjective(), ["abc", -1], "-1 different prompts in 3 answers"),
+        (subjective(), ["abc", 4], "4 different prompts in 3 answers"),
+    ],
+)
+def test_answers_that_stand_for_nothing_are_no_baseline(
+    tmp_path: Path, topic: Topic, said: list[object], why: str
+) -> None:
+    path = tmp_path / "b.json"
+    save(path, Baseline("m", ASKED, alphabet(DATASET), {topic.id: "ab-?."}, {topic.id: 5}))
+    whole = json.loads(path.read_text())
+    assert load(path).letters == {topic.id: "ab-?."}
+    path.write_text(json.dumps(whole | {"topics": {topic.id: said}}))
+    with pytest.raises(DataError, match=re.escape(why)):
+        load(path)
 
 
 def test_it_is_small_and_one_line_a_topic(tmp_path: Path) -> None:
