@@ -19,14 +19,14 @@ import numpy as np
 
 from benchmarks.coverage import key_of, plug_in, truths
 from benchmarks.verdicts import model_at
-from fairgate.comparing import Scored, entry_of, gates
+from fairgate.comparison.comparing import Scored, entry_of, gates
 from fairgate.domain import Context, Task
 from fairgate.fact_or_fair.change import moved
-from fairgate.gate import Verdict
 from fairgate.maths.distributions import shares
 from fairgate.maths.estimates import estimate_scores
 from fairgate.maths.paired import resampled
-from fairgate.thresholds import COMPARED, load
+from fairgate.verdicts.gate import Verdict
+from fairgate.verdicts.thresholds import COMPARED, load
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -45,13 +45,13 @@ def one(images: int) -> None:
     from fairgate.domain import Query, Reply, Role
     from fairgate.faces.detector import DetectorModel
     from fairgate.faces.detectors import make
-    from fairgate.images import ImageStore
-    from fairgate.ledger import Ledger
-    from fairgate.limits import Bounds, Limits
-    from fairgate.line import Line
     from fairgate.models.control_painter import ControlPainter
     from fairgate.models.controls import Knowledge
-    from fairgate.sampler import Sampler
+    from fairgate.sampling.limits import Bounds, Limits
+    from fairgate.sampling.line import Line
+    from fairgate.sampling.sampler import Sampler
+    from fairgate.store.images import ImageStore
+    from fairgate.store.ledger import Ledger
 
     data = load()
     # All sitters of the generated set, with as many images each as come nearest.

@@ -107,11 +107,11 @@ class AtOnce:
 
 def ours_sampler(base_url: str, n: int, in_flight: int, *, at_once: bool = False) -> None:
     """The sampler alone: prompts, requests, parsing, ledger; without pytest."""
-    from fairgate.limits import Bounds, Limits
-    from fairgate.line import Line
     from fairgate.models.openai import OpenAIChat
     from fairgate.models.retries import Retries
-    from fairgate.sampler import Sampler
+    from fairgate.sampling.limits import Bounds, Limits
+    from fairgate.sampling.line import Line
+    from fairgate.sampling.sampler import Sampler
 
     each = -(-n // PER_TOPIC)
     plan = QueryPlan(load(), seed=0, profiles=Profiles.RANDOM, objective=each, subjective=each)

@@ -23,7 +23,7 @@ from benchmarks.verdicts import FIELDS, GATES, GROUPS, LESS_IS_BETTER, STATISTIC
 from fairgate.domain import Context, Modality, Task
 from fairgate.maths.estimates import estimate_scores
 from fairgate.maths.sequential import confidences, rounds
-from fairgate.thresholds import GateLimit, Thresholds, load
+from fairgate.verdicts.thresholds import GateLimit, Thresholds, load
 
 if TYPE_CHECKING:
     from fairgate.maths.distributions import FloatArray

@@ -30,12 +30,12 @@ from benchmarks.clients import PER_TOPIC, body, prompts, topics
 from fairgate.domain import Role
 from fairgate.fact_or_fair.data import load
 from fairgate.fact_or_fair.queries import Profiles, QueryPlan
-from fairgate.ledger import Ledger
-from fairgate.limits import Bounds, Limits
-from fairgate.line import Line
 from fairgate.models.openai import OpenAIChat
 from fairgate.models.retries import Retries, Waits, retry_after
-from fairgate.sampler import Sampler
+from fairgate.sampling.limits import Bounds, Limits
+from fairgate.sampling.line import Line
+from fairgate.sampling.sampler import Sampler
+from fairgate.store.ledger import Ledger
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,29 +8,29 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairgate.baseline import make_room
+from fairgate.comparison.baseline import make_room
 from fairgate.domain import Role
 from fairgate.errors import ConfigError, FairgateError, Unequipped
-from fairgate.forecast import forecast, lines
-from fairgate.gate import Verdict
-from fairgate.judgement import report_of
 from fairgate.report import folder, progress, terminal
 from fairgate.report.allure_gates import drop_empty_containers, write_gates, write_missing
 from fairgate.report.plots import gallery
 from fairgate.report.progress import ProgressLines
 from fairgate.report.pytest_reports import gate_reports
 from fairgate.report.report import EXITS
-from fairgate.run import Sampling, Selection
-from fairgate.selfcheck import self_check
-from fairgate.turn import is_taken
+from fairgate.runs.forecast import forecast, lines
+from fairgate.runs.judgement import report_of
+from fairgate.runs.run import Sampling, Selection
+from fairgate.runs.selfcheck import self_check
+from fairgate.sampling.turn import is_taken
+from fairgate.verdicts.gate import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Sequence
 
-    from fairgate.forecast import Forecast
     from fairgate.report.plots.drawing import Plot
     from fairgate.report.report import Report
-    from fairgate.run import AnyCase, Run
+    from fairgate.runs.forecast import Forecast
+    from fairgate.runs.run import AnyCase, Run
 
 GRACE = 2.0  # seconds
 EXIT_SEVERITY = (0, 6, 1, 7)

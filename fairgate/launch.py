@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import pytest
 
-from fairgate import settings
+from fairgate.runs import settings
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairgate import settings
 from fairgate.errors import FairgateError, Finding
-from fairgate.gate import Verdict
 from fairgate.gatekeeper import Gatekeeper
-from fairgate.recall import recall
-from fairgate.run import Run
+from fairgate.runs import settings
+from fairgate.runs.recall import recall
+from fairgate.runs.run import Run
+from fairgate.verdicts.gate import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Generator

@@ -18,12 +18,12 @@ from fairgate.domain import (
     Task,
     Topic,
 )
-from fairgate.gate import GateResult, Verdict
 from fairgate.models.base import Identity
 from fairgate.report.report import Calls, CaseCount, Finding, Report, Telling, Tokens
-from fairgate.samples import FAILED, Sample
-from fairgate.scoreboard import Entry
-from fairgate.thresholds import Allowed, CaseLimits, GateLimit, PlanSize, Thresholds
+from fairgate.store.samples import FAILED, Sample
+from fairgate.verdicts.gate import GateResult, Verdict
+from fairgate.verdicts.scoreboard import Entry
+from fairgate.verdicts.thresholds import Allowed, CaseLimits, GateLimit, PlanSize, Thresholds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -17,7 +17,7 @@ from fairgate.maths.distributions import FloatArray, total_variation
 from fairgate.maths.estimates import Estimate, estimate_likeness
 from fairgate.maths.misclassification import Interval
 from fairgate.maths.proportions import clopper_pearson
-from fairgate.scoreboard import Entry
+from fairgate.verdicts.scoreboard import Entry
 
 if TYPE_CHECKING:
     from collections import Counter

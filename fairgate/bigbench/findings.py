@@ -10,10 +10,10 @@ from fairgate.bigbench import scores
 from fairgate.bigbench.board import asked_for, implicit_rows, pair_rows
 from fairgate.bigbench.data import BENCHMARK
 from fairgate.domain import Task
-from fairgate.gate import FAILED
 from fairgate.maths.distributions import total_variation
 from fairgate.report.report import Finding, Telling
-from fairgate.thresholds import RATES
+from fairgate.verdicts.gate import FAILED
+from fairgate.verdicts.thresholds import RATES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fairgate.bigbench.data import Attribute, Bigbench
     from fairgate.bigbench.plan import SitterTally
     from fairgate.bigbench.portrayals import Portrayal
-    from fairgate.gate import GateResult
+    from fairgate.verdicts.gate import GateResult
 
 MOST = 3  # sentences of a finding
 

@@ -16,8 +16,8 @@ from fairgate.bigbench.prompts import SUPPLEMENTS, Sitter, sitters_of
 from fairgate.domain import AnswerKind, Form, Query, Role, Sitting, Task
 from fairgate.faces.asking import read_faces
 from fairgate.faces.labels import label_map, map_names
-from fairgate.images import hash_in
-from fairgate.samples import replay
+from fairgate.store.images import hash_in
+from fairgate.store.samples import replay
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from fairgate.faces.asking import Questions
     from fairgate.faces.labels import LabelMap
     from fairgate.faces.reading import Face, Reading
-    from fairgate.samples import Sample
+    from fairgate.store.samples import Sample
 
 # Coprime with 20: prompts next to one another in a plan are different places and manners.
 STRIDE = 7

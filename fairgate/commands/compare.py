@@ -27,7 +27,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def _compare(options: argparse.Namespace) -> str:
-    from fairgate.side_by_side import column, draw, moves, table
+    from fairgate.comparison.side_by_side import column, draw, moves, table
 
     if len(options.runs) < 2:
         raise ConfigError("one run alone has nothing beside it.", where="compare", mend="Name two or more.")

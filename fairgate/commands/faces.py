@@ -39,9 +39,9 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def _faces(options: argparse.Namespace) -> str:
     from fairgate.faces import bulk
-    from fairgate.images import ImageStore
-    from fairgate.ledger import Ledger
-    from fairgate.turn import Turn
+    from fairgate.sampling.turn import Turn
+    from fairgate.store.images import ImageStore
+    from fairgate.store.ledger import Ledger
 
     if options.batch < 1 or (options.actors is not None and options.actors < 1):
         raise ConfigError("there must be one at least.", where="--batch and --actors")

@@ -64,8 +64,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def _gate(options: argparse.Namespace) -> tuple[str, int]:
-    from fairgate.recall import recall
-    from fairgate.settings import CHECKOUT
+    from fairgate.runs.recall import recall
+    from fairgate.runs.settings import CHECKOUT
 
     cases = CHECKOUT / "tests_bench"
     if not cases.is_dir():

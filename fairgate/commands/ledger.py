@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Iterator
 
-    from fairgate.custody import Survey
+    from fairgate.store.custody import Survey
 
 RUNS_SHOWN = 10
 BROKEN = 7
@@ -70,9 +70,9 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def _show(options: argparse.Namespace) -> str:
-    from fairgate.custody import samples_of, survey
-    from fairgate.ledger import Ledger
     from fairgate.models.redaction import Redaction
+    from fairgate.store.custody import samples_of, survey
+    from fairgate.store.ledger import Ledger
 
     with Ledger(options.ledger, write=False) as ledger:
         text = _surveyed(options.ledger, survey(ledger), topics=options.topics)
@@ -118,8 +118,8 @@ def _kinds(kinds: Counter[str]) -> str:
 
 
 def _verify(options: argparse.Namespace) -> tuple[str, int]:
-    from fairgate.custody import problems
-    from fairgate.ledger import Ledger
+    from fairgate.store.custody import problems
+    from fairgate.store.ledger import Ledger
 
     with Ledger(options.ledger, write=False) as ledger:
         found = list(problems(ledger))
@@ -130,8 +130,8 @@ def _verify(options: argparse.Namespace) -> tuple[str, int]:
 
 
 def _export(options: argparse.Namespace) -> str:
-    from fairgate.export import Format, write
-    from fairgate.ledger import Ledger
+    from fairgate.store.export import Format, write
+    from fairgate.store.ledger import Ledger
 
     form = Format(options.format)
     if form is Format.PARQUET and options.output is None:
@@ -162,9 +162,9 @@ def _opened(path: Path | None) -> Iterator[IO[bytes]]:
 
 
 def _prune(options: argparse.Namespace) -> str:
-    from fairgate.custody import forget_batches, prune
-    from fairgate.ledger import Ledger
-    from fairgate.turn import Turn
+    from fairgate.sampling.turn import Turn
+    from fairgate.store.custody import forget_batches, prune
+    from fairgate.store.ledger import Ledger
 
     some = options.runs_before or options.model or options.failures
     if bool(some) == options.batches:
@@ -192,8 +192,8 @@ def _day(text: str) -> float:
 
 
 def _mark(options: argparse.Namespace) -> str:
-    from fairgate.custody import find, mark
-    from fairgate.ledger import Ledger
+    from fairgate.store.custody import find, mark
+    from fairgate.store.ledger import Ledger
 
     Ledger(options.ledger, write=False).close()
     with Ledger(options.ledger) as ledger:
@@ -203,8 +203,8 @@ def _mark(options: argparse.Namespace) -> str:
 
 
 def _unmark(options: argparse.Namespace) -> str:
-    from fairgate.custody import find, unmark
-    from fairgate.ledger import Ledger
+    from fairgate.store.custody import find, unmark
+    from fairgate.store.ledger import Ledger
 
     Ledger(options.ledger, write=False).close()
     with Ledger(options.ledger) as ledger:

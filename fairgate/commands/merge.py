@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import argparse
 
-    from fairgate.merging import Merged
+    from fairgate.runs.merging import Merged
 
 SHOWN = 10
 
@@ -27,7 +27,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def _merge(options: argparse.Namespace) -> str:
-    from fairgate.merging import merge
+    from fairgate.runs.merging import merge
 
     return _said(merge(options.out, options.ledgers), options.out)
 

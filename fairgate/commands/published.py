@@ -93,7 +93,7 @@ def _is_ledger(path: Path) -> bool:
 
 def _of_ledger(path: Path) -> tuple[dict[str, str], list[dict[str, Any]]]:
     from fairgate.fact_or_fair.board import board
-    from fairgate.past import last_run
+    from fairgate.runs.past import last_run
 
     past = last_run(path)
     scored = board(past.tallies, past.dataset, key="published", seed=past.seed)

@@ -21,7 +21,7 @@ from fairgate.f2bench.plan import DEFINITION, REFERENCE
 from fairgate.maths import strata
 from fairgate.maths.misclassification import DRAWS, Interval, Known, corrected_replicates
 from fairgate.maths.proportions import clopper_pearson
-from fairgate.scoreboard import Entry
+from fairgate.verdicts.scoreboard import Entry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

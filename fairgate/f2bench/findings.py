@@ -9,9 +9,9 @@ import numpy as np
 from fairgate.domain import AnswerKind
 from fairgate.f2bench.cases import BENCHMARK, GOLD, ThemeCase
 from fairgate.f2bench.plan import DEFINITION
-from fairgate.gate import FAILED
 from fairgate.report.report import Finding, Telling
-from fairgate.thresholds import RATES
+from fairgate.verdicts.gate import FAILED
+from fairgate.verdicts.thresholds import RATES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from fairgate.domain import Theme
     from fairgate.f2bench.plan import Balanced, Reading
     from fairgate.f2bench.tally import ThemeTally
-    from fairgate.gate import GateResult
     from fairgate.report.evidence import Evidence
+    from fairgate.verdicts.gate import GateResult
 
 MOST = 3  # categories of a finding
 LOW_MARK = 5

@@ -15,7 +15,7 @@ from fairgate.maths.misclassification import Agreement, agreement
 if TYPE_CHECKING:
     from fairgate.domain import Task
     from fairgate.f2bench.tally import ThemeTally
-    from fairgate.thresholds import JudgeLimits
+    from fairgate.verdicts.thresholds import JudgeLimits
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from fairgate.f2bench.gold import GoldMark, GoldTask, GoldVerdict
 from fairgate.f2bench.judgements import read_mark, read_verdict
 from fairgate.f2bench.prompts import ROUNDS
 from fairgate.f2bench.swap import twin
-from fairgate.samples import read
+from fairgate.store.samples import read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fairgate.domain import AnswerKind
 from fairgate.f2bench.gold import GoldMark, GoldVerdict, known
 from fairgate.f2bench.plan import DEFINITION, LENGTH, Balanced, Dialogue, Judged
-from fairgate.samples import replay
+from fairgate.store.samples import replay
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fairgate.domain import Query, Reply, Theme
     from fairgate.f2bench.plan import Plan
     from fairgate.maths.misclassification import Known
-    from fairgate.samples import Sample
+    from fairgate.store.samples import Sample
 
 
 @dataclass

@@ -18,15 +18,15 @@ from fairgate.domain import Form, Query, Reply, Role
 from fairgate.errors import DataError
 from fairgate.faces.labels import ROOT, own_labels
 from fairgate.faces.reading import Face, Reading
-from fairgate.images import Picture, open_picture
+from fairgate.store.images import Picture, open_picture
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
     from pathlib import Path
 
     from fairgate.domain import AnyTopic
-    from fairgate.images import ImageStore
     from fairgate.models.base import ChatModel, Identity
+    from fairgate.store.images import ImageStore
 
 ATTRIBUTES = ("gender", "race", "age")
 SIDES = ("left", "right")

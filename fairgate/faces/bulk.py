@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 from fairgate.domain import Form, Query, Reply, Role, Sitting, Task
 from fairgate.errors import ConfigError, FairgateError
-from fairgate.images import ImageStore, hash_in
-from fairgate.samples import read
+from fairgate.store.images import ImageStore, hash_in
+from fairgate.store.samples import read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from fairgate.faces.detector import FaceDetector
-    from fairgate.ledger import Ledger
     from fairgate.models.base import Identity
+    from fairgate.store.ledger import Ledger
 
 BATCH = 32  # images
 AHEAD = 2  # batches that wait at each actor, so that none waits for images

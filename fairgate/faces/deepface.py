@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from fairgate.errors import ConfigError, FairgateError, Unequipped
 from fairgate.faces.attributes import range_of
 from fairgate.faces.reading import Face, Reading
-from fairgate.images import Problem, open_picture
 from fairgate.models.base import Identity
+from fairgate.store.images import Problem, open_picture
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

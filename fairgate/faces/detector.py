@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from fairgate.domain import Query
     from fairgate.faces.reading import Reading
-    from fairgate.images import ImageStore
     from fairgate.models.base import Identity
+    from fairgate.store.images import ImageStore
 
 TOGETHER = 8  # images in one call, where that many wait
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairgate.faces import runtime
 from fairgate.faces.reading import Face, Point, Reading
-from fairgate.images import Problem, open_picture
+from fairgate.store.images import Problem, open_picture
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from fairgate.faces.attributes import AttributeReader, Attributes
     from fairgate.faces.detection import FaceFinder, Found
-    from fairgate.images import Limits
     from fairgate.models.base import Identity
+    from fairgate.store.images import Limits
 
 
 class OnnxDetector:

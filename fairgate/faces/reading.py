@@ -41,7 +41,7 @@ class Face:
 class Reading:
     """All that a detector says of one image.
 
-    `size` is its width and height, None where it could not be opened; `problem` says why (see `fairgate.images`).
+    `size` is its width and height, None where it could not be opened; `problem` says why (see `fairgate.store.images`).
     Without a problem, no faces means that it shows none.
     """
 

@@ -18,8 +18,8 @@ from fairgate.maths.distributions import total_variation
 from fairgate.maths.estimates import estimate_scores
 from fairgate.maths.proportions import clopper_pearson
 from fairgate.maths.unmixing import distance_bounds, evenness_bounds, fact_bounds
-from fairgate.scoreboard import Entry
-from fairgate.thresholds import RATES
+from fairgate.verdicts.scoreboard import Entry
+from fairgate.verdicts.thresholds import RATES
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -33,7 +33,7 @@ KEYS: tuple[KeyKind, KeyKind] = ("published", "measured")
 CEILING_RUNS = 1000
 REFERENCE_RUNS = 100
 CONFIDENCE = 0.95
-# What may be looked at before its end (`fairgate/looks.py`).
+# What may be looked at before its end (`fairgate/runs/looks.py`).
 ROUNDS = (Modality.TEXT, Task.SUBJECTIVE)
 TASKS: dict[Modality, tuple[tuple[Task, Context | None], ...]] = {
     Modality.TEXT: ((Task.OBJECTIVE, None), *((Task.SUBJECTIVE, context) for context in Context)),

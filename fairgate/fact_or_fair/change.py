@@ -12,7 +12,7 @@ from fairgate.fact_or_fair import scores
 from fairgate.maths.distributions import shares
 from fairgate.maths.estimates import estimate_scores
 from fairgate.maths.paired import Shift, exchanged, resampled, shift
-from fairgate.thresholds import COMPARED
+from fairgate.verdicts.thresholds import COMPARED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

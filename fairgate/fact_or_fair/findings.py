@@ -10,11 +10,11 @@ import numpy as np
 from fairgate.domain import AnswerKind, Context, Level, Modality
 from fairgate.fact_or_fair.cases import BENCHMARK, Case, image_topic, text_topic
 from fairgate.fact_or_fair.queries import ADJECTIVE
-from fairgate.gate import FAILED
 from fairgate.maths.distributions import entropy, total_variation
 from fairgate.report.evidence import Evidence
 from fairgate.report.report import Finding, Telling
-from fairgate.thresholds import RATES
+from fairgate.verdicts.gate import FAILED
+from fairgate.verdicts.thresholds import RATES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from fairgate.fact_or_fair.board import Source
     from fairgate.fact_or_fair.counts import Counts, FloatArray
     from fairgate.fact_or_fair.data import Dataset, KeyKind
-    from fairgate.gate import GateResult
     from fairgate.report.evidence import Shown
-    from fairgate.scoreboard import Entry
+    from fairgate.verdicts.gate import GateResult
+    from fairgate.verdicts.scoreboard import Entry
 
 LEVELS = tuple(Level)
 MOST = 3  # topics of a finding

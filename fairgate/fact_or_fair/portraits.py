@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from fairgate.domain import AnswerKind, Form, Query, Reply, Role, Task
 from fairgate.faces.asking import read_faces
 from fairgate.fact_or_fair.queries import ADJECTIVE
-from fairgate.images import hash_in
+from fairgate.store.images import hash_in
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping

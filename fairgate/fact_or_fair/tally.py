@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fairgate.domain import Context, Topic
     from fairgate.fact_or_fair.counts import IntArray
     from fairgate.fact_or_fair.data import Dataset, KeyKind
-    from fairgate.samples import Sample
+    from fairgate.store.samples import Sample
 
 LEVELS = tuple(Level)
 

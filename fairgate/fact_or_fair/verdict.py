@@ -13,7 +13,7 @@ from fairgate.maths.estimates import most_even, share_bounds
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fairgate.thresholds import CaseLimits
+    from fairgate.verdicts.thresholds import CaseLimits
 
 
 @dataclass(frozen=True)

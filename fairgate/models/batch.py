@@ -20,10 +20,10 @@ import msgspec
 
 from fairgate.domain import Reply
 from fairgate.errors import CallFailed, FairgateError, RunStopped
-from fairgate.ledger import Ledger, sample_key
 from fairgate.models.endpoint import Filtered
 from fairgate.models.openai import read_completion
 from fairgate.models.retries import MayPass
+from fairgate.store.ledger import Ledger, sample_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -26,10 +26,10 @@ from typing import TYPE_CHECKING
 from fairgate.bigbench.poses import posed
 from fairgate.domain import Reply, Sitting, Task, Theme
 from fairgate.errors import ConfigError, did_you_mean
-from fairgate.images import said
 from fairgate.models import portraits
 from fairgate.models.base import Identity
 from fairgate.models.controls import digest
+from fairgate.store.images import said
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from fairgate.bigbench.plan import People, SitterPlan
     from fairgate.domain import Level, Query
     from fairgate.faces.labels import LabelMap
-    from fairgate.images import ImageStore
     from fairgate.models.controls import Knowledge
+    from fairgate.store.images import ImageStore
 
 VERSION = 1
 STRENGTH = 0.8

@@ -10,10 +10,10 @@ from fairgate.models.retries import Retries
 
 if TYPE_CHECKING:
     from fairgate.faces.asking import Questions
-    from fairgate.images import ImageStore
     from fairgate.models.base import ChatModel
     from fairgate.models.retries import Aside
-    from fairgate.settings import Settings
+    from fairgate.runs.settings import Settings
+    from fairgate.store.images import ImageStore
 
 # Chat models that can be shown an image.
 VISION = ("openai",)

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 from fairgate.domain import Level, Reply, Sitting, Theme, Topic
 from fairgate.errors import CallFailed, ConfigError, DataError, did_you_mean
 from fairgate.fact_or_fair.cases import OWN_TASKS, image_topic
-from fairgate.images import Limits, said
 from fairgate.models.base import Identity
+from fairgate.store.images import Limits, said
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from fairgate.domain import Query, Task
     from fairgate.fact_or_fair.data import Dataset
-    from fairgate.images import ImageStore
+    from fairgate.store.images import ImageStore
 
 
 @dataclass(frozen=True)

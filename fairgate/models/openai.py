@@ -11,17 +11,17 @@ import msgspec
 
 from fairgate.domain import Reply
 from fairgate.errors import CallFailed
-from fairgate.images import Problem, as_shown
 from fairgate.models.base import Identity
 from fairgate.models.endpoint import Endpoint, Filtered, Provider
 from fairgate.models.fields import body_fields, check_fields, count, well_formed, word
 from fairgate.models.retries import Retries
+from fairgate.store.images import Problem, as_shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fairgate.domain import Query
-    from fairgate.images import ImageStore
+    from fairgate.store.images import ImageStore
 
 OPENAI = Provider("openai", "OPENAI_API_KEY", "OPENAI_BASE_URL")
 

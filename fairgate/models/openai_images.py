@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fairgate.domain import Reply
-from fairgate.images import Limits, said
 from fairgate.models.base import Identity
 from fairgate.models.endpoint import Endpoint, Filtered
 from fairgate.models.fetching import Fetcher
 from fairgate.models.fields import check_fields, count, word
 from fairgate.models.openai import OPENAI
 from fairgate.models.retries import Retries
+from fairgate.store.images import Limits, said
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fairgate.domain import Query
-    from fairgate.images import ImageStore
+    from fairgate.store.images import ImageStore
 
 # One image for one prompt: more in one answer would not be samples of their own.
 OURS = ("model", "prompt", "n", "stream")

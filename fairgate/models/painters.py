@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from fairgate.bigbench.plan import People, SitterPlan
     from fairgate.faces.labels import LabelMap
     from fairgate.fact_or_fair.data import Dataset
-    from fairgate.images import ImageStore
     from fairgate.models.base import ChatModel
     from fairgate.models.image_folder import ImageFiles
     from fairgate.models.retries import Aside
-    from fairgate.settings import Settings
+    from fairgate.runs.settings import Settings
+    from fairgate.store.images import ImageStore
 
 OPTION = "--t2i-model"
 PROVIDERS = ("control", "folder", "openai", "python", "results")

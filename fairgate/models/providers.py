@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fairgate.fact_or_fair.data import Dataset
     from fairgate.models.base import ChatModel
     from fairgate.models.retries import Aside
-    from fairgate.settings import Settings
+    from fairgate.runs.settings import Settings
 
 OPENAI_URL = "https://api.openai.com/v1"
 ANTHROPIC_URL = "https://api.anthropic.com/v1"

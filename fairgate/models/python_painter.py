@@ -14,13 +14,13 @@ import numpy as np
 
 from fairgate.domain import Reply
 from fairgate.errors import CallFailed
-from fairgate.images import said
 from fairgate.models.python import PythonChat
+from fairgate.store.images import said
 
 if TYPE_CHECKING:
     from PIL import Image
 
-    from fairgate.images import ImageStore
+    from fairgate.store.images import ImageStore
 
 
 class PythonPainter(PythonChat):

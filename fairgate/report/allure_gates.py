@@ -12,11 +12,11 @@ from allure_commons.model2 import Attachment, Label, Parameter, Status, StatusDe
 from allure_commons.types import LabelType, Severity
 from allure_commons.utils import md5, now, uuid4
 
-from fairgate.gate import FAILED, Verdict
 from fairgate.report import terminal, wording
 from fairgate.report.allure_results import EPICS, WARNING, labels, plain, title
 from fairgate.report.markdown import escaped
 from fairgate.report.report import NO_CERTIFICATE
+from fairgate.verdicts.gate import FAILED, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from fairgate.bigbench.cases import SitterCase
     from fairgate.f2bench.cases import ThemeCase
     from fairgate.fact_or_fair.cases import Case
-    from fairgate.gate import GateResult
     from fairgate.report.plots.drawing import Plot
     from fairgate.report.report import Finding, Report
+    from fairgate.verdicts.gate import GateResult
 
 STATUS = {
     Verdict.PASS: Status.PASSED,

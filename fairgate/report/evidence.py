@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from fairgate.domain import AnswerKind
-from fairgate.gate import Verdict
+from fairgate.verdicts.gate import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fairgate.domain import Context, Level, Modality, Role, Task
     from fairgate.faces.reading import Face
     from fairgate.fact_or_fair.portraits import Portrait
-    from fairgate.samples import Sample
+    from fairgate.store.samples import Sample
 
 # What a reviewer looks for first: no answer at all, then picks of the group that is picked most.
 TELLING = (
@@ -205,7 +205,7 @@ class Evidence:
     """The cells of a run. `read` gives a topic's samples, anew each time: they are too many to be held.
 
     `content` gives an image's bytes by its hash, as they came, empty where they are gone. They are untrusted: for
-    `fairgate.images.open_picture`, and for nothing else.
+    `fairgate.store.images.open_picture`, and for nothing else.
     """
 
     cells: tuple[Cell, ...] = ()

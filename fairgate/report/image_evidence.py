@@ -17,8 +17,8 @@ from fairgate.report.plots.drawing import PALETTE
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fairgate.images import ImageStore
     from fairgate.report.evidence import Painted
+    from fairgate.store.images import ImageStore
 
 SHOWN = 40  # images in a case's table
 SMALL = 6  # images on its sheet

@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fairgate.gate import FAILED
 from fairgate.report import terminal, wording
 from fairgate.report.report import NO_CERTIFICATE, WORDS
+from fairgate.verdicts.gate import FAILED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fairgate.gate import GateResult
     from fairgate.report.evidence import Shown
     from fairgate.report.report import Report
+    from fairgate.verdicts.gate import GateResult
 
 # GitHub drops a step summary above 1 MiB, and the comments that people paste it into end at a fifth of that.
 MOST_BYTES = 190_000

@@ -14,20 +14,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairgate.domain import AnswerKind, Task
-from fairgate.gate import Verdict
 from fairgate.report import terminal, thumbnails, wording
 from fairgate.report.evidence import telling_first
 from fairgate.report.plots.drawing import has_pillow
 from fairgate.report.report import NO_CERTIFICATE, WORDS
+from fairgate.verdicts.gate import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from fairgate.gate import GateResult
     from fairgate.report.evidence import Cell, Painted, Shown
     from fairgate.report.plots.drawing import Plot
     from fairgate.report.report import Report, Telling
-    from fairgate.scoreboard import Entry
+    from fairgate.verdicts.gate import GateResult
+    from fairgate.verdicts.scoreboard import Entry
 
 ASSETS = Path(__file__).parent / "assets"
 SHOWN = 30  # samples of a topic that the page holds

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TextIO
 if TYPE_CHECKING:
     import pytest
 
-    from fairgate.sampler import Progress
+    from fairgate.sampling.sampler import Progress
 
 # Often at first, when a reader wonders whether anything happens at all, and seldom in an hour's log.
 PAUSES = (2.0, 3.0, 5.0, 10.0, 10.0, 30.0)  # seconds; the last repeats

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Literal
 
 import pytest
 
-from fairgate.gate import Verdict
 from fairgate.report.wording import limit, visible
+from fairgate.verdicts.gate import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fairgate.gate import GateResult
     from fairgate.report.report import Report
+    from fairgate.verdicts.gate import GateResult
 
 TROUBLE: tuple[tuple[Literal["setup", "teardown"], Literal["failed", "passed"]], ...] = (
     ("setup", "failed"),

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from fairgate.gate import Verdict
 from fairgate.report.evidence import Evidence
+from fairgate.verdicts.gate import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fairgate.bigbench.tables import Effect, Settled
     from fairgate.f2bench.fitness import Fitness
-    from fairgate.gate import GateResult
     from fairgate.report.evidence import Shown
-    from fairgate.scoreboard import Entry
+    from fairgate.verdicts.gate import GateResult
+    from fairgate.verdicts.scoreboard import Entry
 
 NO_CERTIFICATE = "A pass is not a certificate of fairness: docs/limits.md says what is not measured."
 WORDS = (

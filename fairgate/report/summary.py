@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fairgate.f2bench.fitness import Fitness
-    from fairgate.gate import GateResult
     from fairgate.report.report import Comparison, Drawn, Report
-    from fairgate.scoreboard import Entry
+    from fairgate.verdicts.gate import GateResult
+    from fairgate.verdicts.scoreboard import Entry
 
 
 def to_json(report: Report) -> str:

@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING
 from fairgate.bigbench.data import BENCHMARK as BIGBENCH
 from fairgate.bigbench.data import Acquired
 from fairgate.domain import Modality, Task
-from fairgate.gate import Verdict
 from fairgate.report import wording
 from fairgate.report.report import NO_CERTIFICATE, WORDS
 from fairgate.report.wording import interval, number, visible
-from fairgate.thresholds import RATES
+from fairgate.verdicts.gate import Verdict
+from fairgate.verdicts.thresholds import RATES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from fairgate.domain import Context
     from fairgate.f2bench.fitness import Fitness
-    from fairgate.gate import GateResult
     from fairgate.report.evidence import Shown
     from fairgate.report.report import Drawn, Report
-    from fairgate.scoreboard import Entry
+    from fairgate.verdicts.gate import GateResult
+    from fairgate.verdicts.scoreboard import Entry
 
 WIDTH = 80
 NAME = 33  # columns of a gate's name

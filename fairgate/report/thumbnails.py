@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fairgate.domain import AnswerKind
-from fairgate.images import Picture, open_picture
 from fairgate.report.evidence import group_told
+from fairgate.store.images import Picture, open_picture
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

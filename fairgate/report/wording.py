@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from fairgate.domain import AnswerKind, Modality, Task
 
 if TYPE_CHECKING:
-    from fairgate.gate import GateResult
     from fairgate.report.evidence import Shown
     from fairgate.report.report import Finding, Report
-    from fairgate.scoreboard import Entry
+    from fairgate.verdicts.gate import GateResult
+    from fairgate.verdicts.scoreboard import Entry
 
 # The width of an interval, in points, from which on tenths say nothing: two digits of an uncertainty are enough.
 COARSE = 20.0

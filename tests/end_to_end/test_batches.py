@@ -12,12 +12,12 @@ import pytest
 
 from fairgate.domain import Reply
 from fairgate.errors import CallFailed, FairgateError, RunStopped
-from fairgate.ledger import Ledger, sample_key
 from fairgate.models import batch
 from fairgate.models.batch import BatchChat
 from fairgate.models.openai import OpenAIChat
 from fairgate.models.retries import Retries, Waits
-from fairgate.samples import read
+from fairgate.store.ledger import Ledger, sample_key
+from fairgate.store.samples import read
 from tests.builders import query
 from tests.running import PATIENCE, bench, finished, started, stored
 from tests.servers.batches import BatchStub

@@ -12,9 +12,9 @@ from fairgate.cli import main
 from fairgate.faces import bulk
 from fairgate.faces.detectors import make
 from fairgate.faces.labels import label_map
-from fairgate.images import ImageStore
-from fairgate.ledger import Ledger
 from fairgate.models import portraits
+from fairgate.store.images import ImageStore
+from fairgate.store.ledger import Ledger
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

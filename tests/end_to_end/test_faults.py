@@ -10,12 +10,12 @@ import pytest
 
 from fairgate.domain import Level, Query, Role
 from fairgate.errors import RunStopped
-from fairgate.ledger import Ledger
-from fairgate.limits import Bounds, Limits
-from fairgate.line import Line
 from fairgate.models.openai import OpenAIChat
 from fairgate.models.retries import Retries, Waits
-from fairgate.sampler import Sampler
+from fairgate.sampling.limits import Bounds, Limits
+from fairgate.sampling.line import Line
+from fairgate.sampling.sampler import Sampler
+from fairgate.store.ledger import Ledger
 from tests.builders import objective, query, subjective
 from tests.servers.chat import (
     ChatStub,

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fairgate import cli
-from fairgate.ledger import Ledger
-from fairgate.turn import Turn, is_taken
+from fairgate.sampling.turn import Turn, is_taken
+from fairgate.store.ledger import Ledger
 from tests.running import CHECKOUT, bench, environment, finished, started, stored, wait_until_stored
 from tests.servers.chat import ChatStub
 
@@ -28,7 +28,7 @@ import json, resource, sys
 from pathlib import Path
 from fairgate.domain import Answer, AnswerKind, Reply
 from fairgate.errors import LedgerError
-from fairgate.ledger import Ledger
+from fairgate.store.ledger import Ledger
 from tests.builders import MODEL, query
 
 stored = 0

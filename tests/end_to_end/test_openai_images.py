@@ -13,10 +13,10 @@ import pytest
 
 from fairgate.domain import Form, Level, Modality, Query, Reply, Role, Task, Topic
 from fairgate.errors import CallFailed, ConfigError, RunStopped
-from fairgate.images import ImageStore, hash_in
 from fairgate.models import fetching, openai_images
 from fairgate.models.openai_images import OpenAIImages
 from fairgate.models.retries import Retries, Waits
+from fairgate.store.images import ImageStore, hash_in
 from tests.servers.chat import (
     Fault,
     content_filter,

@@ -12,10 +12,10 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.select import Select
 
 from fairgate.domain import AnswerKind, Context, Level, Modality, Role, Task
-from fairgate.gate import Verdict
 from fairgate.report import page
 from fairgate.report.evidence import Cell, Evidence, Found, Option, Painted, Shown
 from fairgate.report.report import Comparison
+from fairgate.verdicts.gate import Verdict
 from tests.builders import entry, finding, gate, report
 from tests.chromium import browser, complaints, needs_chromium, requests
 

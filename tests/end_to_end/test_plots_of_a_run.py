@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
-from fairgate.images import Picture, open_picture
+from fairgate.store.images import Picture, open_picture
 from tests.running import arguments, bench_many
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fairgate.fact_or_fair.data import Dataset
-    from fairgate.scoreboard import Entry
+    from fairgate.verdicts.scoreboard import Entry
 
 SCORES = ("S_fact", "S_E", "S_KLD", "S_fair", "d")
 LEVELS = list(Level)

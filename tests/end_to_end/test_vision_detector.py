@@ -15,9 +15,9 @@ from fairgate.domain import Form, Level, Modality, Query, Task, Topic
 from fairgate.errors import CallFailed
 from fairgate.faces.asking import VisionDetector, questions, read_faces, read_people
 from fairgate.faces.detectors import make
-from fairgate.images import ImageStore
 from fairgate.models.openai import OpenAIChat
 from fairgate.models.portraits import LABELS, paint
+from fairgate.store.images import ImageStore
 from tests.servers.chat import ChatStub
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairgate.forecast import _Count
+from fairgate.runs.forecast import _Count
 from tests.running import CHECKOUT, Outcome, arguments, bench_many
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairgate.ledger import Ledger
+from fairgate.store.ledger import Ledger
 from tests.plugin.test_judged_again import judged
 from tests.running import LIMITS, arguments, bench, bench_many, stored
 

@@ -18,10 +18,10 @@ from fairgate.fact_or_fair.cases import image_topic
 from fairgate.fact_or_fair.data import load
 from fairgate.fact_or_fair.faces_tally import Groups
 from fairgate.fact_or_fair.portraits import PortraitPlan
-from fairgate.images import ImageStore
 from fairgate.models import portraits
 from fairgate.models.control_painter import ControlPainter
 from fairgate.models.controls import knowledge
+from fairgate.store.images import ImageStore
 from tests.running import Outcome, arguments, bench, bench_many
 from tests.servers.chat import ChatStub
 

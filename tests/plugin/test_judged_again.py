@@ -14,7 +14,7 @@ import pytest
 
 from fairgate.cli import main
 from fairgate.errors import LedgerError
-from fairgate.merging import merge
+from fairgate.runs.merging import merge
 from tests.running import LIMITS, PATIENCE, Outcome, arguments, bench, bench_many, environment
 
 if TYPE_CHECKING:

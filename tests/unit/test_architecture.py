@@ -21,36 +21,13 @@ if TYPE_CHECKING:
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("fairgate", "fairgate.domain", "fairgate.errors"),
     ("fairgate.maths",),
-    (
-        "fairgate.answers",
-        "fairgate.scoreboard",
-        "fairgate.thresholds",
-        "fairgate.gate",
-        "fairgate.report.report",
-        "fairgate.report.evidence",
-    ),
+    ("fairgate.answers", "fairgate.verdicts", "fairgate.report.report", "fairgate.report.evidence"),
     (
         *("fairgate.fact_or_fair", "fairgate.f2bench", "fairgate.bigbench", "fairgate.published", "fairgate.faces"),
-        *("fairgate.models", "fairgate.images", "fairgate.ledger", "fairgate.sampler", "fairgate.samples"),
-        *("fairgate.limits", "fairgate.line", "fairgate.looks"),
-        *("fairgate.turn", "fairgate.custody", "fairgate.export"),
+        *("fairgate.models", "fairgate.store", "fairgate.sampling"),
     ),
     ("fairgate.report",),
-    (
-        "fairgate.settings",
-        "fairgate.run",
-        "fairgate.judgement",
-        "fairgate.past",
-        "fairgate.exhibits",
-        "fairgate.recall",
-        "fairgate.stock",
-        "fairgate.merging",
-        "fairgate.baseline",
-        "fairgate.comparing",
-        "fairgate.forecast",
-        "fairgate.side_by_side",
-        "fairgate.selfcheck",
-    ),
+    ("fairgate.runs", "fairgate.comparison"),
     ("fairgate.commands",),
     ("fairgate.gatekeeper", "fairgate.plugin", "fairgate.cli", "fairgate.launch", "fairgate.__main__"),
     ("fixtures",),
@@ -98,7 +75,7 @@ class Imports(ast.NodeVisitor):
         assert node.level == 0, "imports are absolute"
         module = node.module or ""
         for alias in node.names:
-            # `from fairgate.report import terminal` imports a module, `from fairgate.gate import judge` a name of one.
+            # `from fairgate.report import terminal` imports a module, `from fairgate.cli import main` a name of one.
             inner = f"{module}.{alias.name}"
             self._here.add(inner if module.partition(".")[0] in HERE and source(inner).is_file() else module)
 

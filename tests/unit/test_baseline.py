@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from fairgate.baseline import Baseline, alphabet, letters_of, load, make_room, save
-from fairgate.comparing import check, compare, gates
+from fairgate.comparison.baseline import Baseline, alphabet, letters_of, load, make_room, save
+from fairgate.comparison.comparing import check, compare, gates
 from fairgate.domain import AnswerKind, Context, Task
 from fairgate.errors import ConfigError, DataError
 from fairgate.fact_or_fair.cases import text_cases
 from fairgate.fact_or_fair.data import load as load_dataset
-from fairgate.gate import Verdict, check_waivers
-from fairgate.thresholds import BaselineLimits, DropLimit, Waiver
+from fairgate.verdicts.gate import Verdict, check_waivers
+from fairgate.verdicts.thresholds import BaselineLimits, DropLimit, Waiver
 from tests.builders import WHY, chosen, limit, no_answer, objective, query, subjective, thresholds
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from fairgate.domain import Topic
-    from fairgate.gate import GateResult
     from fairgate.report.report import Comparison
+    from fairgate.verdicts.gate import GateResult
 
 DATASET = load_dataset()
 ASKED = {

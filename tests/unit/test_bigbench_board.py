@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from fairgate.scoreboard import Entry
+    from fairgate.verdicts.scoreboard import Entry
 
 Shares = dict[str, dict[str, float]]
 

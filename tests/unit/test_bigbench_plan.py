@@ -16,7 +16,7 @@ from fairgate.bigbench.prompts import Prompts, Sitter, load_wording
 from fairgate.domain import AnswerKind, Form, Reply, Role, Sitting, Task
 from fairgate.faces.asking import questions
 from fairgate.faces.reading import Face, Reading
-from fairgate.images import said
+from fairgate.store.images import said
 
 if TYPE_CHECKING:
     from fairgate.domain import Query

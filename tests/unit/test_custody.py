@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairgate import cli, custody, export
+from fairgate import cli
 from fairgate.domain import Answer, AnswerKind, Form, Modality, Reply, Task, Theme
 from fairgate.errors import ConfigError, LedgerError
-from fairgate.images import ImageStore, said
-from fairgate.ledger import SCHEMA, Ledger, key_of
-from fairgate.samples import FAILED, from_ledger, read
+from fairgate.store import custody, export
+from fairgate.store.images import ImageStore, said
+from fairgate.store.ledger import SCHEMA, Ledger, key_of
+from fairgate.store.samples import FAILED, from_ledger, read
 from tests.builders import MODEL, query
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from fairgate.fact_or_fair.cases import text_topic
 from fairgate.fact_or_fair.data import load
 from fairgate.fact_or_fair.explain import Reason, ReasonTally, conversations, load_prompts, read_kind, reason_of
 from fairgate.fact_or_fair.queries import Profiles, QueryPlan
-from fairgate.samples import read, replay
+from fairgate.store.samples import read, replay
 
 CHOICES = tuple(Choice(letter, f"Person {letter}.", {}) for letter in "ABCD")
 TOPIC = text_topic(Task.SUBJECTIVE, "crime-rate", Level.HIGH, Context.BASE, "race")

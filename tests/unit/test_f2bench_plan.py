@@ -26,19 +26,19 @@ from fairgate.f2bench.plan import Dialogue, Plan
 from fairgate.f2bench.prompts import load_prompts
 from fairgate.f2bench.tally import ThemeTally, tally
 from fairgate.fact_or_fair.data import load as load_facts
-from fairgate.gate import Verdict, judge
 from fairgate.models.controls import Control, ControlJudge, knowledge
 from fairgate.report.terminal import lines
-from fairgate.samples import read, replay
-from fairgate.thresholds import JudgeLimits
-from fairgate.thresholds import load as load_limits
+from fairgate.store.samples import read, replay
+from fairgate.verdicts.gate import Verdict, judge
+from fairgate.verdicts.thresholds import JudgeLimits
+from fairgate.verdicts.thresholds import load as load_limits
 from tests.builders import report
 from tests.running import CHECKOUT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fairgate.scoreboard import Entry
+    from fairgate.verdicts.scoreboard import Entry
 
 LIMITS = JudgeLimits(agreement_min=75, kappa_min=0.5, either_min=65, unreadable_max=10, reason="because a test says so")
 

@@ -27,8 +27,8 @@ from fairgate.faces.detector import DetectorModel
 from fairgate.faces.detectors import make
 from fairgate.faces.labels import label_map, own_labels
 from fairgate.faces.reading import Reading
-from fairgate.images import ImageStore
 from fairgate.models.portraits import LABELS, paint, shown
+from fairgate.store.images import ImageStore
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

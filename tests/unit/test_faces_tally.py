@@ -15,9 +15,9 @@ from fairgate.fact_or_fair.data import Dataset, load
 from fairgate.fact_or_fair.faces_tally import FacesTally, Groups, tally_faces
 from fairgate.fact_or_fair.portraits import Portrait, PortraitPlan
 from fairgate.fact_or_fair.tally import Tallies
-from fairgate.images import said
 from fairgate.published.tables import detector_errors
-from fairgate.samples import replay, spares
+from fairgate.store.images import said
+from fairgate.store.samples import replay, spares
 
 HIGH = Level.HIGH
 TOPIC = image_topic(Task.SUBJECTIVE, "crime-rate", HIGH)

@@ -12,7 +12,7 @@ from fairgate.fact_or_fair.cases import Case
 from fairgate.fact_or_fair.data import Dataset, load
 from fairgate.fact_or_fair.findings import findings
 from fairgate.fact_or_fair.tally import Tallies, tally
-from fairgate.gate import GateResult, Verdict
+from fairgate.verdicts.gate import GateResult, Verdict
 from tests.builders import chosen, gate, objective, people, query, subjective
 
 if TYPE_CHECKING:

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from fairgate.domain import Context, Task
 from fairgate.errors import ConfigError
-from fairgate.gate import GateResult, Verdict, check_attributes, judge
+from fairgate.verdicts.gate import GateResult, Verdict, check_attributes, judge
 from tests.builders import entry, limit, thresholds
 
 if TYPE_CHECKING:
-    from fairgate.scoreboard import Entry
-    from fairgate.thresholds import GateLimit
+    from fairgate.verdicts.scoreboard import Entry
+    from fairgate.verdicts.thresholds import GateLimit
 
 ATTRIBUTES = ("gender", "race")
 BASE = Context.BASE

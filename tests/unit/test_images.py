@@ -14,7 +14,7 @@ import pytest
 from PIL import Image
 
 from fairgate.errors import LedgerError
-from fairgate.images import ImageStore, Limits, Picture, Problem, hash_in, open_picture, said
+from fairgate.store.images import ImageStore, Limits, Picture, Problem, hash_in, open_picture, said
 
 if TYPE_CHECKING:
     from pathlib import Path

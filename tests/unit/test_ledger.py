@@ -15,7 +15,7 @@ import pytest
 
 from fairgate.domain import Answer, AnswerKind, Message, Reply
 from fairgate.errors import LedgerError
-from fairgate.ledger import SCHEMA, Ledger, RunState, sample_key
+from fairgate.store.ledger import SCHEMA, Ledger, RunState, sample_key
 from tests.builders import MODEL, query
 from tests.running import CHECKOUT
 
@@ -32,7 +32,7 @@ WRITER = """
 import sys
 from pathlib import Path
 from fairgate.domain import Answer, AnswerKind, Reply
-from fairgate.ledger import Ledger
+from fairgate.store.ledger import Ledger
 from tests.builders import MODEL, query
 
 path, first, last = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])

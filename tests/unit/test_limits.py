@@ -9,8 +9,8 @@ import pytest
 
 from fairgate.domain import Reply
 from fairgate.errors import BudgetSpent
-from fairgate.limits import Bill, Bounds, Bucket, Limits, Meter, Window
-from fairgate.thresholds import Price
+from fairgate.sampling.limits import Bill, Bounds, Bucket, Limits, Meter, Window
+from fairgate.verdicts.thresholds import Price
 
 PRICE = Price(input=1.0, output=10.0, date=datetime.date(2026, 1, 1))
 SMALL = Bill(10, 0)

@@ -9,8 +9,8 @@ import pytest
 
 from fairgate.domain import Reply
 from fairgate.errors import BudgetSpent, RunStopped
-from fairgate.limits import Bill, Bounds, Limits
-from fairgate.line import ASIDE, Line
+from fairgate.sampling.limits import Bill, Bounds, Limits
+from fairgate.sampling.line import ASIDE, Line
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine

@@ -26,12 +26,12 @@ from fairgate.faces import detectors
 from fairgate.fact_or_fair.cases import image_topic
 from fairgate.fact_or_fair.data import Dataset, load
 from fairgate.fact_or_fair.faces_tally import Groups
-from fairgate.images import ImageStore, hash_in
 from fairgate.models import image_folder
 from fairgate.models.control_painter import CONTROLS, ControlPainter, chance_of
 from fairgate.models.controls import knowledge
 from fairgate.models.image_folder import FolderPainter
 from fairgate.models.python_painter import PythonPainter
+from fairgate.store.images import ImageStore, hash_in
 from tests.running import CHECKOUT
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from fairgate.faces.attributes import FairFace
 from fairgate.faces.detection import Found
 from fairgate.faces.detectors import make
 from fairgate.faces.reading import Reading
-from fairgate.images import Picture, open_picture
+from fairgate.store.images import Picture, open_picture
 
 INSIGHTFACE = Path(insightface.__file__).parent / "data" / "images"
 ASTRONAUT = Path(skimage.__file__).parent / "data" / "astronaut.png"

@@ -10,7 +10,7 @@ import pytest
 
 from fairgate.report import progress
 from fairgate.report.progress import Look, ProgressLines, line
-from fairgate.sampler import Progress
+from fairgate.sampling.sampler import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairgate import settings
 from fairgate.errors import ConfigError
 from fairgate.fact_or_fair.data import load
-from fairgate.line import Line
 from fairgate.models import providers
+from fairgate.runs import settings
+from fairgate.sampling.line import Line
 from tests.unit.test_settings import Config
 
 if TYPE_CHECKING:
-    from fairgate.settings import Settings
+    from fairgate.runs.settings import Settings
 
 VARIABLES = {"openai": "OPENAI_BASE_URL", "anthropic": "ANTHROPIC_BASE_URL"}
 ASIDE = Line().step_aside

@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairgate.domain import AnswerKind, Context, Role, Task
-from fairgate.gate import Verdict
 from fairgate.report import bars, markdown, page, summary, terminal, wording
 from fairgate.report.allure_gates import drop_empty_containers, write_gates
 from fairgate.report.allure_results import SHOWN, plain, sample_table
@@ -22,6 +21,7 @@ from fairgate.report.evidence import Shown
 from fairgate.report.evidence import shown as shown_sample
 from fairgate.report.pytest_reports import gate_reports
 from fairgate.report.report import NO_CERTIFICATE, Calls, CaseCount, Comparison, Finding, Report, Telling, Tokens
+from fairgate.verdicts.gate import Verdict
 from tests.builders import chosen, entry, finding, gate, no_answer, query, report
 
 if TYPE_CHECKING:

@@ -10,27 +10,27 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairgate import sampler as sampling
 from fairgate.domain import AnyTopic, Form, Level, Query, Reply, Role, Task
 from fairgate.errors import CallFailed, LedgerError, RunStopped
 from fairgate.faces.reading import Reading
 from fairgate.fact_or_fair.cases import image_topic
 from fairgate.fact_or_fair.data import load
 from fairgate.fact_or_fair.portraits import PortraitPlan
-from fairgate.images import said
-from fairgate.ledger import Ledger, RunState
-from fairgate.limits import Bounds, Limits
-from fairgate.line import Line
-from fairgate.sampler import GONE, HOPELESS, Sampler
+from fairgate.sampling import sampler as sampling
+from fairgate.sampling.limits import Bounds, Limits
+from fairgate.sampling.line import Line
+from fairgate.sampling.sampler import GONE, HOPELESS, Sampler
+from fairgate.store.images import said
+from fairgate.store.ledger import Ledger, RunState
 from tests.builders import MODEL, objective, query, subjective
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
     from pathlib import Path
 
-    from fairgate.ledger import RunStatus
     from fairgate.models.base import Identity
-    from fairgate.samples import Steps
+    from fairgate.store.ledger import RunStatus
+    from fairgate.store.samples import Steps
 
 TOPICS = (subjective(), subjective(level=Level.LOW), objective())
 EACH = 10

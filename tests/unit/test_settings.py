@@ -7,19 +7,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairgate import launch, settings
+from fairgate import launch
 from fairgate.domain import Role
 from fairgate.errors import ConfigError
 from fairgate.fact_or_fair.queries import Profiles
-from fairgate.images import ImageStore
 from fairgate.models.detectors import make_detector
-from fairgate.run import Run
+from fairgate.runs import settings
+from fairgate.runs.run import Run
+from fairgate.store.images import ImageStore
 from tests.running import CHECKOUT
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fairgate.settings import Settings
+    from fairgate.runs.settings import Settings
 
 
 class Config:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from fairgate.baseline import save
 from fairgate.cli import main
+from fairgate.comparison.baseline import save
 from fairgate.report.summary import to_json
 from tests.builders import entry, report
 from tests.unit.test_baseline import answered

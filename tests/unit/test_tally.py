@@ -15,7 +15,7 @@ from tests.builders import chosen, no_answer, objective, people, query, subjecti
 
 if TYPE_CHECKING:
     from fairgate.fact_or_fair.counts import Counts
-    from fairgate.samples import Sample
+    from fairgate.store.samples import Sample
 
 HIGH, LOW = Level.HIGH, Level.LOW
 NOT_CHOSEN = (AnswerKind.REFUSED, AnswerKind.UNREADABLE, AnswerKind.FAILED)

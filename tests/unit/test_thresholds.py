@@ -8,7 +8,7 @@ import pytest
 
 from fairgate.domain import Context, Task
 from fairgate.errors import ConfigError
-from fairgate.thresholds import load
+from fairgate.verdicts.thresholds import load
 from tests.running import CHECKOUT, LIMITS
 
 if TYPE_CHECKING:

@@ -9,12 +9,12 @@ import pytest
 from PIL import Image
 
 from fairgate.domain import AnswerKind, Level, Modality, Role, Task
-from fairgate.gate import Verdict
-from fairgate.images import Picture, open_picture
 from fairgate.report import thumbnails
 from fairgate.report.evidence import Cell, Evidence, Found, Painted, Shown
 from fairgate.report.plots import contact_sheets, gallery
 from fairgate.report.thumbnails import GAP, HEAD, LINE, SIDE, Sheet
+from fairgate.store.images import Picture, open_picture
+from fairgate.verdicts.gate import Verdict
 from tests.builders import finding, report
 
 BLUE, RED = (0, 114, 178), (255, 0, 0)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fairgate.errors import LedgerError
-from fairgate.turn import PAUSE, Turn, is_taken
+from fairgate.sampling.turn import PAUSE, Turn, is_taken
 from tests.running import CHECKOUT
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 HOLDER = """
 import sys, time
 from pathlib import Path
-from fairgate.turn import Turn
+from fairgate.sampling.turn import Turn
 held = Turn(Path(sys.argv[1]), "openai/tiny")
 print("held", flush=True)
 time.sleep(600)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairgate.fact_or_fair.verdict import evenness, finding
-from fairgate.thresholds import CaseLimits
+from fairgate.verdicts.thresholds import CaseLimits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,12 +12,12 @@ import pytest
 from fairgate.bigbench.data import BENCHMARK as BIGBENCH
 from fairgate.domain import Modality, Task
 from fairgate.errors import ConfigError
-from fairgate.gate import GateResult, Verdict, check_waivers, judge, names, waive
 from fairgate.report.markdown import to_markdown
 from fairgate.report.pytest_reports import gate_reports
 from fairgate.report.summary import to_json
 from fairgate.report.terminal import lines
-from fairgate.thresholds import RATES, Thresholds, Waiver, load
+from fairgate.verdicts.gate import GateResult, Verdict, check_waivers, judge, names, waive
+from fairgate.verdicts.thresholds import RATES, Thresholds, Waiver, load
 from tests.builders import WHY, entry, limit, report, thresholds
 
 CHECKOUT = Path(__file__).resolve().parents[2]

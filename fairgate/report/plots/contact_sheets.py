@@ -7,11 +7,11 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from fairgate.domain import Modality
-from fairgate.gate import Verdict
 from fairgate.report import thumbnails
 from fairgate.report.plots.distributions import spread
 from fairgate.report.plots.drawing import PALETTE, Plot, has_pillow
 from fairgate.report.thumbnails import Sheet
+from fairgate.verdicts.gate import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

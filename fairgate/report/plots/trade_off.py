@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from fairgate.report.report import Report
-    from fairgate.scoreboard import Entry
+    from fairgate.verdicts.scoreboard import Entry
 
 Point = tuple[float, float]
 

@@ -8,17 +8,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fairgate import __version__
-from fairgate.baseline import save
 from fairgate.bigbench.board import board as bigbench_board
 from fairgate.bigbench.board import rates as bigbench_rates
 from fairgate.bigbench.cases import SitterCase
 from fairgate.bigbench.data import BENCHMARK as BIGBENCH
 from fairgate.bigbench.findings import findings as bigbench_findings
 from fairgate.bigbench.tables import effects, stability
-from fairgate.comparing import compare
-from fairgate.comparing import gates as drop_gates
+from fairgate.comparison.baseline import save
+from fairgate.comparison.comparing import compare
+from fairgate.comparison.comparing import gates as drop_gates
 from fairgate.domain import AnswerKind, Context, Modality, Role, Task
-from fairgate.exhibits import evidence_of
 from fairgate.f2bench.board import board as f2bench_board
 from fairgate.f2bench.cases import BENCHMARK as F2BENCH
 from fairgate.f2bench.cases import GOLD, KINDS
@@ -33,13 +32,14 @@ from fairgate.fact_or_fair.explain import Reason, ReasonTally
 from fairgate.fact_or_fair.findings import findings
 from fairgate.fact_or_fair.folder import FolderSource
 from fairgate.fact_or_fair.tally import Tallies
-from fairgate.gate import Verdict, judge, waive
-from fairgate.ledger import Ledger
 from fairgate.maths.proportions import clopper_pearson
 from fairgate.maths.special import chdtrc
 from fairgate.report.report import Calls, CaseCount, Comparison, Drawn, Report, Tokens
-from fairgate.settings import INCONCLUSIVE_EXIT
-from fairgate.thresholds import RATES
+from fairgate.runs.exhibits import evidence_of
+from fairgate.runs.settings import INCONCLUSIVE_EXIT
+from fairgate.store.ledger import Ledger
+from fairgate.verdicts.gate import Verdict, judge, waive
+from fairgate.verdicts.thresholds import RATES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -52,10 +52,10 @@ if TYPE_CHECKING:
     from fairgate.fact_or_fair.faces_tally import FacesTally
     from fairgate.fact_or_fair.results import ResultFolder
     from fairgate.fact_or_fair.tally import TopicTally
-    from fairgate.gate import GateResult
-    from fairgate.run import AnyCase, Run, Sampling, Served
-    from fairgate.sampler import Progress
-    from fairgate.scoreboard import Entry
+    from fairgate.runs.run import AnyCase, Run, Sampling, Served
+    from fairgate.sampling.sampler import Progress
+    from fairgate.verdicts.gate import GateResult
+    from fairgate.verdicts.scoreboard import Entry
 
 MISSING_SHOWN = 5
 # Of a model that picks letters by chance, one run in a thousand is said to follow position.

@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING
 
 from fairgate.domain import Query
 from fairgate.errors import RunStopped
-from fairgate.ledger import Ledger, RunState
-from fairgate.sampler import Progress
-from fairgate.samples import replay, spares
+from fairgate.sampling.sampler import Progress
+from fairgate.store.ledger import Ledger, RunState
+from fairgate.store.samples import replay, spares
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from fairgate.domain import AnyTopic, Reply
     from fairgate.errors import FairgateError
-    from fairgate.recall import Past
-    from fairgate.run import Run
-    from fairgate.samples import Steps
+    from fairgate.runs.recall import Past
+    from fairgate.runs.run import Run
+    from fairgate.store.samples import Steps
 
 
 def walk(

@@ -14,16 +14,16 @@ import numpy as np
 from fairgate.domain import Context, Form, Modality, Query, Reply, Task
 from fairgate.fact_or_fair.cases import Case
 from fairgate.fact_or_fair.power import ALIKE, FIELDS, from_baseline, from_limit, standard_error
-from fairgate.ledger import Ledger
-from fairgate.samples import replay
-from fairgate.thresholds import LESS_IS_BETTER
+from fairgate.store.ledger import Ledger
+from fairgate.store.samples import replay
+from fairgate.verdicts.thresholds import LESS_IS_BETTER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from fairgate.domain import AnyTopic
     from fairgate.fact_or_fair.counts import FloatArray
-    from fairgate.run import Run, Selection
+    from fairgate.runs.run import Run, Selection
 
 WIDTH = 80
 CHARACTERS = 4.0  # a token in English, about

@@ -205,7 +205,7 @@ class Ledger:
 
     @property
     def database(self) -> sqlite3.Connection:
-        """The open database, for who looks after the file (`fairgate.custody`, `fairgate.export`)."""
+        """The open database, for who looks after the file (`fairgate.store.custody`, `fairgate.store.export`)."""
         return self._db
 
     def close(self) -> None:

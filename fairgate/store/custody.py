@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 from fairgate.domain import AnswerKind, Form
 from fairgate.errors import LedgerError
 from fairgate.fact_or_fair.explain import Reason
-from fairgate.images import ImageStore, hash_in
-from fairgate.ledger import MARKS, key_of
 from fairgate.models.base import Identity
+from fairgate.store.images import ImageStore, hash_in
+from fairgate.store.ledger import MARKS, key_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from fairgate.ledger import Ledger
+    from fairgate.store.ledger import Ledger
 
 SHOWN = 5  # of what is alike
 COMPANIONS = ("", "-wal", "-shm", ".lock")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from fairgate.domain import Topic
     from fairgate.fact_or_fair.data import Dataset
-    from fairgate.samples import Sample
+    from fairgate.store.samples import Sample
 
 SCHEMA = 1
 LETTERS = ascii_letters + digits

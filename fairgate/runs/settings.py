@@ -13,15 +13,15 @@ from urllib.parse import urlsplit, urlunsplit
 
 from fairgate.errors import ConfigError
 from fairgate.fact_or_fair.queries import Profiles
-from fairgate.limits import Bounds
 from fairgate.models.base import CONTROL_JUDGE
+from fairgate.sampling.limits import Bounds
 
 if TYPE_CHECKING:
     import pytest
 
     from fairgate.fact_or_fair.data import KeyKind
 
-CHECKOUT = Path(__file__).resolve().parent.parent
+CHECKOUT = Path(__file__).resolve().parents[2]
 DEFAULT_MODEL = "control/oracle"
 DEFAULT_DETECTOR = "faces/fairface"
 CONTROL_DETECTOR = "control/fairface"

@@ -9,7 +9,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from fairgate.errors import BudgetSpent
-from fairgate.limits import Bill, Limits
+from fairgate.sampling.limits import Bill, Limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from fairgate.domain import Task
 from fairgate.fact_or_fair.board import CONFIDENCE, ROUNDS, board
 from fairgate.fact_or_fair.tally import Tallies, tally
-from fairgate.gate import Verdict, judge
-from fairgate.ledger import Ledger
 from fairgate.maths.sequential import confidences, rounds
-from fairgate.samples import from_ledger
+from fairgate.store.ledger import Ledger
+from fairgate.store.samples import from_ledger
+from fairgate.verdicts.gate import Verdict, judge
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fairgate.fact_or_fair.data import Dataset, KeyKind
     from fairgate.fact_or_fair.queries import QueryPlan
     from fairgate.models.base import Identity
-    from fairgate.thresholds import Thresholds
+    from fairgate.verdicts.thresholds import Thresholds
 
 # Answers a topic before which intervals are not reliable (docs/statistics.md): looking earlier could decide nothing.
 FIRST = 20

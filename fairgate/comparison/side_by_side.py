@@ -6,19 +6,19 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fairgate.baseline import Baseline
-from fairgate.baseline import load as load_baseline
-from fairgate.comparing import compare, differences, scores_of
+from fairgate.comparison.baseline import Baseline
+from fairgate.comparison.baseline import load as load_baseline
+from fairgate.comparison.comparing import compare, differences, scores_of
 from fairgate.errors import DataError
 from fairgate.fact_or_fair.board import board
 from fairgate.fact_or_fair.data import load as load_dataset
-from fairgate.past import last_run
+from fairgate.runs.past import last_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from fairgate.scoreboard import Entry
+    from fairgate.verdicts.scoreboard import Entry
 
 SHOWN = ("S_fact", "S_E", "S_KLD", "S_fair", "TV", "d", "S_dialogue", "S_fairness", "S_factuality", "FF1")
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from fairgate.domain import Context, Modality, Task
 from fairgate.errors import ConfigError, did_you_mean
 from fairgate.maths.estimates import Estimate, further_samples
-from fairgate.thresholds import RATES
+from fairgate.verdicts.thresholds import RATES
 
 if TYPE_CHECKING:
     import datetime
     from collections.abc import Iterable, Sequence
 
-    from fairgate.scoreboard import Entry
-    from fairgate.thresholds import GateLimit, Thresholds, Waiver
+    from fairgate.verdicts.scoreboard import Entry
+    from fairgate.verdicts.thresholds import GateLimit, Thresholds, Waiver
 
 # More than so many times the answers at hand is nothing that anybody would ask.
 MOST_FURTHER = 50

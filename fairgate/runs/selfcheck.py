@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairgate.domain import Modality
-from fairgate.gate import Verdict
-from fairgate.judgement import report_of
-from fairgate.run import Run, Sampling
-from fairgate.settings import DEFAULT_LEDGER
+from fairgate.runs.judgement import report_of
+from fairgate.runs.run import Run, Sampling
+from fairgate.runs.settings import DEFAULT_LEDGER
+from fairgate.verdicts.gate import Verdict
 
 if TYPE_CHECKING:
     from fairgate.report.report import Report
-    from fairgate.settings import Settings
+    from fairgate.runs.settings import Settings
 
 EXPECTED = {"control/oracle": Verdict.PASS, "control/stereotype": Verdict.FAIL}
 PLAN = "quick"

@@ -13,11 +13,11 @@ from fairgate.f2bench.cases import ThemeCase
 from fairgate.f2bench.tally import tells
 from fairgate.fact_or_fair.folder import FolderSource
 from fairgate.fact_or_fair.tally import Tallies
-from fairgate.gate import Verdict
-from fairgate.images import ImageStore
-from fairgate.ledger import Ledger
 from fairgate.report.evidence import Cell, Evidence, shown
-from fairgate.run import topics_of
+from fairgate.runs.run import topics_of
+from fairgate.store.images import ImageStore
+from fairgate.store.ledger import Ledger
+from fairgate.verdicts.gate import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from fairgate.fact_or_fair.board import Source
     from fairgate.fact_or_fair.cases import Case
     from fairgate.report.evidence import Shown
-    from fairgate.run import AnyCase, Run
+    from fairgate.runs.run import AnyCase, Run
 
 
 def evidence_of(

@@ -9,27 +9,27 @@ from zlib import crc32
 
 import numpy as np
 
-from fairgate.baseline import PROMPTS
+from fairgate.comparison.baseline import PROMPTS
 from fairgate.domain import Level, Modality, Task
 from fairgate.errors import ConfigError
 from fairgate.fact_or_fair.board import TASKS
 from fairgate.fact_or_fair.cases import BENCHMARK, Case, text_topic
 from fairgate.fact_or_fair.change import Moved, moved, moved_apart
-from fairgate.gate import GateResult, Verdict
 from fairgate.maths.estimates import estimate_scores
 from fairgate.maths.paired import Shift, holm
 from fairgate.report.report import Change, Comparison
-from fairgate.scoreboard import Entry
-from fairgate.thresholds import COMPARED, LESS_IS_BETTER, GateLimit
+from fairgate.verdicts.gate import GateResult, Verdict
+from fairgate.verdicts.scoreboard import Entry
+from fairgate.verdicts.thresholds import COMPARED, LESS_IS_BETTER, GateLimit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from fairgate.baseline import Baseline
+    from fairgate.comparison.baseline import Baseline
     from fairgate.domain import Context, Topic
     from fairgate.fact_or_fair.counts import BoolArray, IntArray
     from fairgate.fact_or_fair.data import Dataset, KeyKind
-    from fairgate.thresholds import BaselineLimits, DropLimit
+    from fairgate.verdicts.thresholds import BaselineLimits, DropLimit
 
 LEVELS = tuple(Level)
 FAIRNESS = ("S_KLD", "S_fair", "TV")

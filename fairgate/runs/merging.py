@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairgate.errors import LedgerError
-from fairgate.images import ImageStore
-from fairgate.ledger import Ledger, PastRun, RunState
-from fairgate.recall import Past, recall
+from fairgate.runs.recall import Past, recall
+from fairgate.store.images import ImageStore
+from fairgate.store.ledger import Ledger, PastRun, RunState
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

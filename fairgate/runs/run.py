@@ -15,8 +15,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairgate.baseline import Baseline, alphabet, letters_of
-from fairgate.baseline import load as load_baseline
 from fairgate.bigbench import data as bigbench_data
 from fairgate.bigbench.alignment import read_alignment
 from fairgate.bigbench.cases import SitterCase
@@ -26,7 +24,9 @@ from fairgate.bigbench.plan import People, SitterPlan, SitterTally
 from fairgate.bigbench.plan import tally as tally_sitter
 from fairgate.bigbench.portrayals import Portrayal
 from fairgate.bigbench.prompts import Prompts, load_wording
-from fairgate.comparing import check
+from fairgate.comparison.baseline import Baseline, alphabet, letters_of
+from fairgate.comparison.baseline import load as load_baseline
+from fairgate.comparison.comparing import check
 from fairgate.domain import AnswerKind, Modality, Role, Sitting, Task, Theme, Topic
 from fairgate.errors import ConfigError, FairgateError, LedgerError, Unsampled
 from fairgate.f2bench import data as f2bench_data
@@ -54,22 +54,22 @@ from fairgate.fact_or_fair.portraits import Portrait, PortraitPlan
 from fairgate.fact_or_fair.queries import QueryPlan
 from fairgate.fact_or_fair.results import read_llm, read_t2i
 from fairgate.fact_or_fair.tally import tally
-from fairgate.gate import check_attributes, check_waivers
-from fairgate.images import ImageStore
-from fairgate.ledger import Ledger, RunState
-from fairgate.limits import Limits
-from fairgate.line import Line
-from fairgate.looks import EarlyRounds, Look, Watch, looked_at
 from fairgate.models import painters, providers
 from fairgate.models.base import CONTROL_JUDGE, Identity
 from fairgate.models.detectors import asked_of, make_detector
 from fairgate.published.tables import detector_errors
 from fairgate.report.evidence import painted as as_painted
-from fairgate.sampler import Progress, Sampler
-from fairgate.samples import Sample, from_ledger, replay
-from fairgate.stock import Recollection
-from fairgate.thresholds import load as load_thresholds
-from fairgate.turn import Turn
+from fairgate.runs.looks import EarlyRounds, Look, Watch, looked_at
+from fairgate.runs.stock import Recollection
+from fairgate.sampling.limits import Limits
+from fairgate.sampling.line import Line
+from fairgate.sampling.sampler import Progress, Sampler
+from fairgate.sampling.turn import Turn
+from fairgate.store.images import ImageStore
+from fairgate.store.ledger import Ledger, RunState
+from fairgate.store.samples import Sample, from_ledger, replay
+from fairgate.verdicts.gate import check_attributes, check_waivers
+from fairgate.verdicts.thresholds import load as load_thresholds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -81,11 +81,11 @@ if TYPE_CHECKING:
     from fairgate.fact_or_fair.tally import TopicTally
     from fairgate.maths.unmixing import Mixing
     from fairgate.models.base import ChatModel
-    from fairgate.recall import Past
     from fairgate.report.evidence import Painted
-    from fairgate.samples import Steps
-    from fairgate.settings import Settings
-    from fairgate.thresholds import PlanSize
+    from fairgate.runs.recall import Past
+    from fairgate.runs.settings import Settings
+    from fairgate.store.samples import Steps
+    from fairgate.verdicts.thresholds import PlanSize
 
 AnyCase = Case | ThemeCase | SitterCase
 # Samples by the model and the fingerprint that their server gave itself.

@@ -12,14 +12,14 @@ from fairgate.domain import Answer, AnswerKind, Form, Query, Reply
 from fairgate.f2bench.judgements import read_mark, read_verdict
 from fairgate.faces.reading import Reading
 from fairgate.fact_or_fair.explain import read_kind
-from fairgate.images import hash_in
+from fairgate.store.images import hash_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from fairgate.domain import Choice
-    from fairgate.ledger import Ledger
     from fairgate.models.base import Identity
+    from fairgate.store.ledger import Ledger
 
 Outcome = TypeVar("Outcome")
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fairgate.domain import Reply
-    from fairgate.thresholds import Price
+    from fairgate.verdicts.thresholds import Price
 
 # What a request is taken to cost before any was answered.
 CHARACTERS_A_TOKEN = 4.0

@@ -10,12 +10,12 @@ from itertools import islice
 from typing import IO, TYPE_CHECKING
 
 from fairgate.errors import ConfigError
-from fairgate.ledger import MARKS
+from fairgate.store.ledger import MARKS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fairgate.ledger import Ledger
+    from fairgate.store.ledger import Ledger
 
 CHUNK = 1_000  # rows of one Parquet group
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairgate.baseline import Baseline, alphabet, letters_of
+from fairgate.comparison.baseline import Baseline, alphabet, letters_of
 from fairgate.domain import Role
 from fairgate.errors import LedgerError
 from fairgate.f2bench import data as f2bench_data
@@ -24,9 +24,9 @@ from fairgate.fact_or_fair.cases import OWN_TASKS, text_cases
 from fairgate.fact_or_fair.data import load as load_dataset
 from fairgate.fact_or_fair.queries import Profiles, QueryPlan
 from fairgate.fact_or_fair.tally import Tallies, tally
-from fairgate.ledger import Ledger
 from fairgate.models.base import Identity
-from fairgate.samples import from_ledger
+from fairgate.store.ledger import Ledger
+from fairgate.store.samples import from_ledger
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from fairgate.domain import Query, Reply
     from fairgate.fact_or_fair.data import Dataset
     from fairgate.fact_or_fair.tally import TopicTally
-    from fairgate.scoreboard import Entry
+    from fairgate.verdicts.scoreboard import Entry
 
 
 @dataclass(frozen=True)

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Protocol
 
 from fairgate.domain import AnswerKind, Form, Query
 from fairgate.errors import BudgetSpent, CallFailed, FairgateError, RunStopped
-from fairgate.ledger import Ledger, RunState
-from fairgate.samples import read, spares
+from fairgate.store.ledger import Ledger, RunState
+from fairgate.store.samples import read, spares
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from fairgate.domain import AnyTopic, Reply, Role, Topic
-    from fairgate.line import Line
     from fairgate.models.base import ChatModel
-    from fairgate.samples import Steps
+    from fairgate.sampling.line import Line
+    from fairgate.store.samples import Steps
 
 # An endpoint that never answered is down or misconfigured: so many failures in a row, and no answer yet, end the run.
 HOPELESS = 20

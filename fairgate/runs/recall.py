@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fairgate.errors import LedgerError
-from fairgate.ledger import Ledger, RunState
-from fairgate.thresholds import ImagesSize, PlanSize, SittersSize
+from fairgate.store.ledger import Ledger, RunState
+from fairgate.verdicts.thresholds import ImagesSize, PlanSize, SittersSize
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

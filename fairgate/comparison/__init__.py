@@ -1,0 +1,1 @@
+"""Runs beside one another: what moved, and whether it is beyond chance."""

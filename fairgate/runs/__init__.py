@@ -1,0 +1,1 @@
+"""One run: what the user asked for, what is asked, and what it came to."""

@@ -1,0 +1,1 @@
+"""What was paid for: the ledger, the images beside it, and looking after both."""
