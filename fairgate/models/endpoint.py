@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Read = Callable[[bytes, float, int], T | MayPass | FairgateError | None]
 
+JSON = "application/json"
 CONNECT_TIMEOUT = 15.0
 
 HOST = re.compile(r"[\w.:-]+")
@@ -121,7 +122,7 @@ class Endpoint:
                 "Host": self._url.netloc.decode(),
                 "Accept": "application/json",
                 "Accept-Encoding": "identity",
-                "Content-Type": "application/json",
+                "Content-Type": JSON,
                 "User-Agent": "fairgate",
                 **provider.headers,
             }
@@ -151,7 +152,7 @@ class Endpoint:
         """What `read` makes of the answer to this body: it is given the answer's bytes, the latency and the number of
         the attempt, and gives None for what it cannot read. Raises CallFailed or RunStopped.
         """
-        return await self._repeated(self._retries, "POST", self._url, self._headers, body, read)
+        return await self._repeated(self._retries, "POST", self._path, JSON, body, read)
 
     async def call(
         self,
@@ -159,28 +160,30 @@ class Endpoint:
         path: str,
         read: Read[T],
         body: bytes = b"",
-        kind: str = "application/json",
+        kind: str = JSON,
         attempts: int = 0,
     ) -> T | Filtered:
         """As `post`, elsewhere under this address, with a body of another kind, or tried less often than usual."""
-        headers = httpx.Headers({**self._headers, "Content-Type": kind})
         retries = replace(self._retries, attempts=attempts) if attempts else self._retries
-        return await self._repeated(retries, method, self._at(path), headers, body, read)
+        return await self._repeated(retries, method, path, kind, body, read)
+
+    def _request(self, method: str, path: str, kind: str, body: bytes) -> httpx.Request:
+        return httpx.Request(
+            method,
+            self._url if path == self._path else self._at(path),
+            headers=self._headers if kind == JSON else httpx.Headers({**self._headers, "Content-Type": kind}),
+            stream=httpx.ByteStream(body),
+            extensions={"timeout": {"connect": CONNECT_TIMEOUT}},
+        )
 
     async def _repeated(
-        self, retries: Retries, method: str, url: httpx.URL, headers: httpx.Headers, body: bytes, read: Read[T]
+        self, retries: Retries, method: str, path: str, kind: str, body: bytes, read: Read[T]
     ) -> T | Filtered:
         failures: list[str] = []
 
         async def attempt() -> T | Filtered:
-            request = httpx.Request(
-                method,
-                url,
-                headers=headers,
-                stream=httpx.ByteStream(body),
-                extensions={"timeout": {"connect": CONNECT_TIMEOUT}},
-            )
-            outcome = await self._attempt(request, 1 + len(failures), read)
+            # No local variable of a frame that raises holds address or headers, which may hold a secret.
+            outcome = await self._attempt(self._request(method, path, kind, body), 1 + len(failures), read)
             if isinstance(outcome, MayPass):
                 failures.append(outcome.kind)
             if isinstance(outcome, MayPass | FairgateError):

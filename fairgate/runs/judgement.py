@@ -296,7 +296,8 @@ def _of_sitters(run: Run, seen: Sequence[SitterTally]) -> Iterator[str]:
 
 def _rates_of(spoken: Sequence[ThemeTally]) -> dict[str, int]:
     ends = sum((each.ends for each in spoken), Counter())
-    return {"samples": ends.total(), **{rate: ends[AnswerKind(rate)] for rate in RATES}}
+    rates = [rate for rate in RATES if rate != AnswerKind.NO_FACE]
+    return {"samples": ends.total(), **{rate: ends[AnswerKind(rate)] for rate in rates}}
 
 
 def _instances(plan: Plan) -> dict[str, object]:

@@ -75,7 +75,8 @@ def test_kill_9_loses_no_image_and_no_reading(tmp_path: Path, stub: ImageStub) -
     calls = again.summary["calls"]
     assert (calls["planned"], calls["missing"], calls["failed"]) == (2 * IMAGES, 0, 0)
     assert (calls["asked"], calls["reused"]) == (2 * IMAGES - len(kept), len(kept))
-    assert stub.answered - asked == IMAGES - len(painted)
+    # What was in flight at the kill may have been answered a moment later.
+    assert IMAGES - len(painted) <= stub.answered - asked <= IMAGES - len(painted) + IN_FLIGHT
     now = rows(ledger)
     assert set(kept) <= set(now)
     assert Counter(query for query, _, _ in now) == Counter({query: 1 for query, _, _ in now})
