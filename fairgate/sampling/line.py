@@ -138,6 +138,9 @@ class Line:
         finally:
             timer.cancel()
             self._resting.discard(rest)
+        if self._closed is not None:
+            # It closed between the end of the rest and this moment: nobody would ever call another turn.
+            raise self._closed
 
     async def _wait(self, turn: Turn) -> Bill | None:
         try:

@@ -186,3 +186,17 @@ def test_a_rate_lets_one_go_after_another() -> None:
             assert sum(each.done() for each in waiting) == gone
 
     run(story())
+
+
+def test_who_has_just_rested_when_the_line_closes_is_told_so_too() -> None:
+    async def story() -> None:
+        places, reason = line(in_flight=2), RunStopped("the key is wrong")
+        await places.enter("m/a", 20)
+        aside = asyncio.create_task(places.step_aside(0.0, crowded=False))
+        await asyncio.sleep(0)
+        # Both are due at once: the rest ends, and before anybody wakes from it the line closes.
+        asyncio.get_running_loop().call_later(0.0, places.close, reason)
+        with pytest.raises(RunStopped, match="the key is wrong"):
+            await aside
+
+    run(story())
