@@ -56,8 +56,8 @@ def test_a_long_reply_does_not_hang_the_reader(filler: str) -> None:
     start = time.process_time()
     read_verdict(text)
     read_mark(text)
-    # A pattern that backtracks would take minutes, and more.
-    assert time.process_time() - start < 30
+    # Of this process's own time: a pattern that backtracks would take minutes, and a busy machine takes none of it.
+    assert time.process_time() - start < 1.0
 
 
 @pytest.mark.parametrize("text", ["[" * 5_000, '{"answer": ' * 900, '{"score": 1' + "0" * 400 + "}", '{"score": NaN}'])

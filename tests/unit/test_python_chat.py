@@ -170,7 +170,7 @@ def test_a_bad_call_is_one_failed_sample(package: str, path: str, message: str) 
     assert "abcdef" not in str(caught.value)
     assert caught.value.__context__ is None
     assert len(str(caught.value)) < 500
-    assert time.monotonic() - began < 60, "it hangs"
+    assert time.monotonic() - began < 10, "it hangs"
 
 
 def test_code_that_knows_more_may_stop_the_run(package: str) -> None:
