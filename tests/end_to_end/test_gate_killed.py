@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import sqlite3
@@ -106,6 +107,7 @@ def test_a_worker(tmp_path: Path, stub: ChatStub, undisturbed: tuple[Outcome, Co
     ledger = tmp_path / "ledger.sqlite"
     pids = tmp_path / "pids"
     pids.mkdir()
+    stub.most = 5  # so that neither worker can be done before it is killed
     run = given(stub, "-n", "2", "-p", "tests.plugin.roll_call")
     with started(tmp_path, *run, env={"PIDS": str(pids)}) as process:
         end = time.monotonic() + PATIENCE
@@ -115,6 +117,7 @@ def test_a_worker(tmp_path: Path, stub: ChatStub, undisturbed: tuple[Outcome, Co
             time.sleep(0.01)
         wait_until_stored(ledger, 5, process)
         os.kill(int(workers[0].name), signal.SIGKILL)
+        stub.most = math.inf
         killed = finished(process, tmp_path)
     # The case that the worker was judging has no verdict: no pass, whatever the others say.
     assert killed.code == 7, killed.output

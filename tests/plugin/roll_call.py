@@ -1,4 +1,7 @@
-"""A plugin for `-p tests.plugin.roll_call`: each worker leaves its process id as a file in the folder named in PIDS."""
+"""A plugin for `-p tests.plugin.roll_call`: each worker that has begun a case leaves its process id.
+
+As the name of a file, in the folder that PIDS names.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,6 @@ if TYPE_CHECKING:
     import pytest
 
 
-def pytest_sessionstart(session: pytest.Session) -> None:
-    if hasattr(session.config, "workerinput"):
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if hasattr(item.config, "workerinput"):
         (Path(os.environ["PIDS"]) / str(os.getpid())).touch()

@@ -10,6 +10,7 @@ import argparse
 import asyncio
 import base64
 import contextlib
+import math
 import random
 import re
 import threading
@@ -181,10 +182,10 @@ _asked = msgspec.json.Decoder(_Asked)
 
 
 class ChatStub:
-    """The server. Everything that it counts is an attribute; `reply`, `plan`, `latency` may be set at any time.
+    """The server. Everything that it counts is an attribute; `reply`, `plan`, `latency`, `most` may be set at any time.
 
-    `remember` keeps every prompt that was answered, in order; without it memory stays flat. `shown` are the images of
-    the prompt that is being answered.
+    After `most` answers it lets everybody wait until it is raised. `remember` keeps every prompt that was answered, in
+    order; without it memory stays flat. `shown` are the images of the prompt that is being answered.
     """
 
     path = PATH
@@ -201,6 +202,7 @@ class ChatStub:
         remember: bool = True,
     ) -> None:
         self.reply, self.plan, self.latency = reply, plan, latency
+        self.most = math.inf
         self.key, self.model, self.fingerprint, self.remember = key, model, fingerprint, remember
         self.shown: list[bytes] = []
         self.raw: dict[str, object] | None = None
@@ -284,6 +286,8 @@ class ChatStub:
             asked = _asked.decode(body)
             if self.latency:
                 await asyncio.sleep(self.latency)
+            while self.answered >= self.most:  # noqa: ASYNC110 - raised by another thread, which no Event allows
+                await asyncio.sleep(0.01)
             prompt = asked.messages[-1].text
             fault = self._refusal(request, asked.model) or (self.plan(prompt) if self.plan else None)
             if fault is not None:
