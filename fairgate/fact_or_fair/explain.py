@@ -1,23 +1,24 @@
 """Reasons for choices (`--explain`): asked for before the choice, and sorted by the judge into four kinds.
 
-The choice is the query's own sample, scored as ever; each sorting is a sample of the judge's that comes after it.
+The choice is the query's own sample, scored as ever; each sorting is a sample of the judge's that comes after it. Where
+nothing was chosen, or no reason given, there is nothing to sort, and the judge is not asked.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 import tomllib
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairgate.domain import Form, Query, Reply, Role
 from fairgate.errors import DataError
+from fairgate.fact_or_fair.reasons import Reason, read_kind, reason_of
+from fairgate.store.samples import spares
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator
@@ -25,16 +26,7 @@ if TYPE_CHECKING:
 FILE = Path(__file__).resolve().parents[2] / "data" / "explain" / "prompts.toml"
 KEYS = {"version", "explained_instruction", "judge"}
 STEP = "explained"
-QUERIES = 2  # the choice, and the sorting of its reason
-
-
-class Reason(StrEnum):
-    """The kinds that reasons are sorted into: the papers' three biases, or none of them."""
-
-    REPRESENTATIVENESS = "representativeness"
-    ATTRIBUTION = "attribution"
-    INGROUP = "in-group"
-    NONE = "none"
+QUERIES = 2  # the choice, and the sorting of its reason, which the choice leads to
 
 
 @dataclass(frozen=True)
@@ -73,7 +65,10 @@ def load_prompts(path: Path = FILE) -> Prompts:
 
 @dataclass(frozen=True)
 class Explained:
-    """A choice's query with what the judge makes of its reason: None where there is none, or it cannot be read."""
+    """A choice's query with what the judge makes of its reason.
+
+    `reason` is empty where there is no choice or no reason, `kind` None there, and where no sorting can be read.
+    """
 
     query: Query
     reason: str
@@ -87,58 +82,20 @@ def conversations(queries: Iterable[Query]) -> Iterator[Generator[Query, Reply |
 
 def _explained(query: Query, prompts: Prompts) -> Generator[Query, Reply | None, Explained]:
     reply = yield query
-    if reply is None:
+    # A reason for nothing, or none at all, is nothing that a judge should be paid for.
+    if reply is None or spares(query, reply):
         return Explained(query, "", None)
     reason = reason_of(reply.text)
-    if not reason:
-        # Nothing is no reason of any kind, and nothing that a judge should be paid for.
-        return Explained(query, "", None)
     step = f"{query.step}/judge.{prompts.version}"
     # What the reason is of stays out of the judge's sight: groups, choice and context are not said.
-    asked = Query(query.topic, query.index, prompts.sorting(reason), step=step, to=Role.JUDGE, form=Form.KIND)
-    for each in (asked, replace(asked, step=f"{step}/again", again=True)):
+    sorting = Query(query.topic, query.index, prompts.sorting(reason), step=step, to=Role.JUDGE, form=Form.KIND)
+    for each in (sorting, replace(sorting, step=f"{step}/again", again=True)):
         said = yield each
         if said is None:
             break
         if (kind := read_kind(said.said)) is not None:
             return Explained(query, reason, kind)
     return Explained(query, reason, None)
-
-
-_THOUGHT = re.compile(r".*</(?:think|thinking|thought|reasoning)>", re.DOTALL | re.IGNORECASE)
-_OBJECT = re.compile(r"\{[^{}]{0,500}\}")
-_FENCE = re.compile(r"```(?:json)?", re.IGNORECASE)
-LONGEST = 4_096  # characters of a reason or a judge's reply that are looked at
-
-
-def reason_of(text: str) -> str:
-    """What a reply says beside its JSON."""
-    return _FENCE.sub("", _OBJECT.sub("", _THOUGHT.sub("", text)[:LONGEST])).strip()
-
-
-def read_kind(text: str) -> Reason | None:
-    """The kind that a judge's reply names, in JSON or as its only word; None for anything else, never `none`."""
-    said = _THOUGHT.sub("", text).strip()
-    if not said or len(said) > LONGEST or re.match(r"<(?:think|thinking|thought|reasoning)>", said, re.IGNORECASE):
-        return None
-    found = {_kind_in(each) for each in _OBJECT.findall(said)}
-    if found:
-        return found.pop() if len(found) == 1 else None
-    return _kind(said.strip("\"'*`. \n"))
-
-
-def _kind_in(text: str) -> Reason | None:
-    try:
-        held = json.loads(text)
-    except ValueError:
-        return None
-    kind = held.get("kind")
-    return _kind(kind) if set(held) == {"kind"} and isinstance(kind, str) else None
-
-
-def _kind(word: str) -> Reason | None:
-    word = word.strip().lower()
-    return next((kind for kind in Reason if word in (kind, kind.replace("-", ""))), None)
 
 
 # What controls give as their reason, and what control/judge makes of it.

@@ -99,7 +99,7 @@ class QueryPlan:
         if self.explained:
             asking = load_prompts()
             prompt = prompt.removesuffix(dataset.templates.instruction) + asking.instruction
-            return Query(topic, index, prompt, choices, named, step=asking.step)
+            return Query(topic, index, prompt, choices, named, step=asking.step, leads_to=1)
         return Query(topic, index, prompt, choices, named)
 
     def _named(self, topic: Topic, chance: _Chance) -> Mapping[str, str]:

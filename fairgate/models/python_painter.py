@@ -1,8 +1,8 @@
 """`python/pkg.module:callable` as a text-to-image model: the user's own code, in this process.
 
-The callable is given the prompt and returns an image: the bytes of an image file, a Pillow image, an array of 8-bit RGB
-[height, width, 3], or what a diffusers pipeline returns (its first image). None says that it refused. A text is never
-taken for the path of a file.
+The callable is given the prompt and returns an image: the bytes of an image file, a Pillow image, an array of RGB
+[height, width, 3] (8-bit, or floats in [0, 1]), or what a diffusers pipeline returns (its first image, which is such an
+array with `output_type="np"`). None says that it refused. A text is never taken for the path of a file.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from fairgate.models.python import PythonChat
 from fairgate.store.images import said
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from PIL import Image
 
     from fairgate.store.images import ImageStore
@@ -39,7 +40,8 @@ class PythonPainter(PythonChat):
             return CallFailed(
                 f"it returned {_described(first)}, which is no image.",
                 where=f"python/{self._target}",
-                mend="Return an image file's bytes, a Pillow image, uint8 of [height, width, 3], or None to refuse.",
+                mend="Return an image file's bytes, a Pillow image, an array of [height, width, 3] (uint8, or floats"
+                " in [0, 1]), or None to refuse.",
             )
         return Reply(said(self._store.add(content)), latency=latency)
 
@@ -51,10 +53,11 @@ def _refused(made: object) -> bool:
 
 
 def _first(made: object) -> object:
-    """The image itself, or the first of those that a pipeline returns."""
+    """The image itself, or the first of those that a pipeline returns, which may be one array [n, height, width, 3]."""
     images = getattr(made, "images", None)
-    found = images if isinstance(images, list | tuple) else made
-    return found[0] if isinstance(found, list | tuple) and found else found
+    found = images if isinstance(images, list | tuple | np.ndarray) else made
+    several = isinstance(found, list | tuple) or (isinstance(found, np.ndarray) and found.ndim == 4)
+    return found[0] if several and len(found) else found  # type: ignore[arg-type,index]
 
 
 def _content(made: object) -> bytes | None:
@@ -65,16 +68,35 @@ def _content(made: object) -> bytes | None:
     try:
         if isinstance(made, Images.Image):
             return _png(made)
-        if isinstance(made, np.ndarray) and made.ndim == 3 and made.shape[2] == 3 and made.dtype == np.uint8:
-            return _png(Images.fromarray(made))
+        if (pixels := _pixels(made)) is not None:
+            return _png(Images.fromarray(pixels))
     except (OSError, ValueError):  # PNG has no such colours, or there is no pixel
         return None
     return None
 
 
+def _pixels(made: object) -> NDArray[np.uint8] | None:
+    """An array of RGB in 8 bits, floats rounded to the nearest of its 256 steps; None for anything else."""
+    if not isinstance(made, np.ndarray) or made.ndim != 3 or made.shape[2] != 3:
+        return None
+    if made.dtype == np.uint8:
+        return made
+    if not np.issubdtype(made.dtype, np.floating) or _beyond(made) is not None:
+        return None
+    return np.rint(made.astype(np.float64) * 255).astype(np.uint8)
+
+
+def _beyond(shares: NDArray[np.floating]) -> float | None:
+    """The first value that is no share: below 0, above 1 or not a number; None where all are shares."""
+    amiss = shares[~((shares >= 0) & (shares <= 1))]
+    return float(amiss[0]) if amiss.size else None
+
+
 def _described(made: object) -> str:
     if isinstance(made, np.ndarray):
-        return f"an array of {made.dtype} {list(made.shape)}"
+        held = f"an array of {made.dtype} {list(made.shape)}"
+        value = _beyond(made) if np.issubdtype(made.dtype, np.floating) else None
+        return held if value is None else f"{held} that holds {value:g}"
     mode, size = getattr(made, "mode", None), getattr(made, "size", None)
     return f"{type(made).__name__} of mode {mode} and size {size}" if mode and size else type(made).__name__
 

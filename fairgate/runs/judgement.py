@@ -28,9 +28,10 @@ from fairgate.f2bench.fitness import Fitness, fitness
 from fairgate.f2bench.swap import without_twin
 from fairgate.fact_or_fair.board import TASKS, board
 from fairgate.fact_or_fair.cases import BENCHMARK, OWN_TASKS, Case
-from fairgate.fact_or_fair.explain import Reason, ReasonTally
+from fairgate.fact_or_fair.explain import ReasonTally
 from fairgate.fact_or_fair.findings import findings
 from fairgate.fact_or_fair.folder import FolderSource
+from fairgate.fact_or_fair.reasons import Reason
 from fairgate.fact_or_fair.tally import Tallies
 from fairgate.maths.proportions import clopper_pearson
 from fairgate.maths.special import chdtrc

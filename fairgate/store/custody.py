@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from fairgate.domain import AnswerKind, Form
 from fairgate.errors import LedgerError
-from fairgate.fact_or_fair.explain import Reason
+from fairgate.fact_or_fair.reasons import Reason
 from fairgate.models.base import Identity
 from fairgate.store.images import ImageStore, hash_in
 from fairgate.store.ledger import MARKS, key_of

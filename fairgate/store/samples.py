@@ -11,7 +11,7 @@ from fairgate.answers import read_reply
 from fairgate.domain import Answer, AnswerKind, Form, Query, Reply
 from fairgate.f2bench.judgements import read_mark, read_verdict
 from fairgate.faces.reading import Reading
-from fairgate.fact_or_fair.explain import read_kind
+from fairgate.fact_or_fair.reasons import read_kind, reason_of
 from fairgate.store.images import hash_in
 
 if TYPE_CHECKING:
@@ -113,10 +113,14 @@ def _read_faces(text: str) -> Answer:
 
 
 def spares(query: Query, reply: Reply | None) -> int:
-    """How many planned queries of its conversation need not be asked, because this reply leads to nothing."""
+    """How many planned queries of its conversation need not be asked, because this reply leads to nothing.
+
+    It is refused or unreadable, or it is a choice without the reason that is to be sorted.
+    """
     if not query.leads_to or reply is None:
         return 0
-    return query.leads_to if read(query, reply).kind in (AnswerKind.REFUSED, AnswerKind.UNREADABLE) else 0
+    lost = read(query, reply).kind in (AnswerKind.REFUSED, AnswerKind.UNREADABLE)
+    return query.leads_to if lost or (query.form is Form.CHOICE and not reason_of(reply.text)) else 0
 
 
 def from_ledger(ledger: Ledger, identity: Identity, queries: Iterable[Query]) -> Iterator[Sample]:

@@ -82,6 +82,36 @@ def test_reasons_reach_the_judge_as_data_and_come_back_sorted(tmp_path: Path, mo
     assert all(f"| {plea.splitlines()[0]}" in reached for plea in HOSTILE)
 
 
+def test_the_judge_is_asked_about_choices_alone(tmp_path: Path, judge: ChatStub) -> None:
+    """Of four replies one chooses with a reason; one refuses, one cannot be read, one gives no reason."""
+
+    def replies(prompt: str) -> str:
+        number = zlib.crc32(prompt.encode()) % 4
+        others = (
+            "I cannot choose between people.",
+            "The statistics say so. One of A and B.",
+            answer_by_prompt(prompt),
+        )
+        return reasons(prompt) if number == 3 else others[number]
+
+    with ChatStub(reply=replies) as model:
+        whole = bench(tmp_path, *given(model, judge)).summary
+        calls_again = bench(tmp_path, *given(model, judge)).summary["calls"]
+        assert model.answered == CHOICES
+    kinds = Counter(zlib.crc32(prompt.encode()) % 4 for prompt in model.prompts)
+    assert min(kinds[number] for number in range(4)) > 0
+    assert judge.answered == kinds[3]
+    assert [each.count("The statistics say so, case") for each in judge.prompts] == [1] * kinds[3]
+    calls, outcomes = whole["calls"], whole["rates"]["fact-or-fair"]
+    assert (calls["asked"], calls["planned"], calls["missing"]) == (CHOICES + kinds[3], CHOICES + kinds[3], 0)
+    assert outcomes["refused"] == 100 * kinds[0] / CHOICES
+    assert outcomes["unreadable"] == 100 * kinds[1] / CHOICES
+    found = whole["explanations"].values()
+    assert sum(each["sorted"] for each in found) == kinds[3]
+    assert sum(each["unsorted"] for each in found) == kinds[2]
+    assert (calls_again["asked"], calls_again["reused"]) == (0, CHOICES + kinds[3])
+
+
 def test_a_killed_run_asks_for_no_reason_and_no_sorting_twice(tmp_path: Path, model: ChatStub, judge: ChatStub) -> None:
     model.latency = judge.latency = 0.1
     ledger = tmp_path / "ledger.sqlite"

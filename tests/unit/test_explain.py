@@ -8,9 +8,10 @@ from fairgate.answers import read_reply
 from fairgate.domain import AnswerKind, Choice, Context, Form, Level, Reply, Role, Task
 from fairgate.fact_or_fair.cases import text_topic
 from fairgate.fact_or_fair.data import load
-from fairgate.fact_or_fair.explain import Reason, ReasonTally, conversations, load_prompts, read_kind, reason_of
+from fairgate.fact_or_fair.explain import ReasonTally, conversations, load_prompts
 from fairgate.fact_or_fair.queries import Profiles, QueryPlan
-from fairgate.store.samples import read, replay
+from fairgate.fact_or_fair.reasons import Reason, read_kind, reason_of
+from fairgate.store.samples import read, replay, spares
 
 CHOICES = tuple(Choice(letter, f"Person {letter}.", {}) for letter in "ABCD")
 TOPIC = text_topic(Task.SUBJECTIVE, "crime-rate", Level.HIGH, Context.BASE, "race")
@@ -94,10 +95,36 @@ def test_an_unreadable_sorting_is_asked_once_more() -> None:
     assert read(samples[1].query, Reply('{"kind": "none"}')).kind is AnswerKind.SAID
 
 
+@pytest.mark.parametrize(
+    ("reply", "kind"),
+    [
+        (Reply("I cannot choose between people on such grounds."), AnswerKind.REFUSED),
+        (Reply('Statistics say so.\n{"answer": "A"}', filtered=True), AnswerKind.REFUSED),
+        (Reply("Statistics say so. A or B, then."), AnswerKind.UNREADABLE),
+        (Reply('Statistics say so.\n{"answer": "A"}', mark="refused"), AnswerKind.REFUSED),
+    ],
+)
+def test_where_nothing_was_chosen_the_judge_is_not_asked(reply: Reply, kind: AnswerKind) -> None:
+    steps = next(iter(conversations(plan(explained=True).queries(TOPIC))))
+    outcome, samples = replay(steps, lambda _: reply)
+    assert [each.answer.kind for each in samples] == [kind]
+    assert [spares(each.query, each.reply) for each in samples] == [1]
+    assert (outcome.kind, outcome.reason) == (None, "")
+
+
+def test_a_reply_that_a_reviewer_read_as_a_choice_has_a_reason_to_be_sorted() -> None:
+    steps = next(iter(conversations(plan(explained=True).queries(TOPIC))))
+    replies = iter([Reply("Statistics say so. A or B, then.", mark="B"), Reply('{"kind": "representativeness"}')])
+    outcome, samples = replay(steps, lambda _: next(replies))
+    assert outcome.kind is Reason.REPRESENTATIVENESS
+    assert [spares(each.query, each.reply) for each in samples] == [0, 0]
+
+
 def test_a_choice_without_a_reason_has_none_of_any_kind_and_is_not_sorted() -> None:
     steps = next(iter(conversations(plan(explained=True).queries(TOPIC))))
     outcome, samples = replay(steps, lambda _: Reply('{"answer": "A"}'))
     assert (outcome.kind, len(samples)) == (None, 1)
+    assert spares(samples[0].query, samples[0].reply) == 1
     counted = ReasonTally()
     counted.add(outcome, "A")
     assert (counted.unsorted, counted.kinds.total()) == (1, 0)

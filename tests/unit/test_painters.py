@@ -166,7 +166,17 @@ MADE = SimpleNamespace(
     depth=lambda _: Image.new("F", (3, 2)),
     colours=lambda _: SimpleNamespace(images=[Image.new("LAB", (3, 2))]),
     no_pixel=lambda _: Image.new("RGB", (0, 2)),
-    shares=lambda _: np.zeros((2, 3, 3), np.float32),
+    shares=lambda _: np.full((2, 3, 3), (7 / 255, 0, 0), np.float32),
+    half=lambda _: np.full((2, 3, 3), (7 / 255, 0, 0), np.float16),
+    several=lambda _: SimpleNamespace(images=np.full((4, 2, 3, 3), (7 / 255, 0, 0))),
+    levels=lambda _: np.full((2, 3, 3), (7.0, 0, 0)),
+    negative=lambda _: np.full((2, 3, 3), (7 / 255, -0.25, 0), np.float32),
+    not_a_number=lambda _: np.full((2, 3, 3), (0, 0, np.nan), np.float32),
+    boundless=lambda _: np.full((2, 3, 3), (0, 0, np.inf), np.float32),
+    shades=lambda _: np.array([[[0, 1, 0.5], [1 / 255, 0.4 / 255, 254.6 / 255]]]),
+    grey=lambda _: np.zeros((2, 3)),
+    whole=lambda _: np.zeros((2, 3, 3), np.int64),
+    no_share=lambda _: np.zeros((0, 3, 3)),
 )
 
 
@@ -174,12 +184,20 @@ def called(name: str, store: ImageStore) -> Reply:
     return ask(PythonPainter(f"{__name__}:MADE.{name}", store), query(Task.OBJECTIVE))
 
 
-@pytest.mark.parametrize("name", ["bytes", "array", "pillow", "pixels", "pipeline"])
+@pytest.mark.parametrize("name", ["bytes", "array", "pillow", "pixels", "pipeline", "shares", "half", "several"])
 def test_a_callable_may_return_an_image_in_any_of_the_usual_forms(name: str, store: ImageStore) -> None:
     digest = hash_in(called(name, store).text)
     assert digest is not None
     with Image.open(BytesIO(store.read(digest))) as image:
         assert (image.size, image.getpixel((0, 0))) == ((3, 2), (7, 0, 0))
+
+
+def test_shares_become_the_nearest_of_256_levels(store: ImageStore) -> None:
+    """0.5 · 255 = 127.5 goes to the even neighbour; 1/255 is a level of its own, 0.4/255 is none yet."""
+    digest = hash_in(called("shades", store).text)
+    assert digest is not None
+    with Image.open(BytesIO(store.read(digest))) as image:
+        assert [image.getpixel((x, 0)) for x in (0, 1)] == [(0, 255, 128), (1, 0, 255)]
 
 
 @pytest.mark.parametrize("name", ["nothing", "hidden"])
@@ -202,7 +220,13 @@ def test_a_path_is_never_opened(name: str, store: ImageStore) -> None:
         ("depth", r"Image of mode F and size \(3, 2\)"),
         ("colours", r"Image of mode LAB and size \(3, 2\)"),
         ("no_pixel", r"Image of mode RGB and size \(0, 2\)"),
-        ("shares", r"an array of float32 \[2, 3, 3\]"),
+        ("levels", r"an array of float64 \[2, 3, 3\] that holds 7"),
+        ("negative", r"an array of float32 \[2, 3, 3\] that holds -0\.25"),
+        ("not_a_number", r"an array of float32 \[2, 3, 3\] that holds nan"),
+        ("boundless", r"an array of float32 \[2, 3, 3\] that holds inf"),
+        ("grey", r"an array of float64 \[2, 3\]"),
+        ("whole", r"an array of int64 \[2, 3, 3\]"),
+        ("no_share", r"an array of float64 \[0, 3, 3\]"),
     ],
 )
 def test_what_no_png_can_hold_is_one_failed_sample_that_says_what_it_is(
