@@ -19,7 +19,8 @@ from fairgate.report.pytest_reports import gate_reports
 from fairgate.report.report import EXITS
 from fairgate.runs.forecast import forecast, lines
 from fairgate.runs.judgement import report_of
-from fairgate.runs.run import Sampling, Selection
+from fairgate.runs.sampling import Sampling
+from fairgate.runs.selection import Selection
 from fairgate.runs.selfcheck import self_check
 from fairgate.sampling.turn import is_taken
 from fairgate.verdicts.gate import Verdict

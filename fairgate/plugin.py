@@ -9,7 +9,7 @@ import pytest
 from fairgate.errors import FairgateError, Finding
 from fairgate.gatekeeper import Gatekeeper
 from fairgate.runs import settings
-from fairgate.runs.recall import recall
+from fairgate.runs.past import recall
 from fairgate.runs.run import Run
 from fairgate.verdicts.gate import Verdict
 

@@ -51,6 +51,16 @@ class SitterCase:
         """The name of the test function that judges it, without its `test_`."""
         return TESTS[self.task]
 
+    @property
+    def name(self) -> str:
+        """Unique among all cases, e.g. `explicit[sports-race]`."""
+        return f"{self.test}[{self.id}]"
+
+    @property
+    def together(self) -> str:
+        """What cases share that one machine must ask for: the images of sitters who are asked for alone."""
+        return self.id if self.task is Task.EXPLICIT else str(Task.IMPLICIT)
+
 
 def shown_by(tallies: Iterable[SitterTally], data: Bigbench, attribute: str) -> dict[str, int]:
     """People by group over all these sitters; the percents of their shares where a file holds no more."""

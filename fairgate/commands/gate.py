@@ -64,7 +64,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def _gate(options: argparse.Namespace) -> tuple[str, int]:
-    from fairgate.runs.recall import recall
+    from fairgate.runs.past import recall
     from fairgate.runs.settings import CHECKOUT
 
     cases = CHECKOUT / "tests_bench"

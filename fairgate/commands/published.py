@@ -92,14 +92,11 @@ def _is_ledger(path: Path) -> bool:
 
 
 def _of_ledger(path: Path) -> tuple[dict[str, str], list[dict[str, Any]]]:
-    from fairgate.fact_or_fair.board import board
-    from fairgate.runs.past import last_run
+    from fairgate.runs.retold import last_run
 
     past = last_run(path)
-    scored = board(past.tallies, past.dataset, key="published", seed=past.seed)
     fields = ("benchmark", "modality", "task", "context", "attribute", "group", "score", "scoring", "topics", "value")
-    entries = (*scored.entries, *past.spoken)
-    return {"text": past.model}, [{name: getattr(entry, name) for name in fields} for entry in entries]
+    return {"text": past.model}, [{name: getattr(each, name) for name in fields} for each in past.entries]
 
 
 def _of_summary(path: Path) -> tuple[dict[str, str], list[dict[str, Any]]]:

@@ -10,9 +10,8 @@ from fairgate.comparison.baseline import Baseline
 from fairgate.comparison.baseline import load as load_baseline
 from fairgate.comparison.comparing import compare, differences, scores_of
 from fairgate.errors import DataError
-from fairgate.fact_or_fair.board import board
 from fairgate.fact_or_fair.data import load as load_dataset
-from fairgate.runs.past import last_run
+from fairgate.runs.retold import last_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -56,8 +55,7 @@ def column(path: Path) -> Column:
         raise DataError(f"cannot be read: {error.strerror}.", where=str(path)) from error
     if ledger:
         past = last_run(path)
-        entries = (*board(past.tallies, past.dataset, key="published", seed=past.seed).entries, *past.spoken)
-        return Column(past.answered.label, dict(_of_entries(entries)), past.answered)
+        return Column(past.answered.label, dict(_of_entries(past.entries)), past.answered)
     try:
         whole = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:

@@ -25,6 +25,11 @@ class ThemeCase:
     topic: Theme
 
     @property
+    def topics(self) -> tuple[Theme]:
+        """What it looks at."""
+        return (self.topic,)
+
+    @property
     def category(self) -> Category:
         """The demographic category."""
         return Category(self.topic.name)
@@ -43,6 +48,16 @@ class ThemeCase:
     def test(self) -> str:
         """The name of the test function that judges it, without its `test_`."""
         return TESTS[self.topic.task]
+
+    @property
+    def name(self) -> str:
+        """Unique among all cases, e.g. `dialogue_induction[gender]`."""
+        return f"{self.test}[{self.id}]"
+
+    @property
+    def together(self) -> str:
+        """What cases share that one machine must ask for: the judge's gold set of a task."""
+        return str(self.topic.task)
 
 
 def theme(task: Task, name: str) -> Theme:

@@ -49,7 +49,7 @@ def _telling(theme: Theme, sentence: str, step: str, evidence: Evidence) -> Tell
     case = ThemeCase(theme)
     samples = evidence.read(theme.id) if step else ()
     reply = next((each for each in samples if each.id == f"{theme.id}#{step}"), None)
-    return Telling(sentence, f"{case.test}[{case.id}]", reply)
+    return Telling(sentence, case.name, reply)
 
 
 def _tied(counted: ThemeTally) -> Iterator[Candidate]:

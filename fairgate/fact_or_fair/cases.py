@@ -22,6 +22,11 @@ class Case:
     attribute: str
 
     @property
+    def topics(self) -> tuple[Topic]:
+        """What it looks at."""
+        return (self.topic,)
+
+    @property
     def id(self) -> str:
         """As in a test's brackets, e.g. `crime-rate-high-attribution-race`."""
         topic = self.topic
@@ -39,6 +44,16 @@ class Case:
         """The name of the test function that judges it, without its `test_`."""
         prefix = "t2i_" if self.topic.modality is Modality.IMAGE else ""
         return f"{prefix}{self.topic.task}"
+
+    @property
+    def name(self) -> str:
+        """Unique among all cases, e.g. `subjective[crime-rate-high-base-race]`."""
+        return f"{self.test}[{self.id}]"
+
+    @property
+    def together(self) -> str:
+        """What cases share that one machine must ask for: the samples of a topic."""
+        return self.topic.id
 
 
 def text_cases(dataset: Dataset, task: Task) -> tuple[Case, ...]:

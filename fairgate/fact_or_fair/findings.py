@@ -109,7 +109,7 @@ class _Gate:
         wanted = self.counts.groups[group]
         reply = next((each for each in read(topic.id) if each.group(self.attribute) == wanted), None)
         after = AFTER.get(entry.context, "") if entry.context else ""
-        return Telling(f"{after}{sentence}", f"{case.test}[{case.id}]", reply)
+        return Telling(f"{after}{sentence}", case.name, reply)
 
     def asked(self, s: int, level: int) -> str:
         """What a topic asks for, e.g. `highest Crime Rate`."""

@@ -82,7 +82,7 @@ def write_missing(
     for case, reason in missing.items():
         room = case.topic.benchmark.replace("-", "_")
         full = f"tests_bench.{room}.test_{case.test}#test_{case.test}"
-        told = about.get(f"{case.test}[{case.id}]", case.id)
+        told = about.get(case.name, case.id)
         pairs = [*labels(case, told), *((LabelType.TAG, mark) for mark in case.marks)]
         result = _result(full, title(case, told), Status.BROKEN, f"{MISSING}{reason}", pairs)
         result.parameters = [Parameter(name="case_id", value=repr(case.id))]

@@ -14,7 +14,6 @@ from fairgate.f2bench.tally import tells
 from fairgate.fact_or_fair.folder import FolderSource
 from fairgate.fact_or_fair.tally import Tallies
 from fairgate.report.evidence import Cell, Evidence, shown
-from fairgate.runs.run import topics_of
 from fairgate.store.images import ImageStore
 from fairgate.store.ledger import Ledger
 from fairgate.verdicts.gate import Verdict
@@ -53,7 +52,7 @@ def evidence_of(
         else:
             cells.append(_cell(run, case, sources[case.topic.modality], verdict))
         if case.topic.modality in run.sampled:
-            topics[cells[-1].topic] = topics_of(case)
+            topics[cells[-1].topic] = case.topics
 
     def read(topic: str) -> Sequence[Shown]:
         if topic not in topics:
@@ -96,7 +95,7 @@ def _cell(run: Run, case: Case, source: Source, verdict: Verdict) -> Cell:
         counts = {group: picked[group] for group in groups}
         kinds = tally.kinds
     return Cell(
-        name=f"{case.test}[{case.id}]",
+        name=case.name,
         benchmark=topic.benchmark,
         modality=topic.modality,
         task=topic.task,
@@ -115,7 +114,7 @@ def _cell(run: Run, case: Case, source: Source, verdict: Verdict) -> Cell:
 
 def _sitter_cell(run: Run, case: SitterCase, sat: Sequence[SitterTally], verdict: Verdict) -> Cell:
     return Cell(
-        name=f"{case.test}[{case.id}]",
+        name=case.name,
         benchmark=case.topic.benchmark,
         modality=case.topic.modality,
         task=case.task,
@@ -133,7 +132,7 @@ def _sitter_cell(run: Run, case: SitterCase, sat: Sequence[SitterTally], verdict
 def _theme_cell(run: Run, case: ThemeCase, counted: ThemeTally, verdict: Verdict) -> Cell:
     said = counted.verdicts
     return Cell(
-        name=f"{case.test}[{case.id}]",
+        name=case.name,
         benchmark=case.topic.benchmark,
         modality=case.topic.modality,
         task=case.topic.task,

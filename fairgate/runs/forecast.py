@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     from fairgate.domain import AnyTopic
     from fairgate.fact_or_fair.counts import FloatArray
-    from fairgate.runs.run import Run, Selection
+    from fairgate.runs.run import Run
+    from fairgate.runs.selection import Selection
 
 WIDTH = 80
 CHARACTERS = 4.0  # a token in English, about

@@ -53,7 +53,8 @@ if TYPE_CHECKING:
     from fairgate.fact_or_fair.faces_tally import FacesTally
     from fairgate.fact_or_fair.results import ResultFolder
     from fairgate.fact_or_fair.tally import TopicTally
-    from fairgate.runs.run import AnyCase, Run, Sampling, Served
+    from fairgate.runs.run import AnyCase, Run, Served
+    from fairgate.runs.sampling import Sampling
     from fairgate.sampling.sampler import Progress
     from fairgate.verdicts.gate import GateResult
     from fairgate.verdicts.scoreboard import Entry

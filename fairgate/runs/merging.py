@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairgate.errors import LedgerError
-from fairgate.runs.recall import Past, recall
+from fairgate.runs.past import Past, recall
 from fairgate.store.images import ImageStore
 from fairgate.store.ledger import Ledger, PastRun, RunState
 

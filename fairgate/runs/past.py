@@ -1,119 +1,107 @@
-"""A run of the past, found again in its ledger: what it asked, and what was answered."""
+"""A run of the past, found in its ledger: what it asked, of whom, and how it ended."""
 
 from __future__ import annotations
 
 import json
-from collections import Counter
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairgate.comparison.baseline import Baseline, alphabet, letters_of
-from fairgate.domain import Role
 from fairgate.errors import LedgerError
-from fairgate.f2bench import data as f2bench_data
-from fairgate.f2bench.board import board as f2bench_board
-from fairgate.f2bench.cases import GOLD, KINDS, theme
-from fairgate.f2bench.cases import cases as theme_cases
-from fairgate.f2bench.forms import in_forms
-from fairgate.f2bench.gold import load_gold
-from fairgate.f2bench.plan import Plan
-from fairgate.f2bench.prompts import load_prompts
-from fairgate.f2bench.tally import tally as tally_theme
-from fairgate.fact_or_fair.cases import OWN_TASKS, text_cases
-from fairgate.fact_or_fair.data import load as load_dataset
-from fairgate.fact_or_fair.queries import Profiles, QueryPlan
-from fairgate.fact_or_fair.tally import Tallies, tally
-from fairgate.models.base import Identity
-from fairgate.store.ledger import Ledger
-from fairgate.store.samples import from_ledger
+from fairgate.store.ledger import Ledger, RunState
+from fairgate.verdicts.thresholds import ImagesSize, PlanSize, SittersSize
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
-    from fairgate.domain import Query, Reply
-    from fairgate.fact_or_fair.data import Dataset
-    from fairgate.fact_or_fair.tally import TopicTally
-    from fairgate.verdicts.scoreboard import Entry
+AGAIN = "Check out the fairgate that asked, or run again."
 
 
 @dataclass(frozen=True)
-class PastRun:
-    """The last run of a ledger. `tallies` count what it holds of the whole plan, `spoken` are F²Bench's scores.
+class Past:
+    """The last run of a ledger, or several that were merged into one.
 
-    `answered` is what it could be saved as, to be compared with.
+    `members` are the runs whose samples it asked for: itself, or the merged ones. `about` is what it asked.
     """
 
-    model: str
-    seed: int
-    dataset: Dataset
-    tallies: Tallies[TopicTally]
-    spoken: tuple[Entry, ...]
-    answered: Baseline
+    id: str
+    members: tuple[str, ...]
+    about: Mapping[str, Any]
+    state: RunState
+    message: str
+    where: str
+
+    @property
+    def identities(self) -> Mapping[str, Mapping[str, Any]]:
+        """Who was asked, by role."""
+        found: Mapping[str, Mapping[str, Any]] = self.about["identities"]
+        return found
+
+    @property
+    def cases(self) -> frozenset[str]:
+        """The selected cases, as `test[id]`."""
+        return frozenset(self.about["cases"])
+
+    @property
+    def size(self) -> PlanSize:
+        """How often everything was asked."""
+        spoken = self.about["f2bench"] or {}
+        painted = self.about.get("images") or {}
+        return PlanSize(
+            objective=self.about["objective"],
+            subjective=self.about["subjective"],
+            repeats=spoken.get("repeats", 1),
+            images=ImagesSize(**{task: painted[task] for task in ("objective", "subjective") if task in painted}),
+            sitters=SittersSize(**painted.get("sitters", {})),
+            reason="As often as the run asked.",
+        )
+
+    @property
+    def held(self) -> Mapping[str, int] | None:
+        """How many images of each topic a folder held, None where they were painted."""
+        found: Mapping[str, int] | None = (self.about.get("images") or {}).get("held")
+        return found
+
+    @property
+    def reference(self) -> bool:
+        """Whether F²Bench was also asked as its released program asks."""
+        return bool((self.about["f2bench"] or {}).get("reference"))
+
+    @property
+    def lost_shards(self) -> tuple[str, ...]:
+        """The shards of the run that are not here, e.g. ("3/5",)."""
+        shards: list[str] = self.about["shards"]
+        if not shards:
+            return ()
+        of = int(shards[0].partition("/")[2])
+        return tuple(shard for shard in (f"{number}/{of}" for number in range(1, of + 1)) if shard not in shards)
+
+    def options(self) -> list[str]:
+        """The options of pytest that say what it asked; limits, ledger and reports are left to who judges again."""
+        return list(self.about["options"])
+
+    def check(self, name: str, here: object) -> None:
+        """Raise LedgerError where what was asked about is not what is here."""
+        there = self.about["versions"].get(name)
+        if there != here:
+            raise LedgerError(f"its run used {name} {there}, here is {here}.", where=self.where, mend=AGAIN)
 
 
-def last_run(path: Path) -> PastRun:
-    """Read the last run of a ledger. Raises LedgerError where there is none, or its data is not at hand."""
+def find(path: Path) -> Past:
+    """The last run of a ledger, which is not written to. Raises LedgerError where there is none."""
     with Ledger(path, write=False) as ledger:
-        about: dict[str, Any] = json.loads(ledger.last_run().about)
-        folders = {name: Path(about[name]) if about[name] else None for name in ("data", "scenarios")}
-        dataset = load_dataset(overlay=folders["data"], scenarios=folders["scenarios"])
-        if dataset.version != about["data_version"]:
-            raise LedgerError(
-                f"its run used data version {about['data_version']}, here is {dataset.version}.",
-                where=str(path),
-                mend="Check out the fairgate that asked, or run again.",
-            )
-        if about["identity"] is None:
-            raise LedgerError("its run asked no language model.", where=str(path), mend="Name another ledger.")
-        identity = Identity(**about["identity"])
-        plan = QueryPlan(
-            dataset,
-            seed=about["seed"],
-            profiles=Profiles(about["profiles"]),
-            objective=about["objective"],
-            subjective=about["subjective"],
-            explained="explained" in about,
-        )
-        cases = frozenset(case for task in OWN_TASKS for case in text_cases(dataset, task))
-        topics = dict.fromkeys(case.topic for case in cases)
-        counted, letters, distinct = {}, {}, {}
-        for topic in topics:
-            samples = list(from_ledger(ledger, identity, plan.queries(topic)))
-            counted[topic] = tally(topic, samples, dataset)
-            letters[topic.id], distinct[topic.id] = letters_of(topic, samples, dataset)
-        spoken = _spoken(about, ledger, path) if about.get("f2bench") else ()
-    asked = {
-        "data": dataset.version,
-        "explained": about.get("explained"),
-        **{name: about[name] for name in ("seed", "profiles", "plan", "objective", "subjective")},
-    }
-    answered = Baseline(identity.label, asked, alphabet(dataset), letters, distinct)
-    return PastRun(identity.label, about["seed"], dataset, Tallies(dataset, counted, cases), spoken, answered)
+        last = ledger.last_run()
+    about = json.loads(last.about)
+    return Past(last.id, tuple(about.get("members", [last.id])), about, last.state, last.message, str(path))
 
 
-def _spoken(about: Mapping[str, Any], ledger: Ledger, path: Path) -> tuple[Entry, ...]:
-    """F²Bench's scores of a run. Raises LedgerError where its instances or questions are not at hand."""
-    asked = about["f2bench"]
-    judge, speaker = Identity(**asked["judge"]), Identity(**asked["speaker"])
-    folder = Path(asked["data"]) if asked["data"] else None
-    instances = f2bench_data.load() if folder is None else f2bench_data.read_workbooks(folder, lenient=True)
-    gold, prompts = load_gold(), load_prompts()
-    if judge.provider == "control":
-        gold = in_forms(gold)
-    here = (instances.version, prompts.version, gold.version)
-    if here != (asked["data_version"], asked["prompts"], asked["gold"]):
+def recall(path: Path) -> Past:
+    """The same, to be judged again. Raises LedgerError where there is none, or it did not note all that this takes."""
+    past = find(path)
+    if not {"identities", "cases", "options", "versions"} <= past.about.keys():
         raise LedgerError(
-            "its run asked F²Bench with other instances, prompts or gold texts than are here.",
+            "its last run was made by an older fairgate, which did not note all that judging again takes.",
             where=str(path),
-            mend="Check out the fairgate that asked, or run again.",
+            mend="Run pytest on it once more: what it holds is not asked again.",
         )
-    plan = Plan(instances, prompts, gold, asked["repeats"], asked["reference"])
-
-    def reply(query: Query) -> Reply | None:
-        return ledger.reply(judge if query.to is Role.JUDGE else speaker, query)
-
-    cases = theme_cases(instances)
-    themes = [*(theme(task, GOLD) for task in KINDS), *(case.topic for case in cases)]
-    tallies = [tally_theme(plan, each, reply)[0] for each in themes]
-    return f2bench_board(tallies, plan, all_categories=Counter(case.topic.task for case in cases), seed=about["seed"])
+    return past

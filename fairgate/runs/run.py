@@ -28,7 +28,7 @@ from fairgate.comparison.baseline import Baseline, alphabet, letters_of
 from fairgate.comparison.baseline import load as load_baseline
 from fairgate.comparison.comparing import check
 from fairgate.domain import AnswerKind, Modality, Role, Sitting, Task, Theme, Topic
-from fairgate.errors import ConfigError, FairgateError, LedgerError, Unsampled
+from fairgate.errors import ConfigError, Unsampled
 from fairgate.f2bench import data as f2bench_data
 from fairgate.f2bench.cases import BENCHMARK as F2BENCH
 from fairgate.f2bench.cases import GOLD, KINDS, ThemeCase, theme
@@ -59,12 +59,9 @@ from fairgate.models.base import CONTROL_JUDGE, Identity
 from fairgate.models.detectors import asked_of, make_detector
 from fairgate.published.tables import detector_errors
 from fairgate.report.evidence import painted as as_painted
-from fairgate.runs.looks import EarlyRounds, Look, Watch, looked_at
-from fairgate.runs.stock import Recollection
+from fairgate.runs.looks import Look, looked_at
 from fairgate.sampling.limits import Limits
 from fairgate.sampling.line import Line
-from fairgate.sampling.sampler import Progress, Sampler
-from fairgate.sampling.turn import Turn
 from fairgate.store.images import ImageStore
 from fairgate.store.ledger import Ledger, RunState
 from fairgate.store.samples import Sample, from_ledger, replay
@@ -82,7 +79,8 @@ if TYPE_CHECKING:
     from fairgate.maths.unmixing import Mixing
     from fairgate.models.base import ChatModel
     from fairgate.report.evidence import Painted
-    from fairgate.runs.recall import Past
+    from fairgate.runs.past import Past
+    from fairgate.runs.sampling import Sampling
     from fairgate.runs.settings import Settings
     from fairgate.store.samples import Steps
     from fairgate.verdicts.thresholds import PlanSize
@@ -308,7 +306,7 @@ class Run:
                 "thresholds": str(settings.thresholds),
                 "look": None if self.look is None else asdict(self.look),
                 "shards": [] if settings.shard is None else ["{}/{}".format(*settings.shard)],
-                "cases": [_name(case) for case in cases],
+                "cases": [case.name for case in cases],
                 **({"explained": load_asking().version} if settings.explain else {}),
             }
         )
@@ -397,7 +395,7 @@ class Run:
 
     def asks(self, case: AnyCase) -> bool:
         """Whether there is a model for a case, and a judge where it needs one; of a past run, whether it asked it."""
-        if self.past is not None and _name(case) not in self.past.cases:
+        if self.past is not None and case.name not in self.past.cases:
             return False
         if case.topic.benchmark == F2BENCH:
             return Role.JUDGE in self.roles
@@ -442,10 +440,10 @@ class Run:
         """
         units: dict[tuple[str, str], list[AnyCase]] = {}
         for case in cases:
-            units.setdefault((case.topic.benchmark, _shared(case)), []).append(case)
+            units.setdefault((case.topic.benchmark, case.together), []).append(case)
 
         def size(name: tuple[str, str]) -> int:
-            return sum(self.size(topic) for topic in {topic for case in units[name] for topic in topics_of(case)})
+            return sum(self.size(topic) for topic in {topic for case in units[name] for topic in case.topics})
 
         dealt: list[list[AnyCase]] = [[] for _ in range(of)]
         held = [0] * of
@@ -518,7 +516,7 @@ class Run:
     def command(self, case: AnyCase) -> str:
         """How to run this case alone, with the options of this run."""
         room = case.topic.benchmark.replace("-", "_")
-        test = f"tests_bench/{room}/test_{case.test}.py::test_{case.test}[{case.id}]"
+        test = f"tests_bench/{room}/test_{case.test}.py::test_{case.name}"
         return shlex.join(["pytest", test, *self.settings.options()])
 
     def answer_told(self, case: Case) -> str:
@@ -801,142 +799,3 @@ class Run:
             time.sleep(pause)
             pause = min(pause * 1.5, POLL[1])
         return None
-
-
-def topics_of(case: AnyCase) -> tuple[AnyTopic, ...]:
-    """What a case looks at: one topic, or of BIGbench many sitters."""
-    return case.topics if isinstance(case, SitterCase) else (case.topic,)
-
-
-def _shared(case: AnyCase) -> str:
-    """What cases share that must be asked by one machine."""
-    if isinstance(case, SitterCase):
-        return case.id if case.task is Task.EXPLICIT else str(Task.IMPLICIT)
-    return str(case.topic.task) if isinstance(case.topic, Theme) else case.topic.id
-
-
-def _name(case: AnyCase) -> str:
-    return f"{case.test}[{case.id}]"
-
-
-class Selection:
-    """The selected cases of a run, and what has to be asked for them."""
-
-    def __init__(self, run: Run, selected: Iterable[AnyCase]) -> None:
-        self.run = run
-        self.cases = tuple(dict.fromkeys(selected))
-        themes = tuple(case.topic for case in self.cases if isinstance(case, ThemeCase))
-        self.gold = tuple(theme(task, GOLD) for task in dict.fromkeys(each.task for each in themes))
-        self.themes = (*self.gold, *themes)
-        drawn = (case.topic for case in self.cases if isinstance(case, Case) and case.topic.modality in run.sampled)
-        self.topics = tuple(dict.fromkeys(drawn))
-        self.sitters = tuple(
-            dict.fromkeys(topic for case in self.cases if isinstance(case, SitterCase) for topic in case.topics)
-        )
-        painted = self.sitters if run.aligned is None else ()
-        self.asked: tuple[AnyTopic, ...] = (*self.themes, *self.topics, *painted)
-
-
-class Sampling(Selection):
-    """The controlling process's part of a run: one sampler for all selected cases."""
-
-    def __init__(self, run: Run, selected: Iterable[AnyCase]) -> None:
-        super().__init__(run, selected)
-        run.sampling = self
-        self._turn: Turn | None = None
-        self._sampler: Sampler | Recollection | None = None
-        if self.asked:
-            self._sampler = self._make_sampler() if run.past is None else Recollection(run, run.past, self.asked)
-
-    @property
-    def planned(self) -> int:
-        """Samples of the plan, and the judgements that are asked once more."""
-        return self.progress.planned
-
-    def _make_sampler(self) -> Sampler:
-        # What is wrong with the model's name or the ledger's file is said before anything is asked.
-        run, models, _ = self.run, self.run.models, self.run.mixings
-        settings = run.settings
-        with Ledger(settings.ledger) as ledger:
-            self._keep_batches(ledger)
-        named = filter(None, (settings.model_spec, settings.t2i_model))
-        self._turn = Turn(settings.ledger, " and ".join(named), settings.ledger_wait)
-        return Sampler(
-            # The judge is judged first: one that is not fit would be paid for nothing.
-            first=self.gold,
-            topics=(each for each in self.asked if each not in self.gold and each not in self._in_rounds),
-            asks=self._asks,
-            queries=run.queries,
-            planned=sum(map(run.size, self.asked)),
-            models=models,
-            ledger=run.settings.ledger,
-            run=run.id,
-            line=run.line,
-            about=run.about(self.cases),
-            rounds=self._rounds() if self._in_rounds else None,
-        )
-
-    @property
-    def _in_rounds(self) -> tuple[Topic, ...]:
-        """The topics of which no more is asked than it takes."""
-        return tuple(filter(looked_at, self.topics)) if self.run.settings.stop_early else ()
-
-    def _rounds(self) -> EarlyRounds:
-        run, settings = self.run, self.run.settings
-        cases = frozenset(case for case in self.cases if isinstance(case, Case))
-        watch = Watch(settings.ledger, run.identity, run.dataset, cases, run.thresholds, settings.key, settings.seed)
-        return EarlyRounds(run.plan, self._in_rounds, watch, self._settle)
-
-    def _settle(self, look: Look) -> None:
-        """Before anybody is told that the topics are sampled: of how much they are."""
-        run, before = self.run, sum(map(self.run.size, self._in_rounds))
-        run.settle(look)
-        self.progress.planned -= before - sum(map(run.size, self._in_rounds))
-        with Ledger(run.settings.ledger) as ledger:
-            ledger.note_run(run.id, run.about(self.cases))
-
-    @cached_property
-    def _unfit(self) -> bool:
-        with Ledger(self.run.settings.ledger) as ledger:
-            return bool(self.gold) and self.run.unfit(ledger) is not None
-
-    def _asks(self, topic: AnyTopic) -> bool:
-        return not (self.run.needs_judge(topic) and self._unfit)
-
-    def _keep_batches(self, ledger: Ledger) -> None:
-        """What is in a batch is paid for: whoever would ask it directly is told so."""
-        for model in {} if self.run.settings.batch else self.run.models.values():
-            waiting = sum(len(keys) for _, _, keys in ledger.batches(model.identity))
-            if waiting:
-                raise LedgerError(
-                    f"{waiting:,} samples of {model.identity.label} are in a batch that was sent, and not fetched yet.",
-                    where=str(ledger.path),
-                    mend="Run with --batch to fetch them; `python -m fairgate ledger … prune --batches` forgets them.",
-                )
-
-    @property
-    def progress(self) -> Progress:
-        """How far it is."""
-        return Progress() if self._sampler is None else self._sampler.progress
-
-    @property
-    def trouble(self) -> FairgateError | None:
-        """What ended the sampling early, if anything did."""
-        return None if self._sampler is None else self._sampler.error
-
-    def start(self) -> None:
-        """Begin to ask, in the background."""
-        if self._sampler is not None:
-            self._sampler.start()
-
-    def stop(self, timeout: float = 10.0) -> None:
-        """Ask no more, and wait for the sampler to give its connections back."""
-        if self._sampler is not None:
-            self._sampler.stop()
-            # While it still asks, nobody else may: then the end of this process gives the turn back.
-            if self._sampler.wait(timeout) and self._turn is not None:
-                self._turn.release()
-
-    def wait(self, timeout: float | None = None) -> bool:
-        """Wait for the end of the sampling."""
-        return self._sampler is None or self._sampler.wait(timeout)

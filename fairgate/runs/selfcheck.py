@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from fairgate.domain import Modality
 from fairgate.runs.judgement import report_of
-from fairgate.runs.run import Run, Sampling
+from fairgate.runs.run import Run
+from fairgate.runs.sampling import Sampling
 from fairgate.runs.settings import DEFAULT_LEDGER
 from fairgate.verdicts.gate import Verdict
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from fairgate.domain import AnyTopic, Reply
     from fairgate.errors import FairgateError
-    from fairgate.runs.recall import Past
+    from fairgate.runs.past import Past
     from fairgate.runs.run import Run
     from fairgate.store.samples import Steps
 

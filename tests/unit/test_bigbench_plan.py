@@ -65,7 +65,7 @@ def test_subjects_of_pairs_sit_first() -> None:
 
 
 def test_cases_by_family_and_attribute() -> None:
-    found = {f"{each.test}[{each.id}]": each for each in cases(plan())}
+    found = {each.name: each for each in cases(plan())}
     # Nobody asks for the gender of husbands, wives and friends.
     assert len(found) == 20 * 3 + 20 * 3 - 1 + 3
     assert "explicit[intimate-gender]" not in found

@@ -1,0 +1,128 @@
+"""The one sampler of a run: what it is to ask, in which order, and what ended it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from fairgate.errors import LedgerError
+from fairgate.fact_or_fair.cases import Case
+from fairgate.runs.looks import EarlyRounds, Watch, looked_at
+from fairgate.runs.selection import Selection
+from fairgate.runs.stock import Recollection
+from fairgate.sampling.sampler import Progress, Sampler
+from fairgate.sampling.turn import Turn
+from fairgate.store.ledger import Ledger
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fairgate.domain import AnyTopic, Topic
+    from fairgate.errors import FairgateError
+    from fairgate.runs.looks import Look
+    from fairgate.runs.run import AnyCase, Run
+
+
+class Sampling(Selection):
+    """The controlling process's part of a run: one sampler for all selected cases."""
+
+    def __init__(self, run: Run, selected: Iterable[AnyCase]) -> None:
+        super().__init__(run, selected)
+        run.sampling = self
+        self._turn: Turn | None = None
+        self._sampler: Sampler | Recollection | None = None
+        if self.asked:
+            self._sampler = self._make_sampler() if run.past is None else Recollection(run, run.past, self.asked)
+
+    @property
+    def planned(self) -> int:
+        """Samples of the plan, and the judgements that are asked once more."""
+        return self.progress.planned
+
+    def _make_sampler(self) -> Sampler:
+        # What is wrong with the model's name or the ledger's file is said before anything is asked.
+        run, models, _ = self.run, self.run.models, self.run.mixings
+        settings = run.settings
+        with Ledger(settings.ledger) as ledger:
+            self._keep_batches(ledger)
+        named = filter(None, (settings.model_spec, settings.t2i_model))
+        self._turn = Turn(settings.ledger, " and ".join(named), settings.ledger_wait)
+        return Sampler(
+            # The judge is judged first: one that is not fit would be paid for nothing.
+            first=self.gold,
+            topics=(each for each in self.asked if each not in self.gold and each not in self._in_rounds),
+            asks=self._asks,
+            queries=run.queries,
+            planned=sum(map(run.size, self.asked)),
+            models=models,
+            ledger=run.settings.ledger,
+            run=run.id,
+            line=run.line,
+            about=run.about(self.cases),
+            rounds=self._rounds() if self._in_rounds else None,
+        )
+
+    @property
+    def _in_rounds(self) -> tuple[Topic, ...]:
+        """The topics of which no more is asked than it takes."""
+        return tuple(filter(looked_at, self.topics)) if self.run.settings.stop_early else ()
+
+    def _rounds(self) -> EarlyRounds:
+        run, settings = self.run, self.run.settings
+        cases = frozenset(case for case in self.cases if isinstance(case, Case))
+        watch = Watch(settings.ledger, run.identity, run.dataset, cases, run.thresholds, settings.key, settings.seed)
+        return EarlyRounds(run.plan, self._in_rounds, watch, self._settle)
+
+    def _settle(self, look: Look) -> None:
+        """Before anybody is told that the topics are sampled: of how much they are."""
+        run, before = self.run, sum(map(self.run.size, self._in_rounds))
+        run.settle(look)
+        self.progress.planned -= before - sum(map(run.size, self._in_rounds))
+        with Ledger(run.settings.ledger) as ledger:
+            ledger.note_run(run.id, run.about(self.cases))
+
+    @cached_property
+    def _unfit(self) -> bool:
+        with Ledger(self.run.settings.ledger) as ledger:
+            return bool(self.gold) and self.run.unfit(ledger) is not None
+
+    def _asks(self, topic: AnyTopic) -> bool:
+        return not (self.run.needs_judge(topic) and self._unfit)
+
+    def _keep_batches(self, ledger: Ledger) -> None:
+        """What is in a batch is paid for: whoever would ask it directly is told so."""
+        for model in {} if self.run.settings.batch else self.run.models.values():
+            waiting = sum(len(keys) for _, _, keys in ledger.batches(model.identity))
+            if waiting:
+                raise LedgerError(
+                    f"{waiting:,} samples of {model.identity.label} are in a batch that was sent, and not fetched yet.",
+                    where=str(ledger.path),
+                    mend="Run with --batch to fetch them; `python -m fairgate ledger … prune --batches` forgets them.",
+                )
+
+    @property
+    def progress(self) -> Progress:
+        """How far it is."""
+        return Progress() if self._sampler is None else self._sampler.progress
+
+    @property
+    def trouble(self) -> FairgateError | None:
+        """What ended the sampling early, if anything did."""
+        return None if self._sampler is None else self._sampler.error
+
+    def start(self) -> None:
+        """Begin to ask, in the background."""
+        if self._sampler is not None:
+            self._sampler.start()
+
+    def stop(self, timeout: float = 10.0) -> None:
+        """Ask no more, and wait for the sampler to give its connections back."""
+        if self._sampler is not None:
+            self._sampler.stop()
+            # While it still asks, nobody else may: then the end of this process gives the turn back.
+            if self._sampler.wait(timeout) and self._turn is not None:
+                self._turn.release()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait for the end of the sampling."""
+        return self._sampler is None or self._sampler.wait(timeout)
