@@ -226,8 +226,17 @@ class Gatekeeper:
         terminalreporter.write_sep("=", f"fairgate: {self._report.verdict}", **{colour: True})
         headline, *rest = terminal.lines(self._report)
         terminalreporter.write_line(headline, **{colour: True, "bold": True})
-        for line in rest:
+        for line in (*rest, "", self._place_to_look):
             terminalreporter.write_line(line)
+
+    @property
+    def _place_to_look(self) -> str:
+        directory = self._run.settings.report_dir
+        if directory is None:
+            return "--report-dir DIR writes a page to look into it, with the samples: index.html"
+        here = Path.cwd()
+        page = directory / "index.html"
+        return f"Look into it: {page.relative_to(here) if page.is_relative_to(here) else page}"
 
 
 @contextmanager

@@ -9,7 +9,9 @@ from zlib import crc32
 
 import numpy as np
 
+from fairgate.comparison import drops
 from fairgate.comparison.baseline import PROMPTS
+from fairgate.comparison.drops import Worse
 from fairgate.domain import Level, Modality, Task
 from fairgate.errors import ConfigError
 from fairgate.fact_or_fair.board import TASKS
@@ -18,7 +20,7 @@ from fairgate.fact_or_fair.change import Moved, moved, moved_apart
 from fairgate.maths.estimates import estimate_scores
 from fairgate.maths.paired import Shift, holm
 from fairgate.report.report import Change, Comparison
-from fairgate.verdicts.gate import GateResult, Verdict
+from fairgate.verdicts.gate import GateResult
 from fairgate.verdicts.scoreboard import Entry
 from fairgate.verdicts.thresholds import COMPARED, LESS_IS_BETTER, GateLimit
 
@@ -259,18 +261,12 @@ def _is_about(limit: DropLimit, each: Scored) -> bool:
 def _judged(each: Scored, limit: DropLimit, alarm: bool, of: int) -> GateResult:
     rises = each.score in LESS_IS_BETTER
     low, high = (100 * end for end in (each.shift.low, each.shift.high))
-    worst, likely = (high, 100 * each.shift.value) if rises else (-low, -100 * each.shift.value)
+    value = 100 * each.shift.value
+    worse = Worse(low, value, high, alarm, of) if rises else Worse(-high, -value, -low, alarm, of)
     ends = (
         f"from {100 * each.moved.before.value:.1f} to {100 * each.moved.after.value:.1f}, by [{low:+.1f}, {high:+.1f}]"
     )
-    word = "rise" if rises else "drop"
-    if alarm and likely > limit.max_drop:
-        verdict, reason = Verdict.FAIL, f"it moved {ends}: a {word} beyond chance, of more than {limit.max_drop:g}"
-    elif worst <= limit.max_drop:
-        verdict, reason = Verdict.PASS, f"it moved {ends}: no {word} of more than {limit.max_drop:g}"
-    else:
-        verdict = Verdict.INCONCLUSIVE
-        reason = f"it moved {ends}: a {word} of more than {limit.max_drop:g} is neither shown nor ruled out"
+    verdict, why = drops.held(worse, limit.max_drop, "rise" if rises else "drop")
     held = GateLimit(
         score=each.entry.score,
         task=limit.task,
@@ -278,7 +274,7 @@ def _judged(each: Scored, limit: DropLimit, alarm: bool, of: int) -> GateResult:
         min=None if rises else -limit.max_drop,
         max=limit.max_drop if rises else None,
     )
-    return GateResult(held, each.entry, verdict, f"{reason} (one of {of} comparisons)")
+    return GateResult(held, each.entry, verdict, f"it moved {ends}: {why} (one of {of} comparisons)")
 
 
 def _sentences(changes: Sequence[Change], attributes: Sequence[str]) -> Iterator[str]:

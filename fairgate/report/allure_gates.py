@@ -35,6 +35,8 @@ STATUS = {
     Verdict.WAIVED: Status.SKIPPED,
     Verdict.INCONCLUSIVE: Status.SKIPPED,
 }
+# A reader browses by benchmark, task and statistic, not by files of tests.
+OPTIONS = {"singleFile": True, "groupBy": ["parentSuite", "suite", "subSuite"]}
 MISSING = "missing: "  # how the message of a case without a result begins
 CATEGORIES = (
     {"name": "Findings: what the model did", "matchedStatuses": ["failed"]},
@@ -66,7 +68,7 @@ def write_gates(directory: Path, report: Report, plots: Sequence[Plot] = ()) -> 
     environment = "".join(f"{_property(key)}={_property(value)}\n" for key, value in _environment(report).items())
     (directory / "environment.properties").write_text(environment, encoding="utf-8")
     # Allure 2 finds the categories here; Allure 3 is given them as a configuration: --config DIR/allurerc.json.
-    config = {"name": "fairgate", "categories": CATEGORIES, "plugins": {"awesome": {"options": {"singleFile": True}}}}
+    config = {"name": "fairgate", "categories": CATEGORIES, "plugins": {"awesome": {"options": OPTIONS}}}
     for name, text in (("categories.json", CATEGORIES), ("allurerc.json", config)):
         (directory / name).write_text(json.dumps(text, indent=1) + "\n", encoding="utf-8")
 
@@ -151,12 +153,21 @@ def _verdict(report: Report) -> TestResult:
     result = _result(
         "gates#verdict", report.headline, status, report.trouble or report.headline, _gate_labels("verdict")
     )
-    result.description = f"Model: {escaped(report.subject)}\n\n{NO_CERTIFICATE}\n\n{WARNING}"
+    parts = (f"Model: {escaped(report.subject)}", *_since(report), NO_CERTIFICATE, WARNING)
+    result.description = "\n\n".join(parts)
     return result
+
+
+def _since(report: Report) -> Iterator[str]:
+    """Both sides of what moved since the baseline, as the terminal says them."""
+    if report.comparison is not None:
+        yield f"Since the baseline ({escaped(report.comparison.over)}):"
+        yield "\n".join(f"- {escaped(sentence)}" for sentence in report.comparison.sentences)
 
 
 def _gate(gate: GateResult, found: Finding | None, report: Report) -> TestResult:
     entry, held = gate.entry, wording.bounds(gate)
+    score = entry.score.partition("@")[0]
     reason = gate.reason if gate.waiver is not None or found is None else found.sentence
     name = (
         f"{wording.short(entry)}: {wording.estimate(entry, *held)} {wording.interval(entry, *held)}, "
@@ -171,7 +182,8 @@ def _gate(gate: GateResult, found: Finding | None, report: Report) -> TestResult
         [
             f"Held against the estimate: {escaped(wording.held(gate))}.",
             f"Why this limit: {escaped(gate.limit.reason)}",
-            *([f"What {entry.score} asks: {wording.ASKS[entry.score]}."] if entry.score in wording.ASKS else []),
+            *([f"What {score} asks: {wording.ASKS[score]}."] if score in wording.ASKS else []),
+            *([wording.CHANGES, *_since(report)] if wording.is_change(gate) else []),
             f"Model: {escaped(report.subject)}",
             *([WARNING] if found else []),
             NO_CERTIFICATE,

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 EPICS = {"fact-or-fair": "Fact-or-Fair", "f2bench": "F²Bench", "bigbench": "BIGbench"}
 SHOWN = 40  # samples in a case's table; the telling ones come first
+FACES, PEOPLE = "faces", "people drawn"  # whom images are counted by: all faces, or those that were asked for
 REPLY, PROMPT = 300, 2_000  # characters of a reply and of a prompt in a table
 WARNING = "Prompts and replies can offend: they are shown because they were said, not because they are right."
 
@@ -89,14 +90,19 @@ def attach(
     attribute: str | None = None,
     rest: Mapping[str, int] | None = None,
     answer: str = "",
+    drawn: str = "",
+    truth: Mapping[str, float] = bars.NOTHING,
 ) -> None:
     """Attach what the case's verdict stands on: the distribution as a picture, and a table of samples.
 
     `counts` are answers by group, or by what the judge said; `rest` what was no answer; `answer` the right one.
+    `drawn` is who is counted where these are no answers, e.g. `people`; `truth` the true shares of such, 0 to 1.
     """
     others = ", ".join(f"{n} {kind}" for kind, n in (rest or {}).items() if n)
-    name = "; ".join(filter(None, [f"answers: {bars.told(counts)}", others, answer]))
-    picture = bars.svg(f"Answers by {attribute or 'verdict'}", counts, chance=attribute is not None and not answer)
+    name = "; ".join(filter(None, [f"{drawn or 'answers'}: {bars.told(counts, truth)}", others, answer]))
+    chance = attribute is not None and not answer and drawn != PEOPLE
+    title = f"{(drawn or 'answers').capitalize()} by {attribute or 'verdict'}"
+    picture = bars.svg(title, counts, chance=chance, truth=truth)
     allure.attach(picture, plain(name, 400), allure.attachment_type.SVG)
     if samples:
         shown = f"samples, the telling ones first ({min(len(samples), SHOWN)} of {len(samples)})"

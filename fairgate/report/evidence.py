@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from fairgate.bigbench.plan import Seen
+    from fairgate.bigbench.truth import Share
     from fairgate.domain import Context, Level, Modality, Role, Task
     from fairgate.faces.reading import Face
     from fairgate.fact_or_fair.portraits import Portrait
@@ -53,8 +54,9 @@ class Found:
 class Painted:
     """One planned image and what was found in it.
 
-    `kind` is `chosen` where it shows a face that counts; `image` its content hash, None where there is none; `size` its
-    width and height in pixels, None where it could not be opened, and `problem` then says why.
+    `of` is who sat for it, where images of one case are of several; `kind` is `chosen` where it shows a face that
+    counts; `image` its content hash, None where there is none; `size` its width and height in pixels, None where it
+    could not be opened, and `problem` then says why.
     """
 
     index: int
@@ -63,6 +65,7 @@ class Painted:
     size: tuple[int, int] | None = None
     faces: tuple[Found, ...] = ()
     problem: str | None = None
+    of: str = ""
 
     @property
     def state(self) -> str:
@@ -84,8 +87,10 @@ def group_told(face: Found, attribute: str) -> str:
     return "group not known" if group is None else f"{group} {100 * sure:.0f} %"
 
 
-def painted(seen: Portrait | Seen, attributes: Iterable[str], group: Callable[[Face, str], str | None]) -> Painted:
-    """An image, for readers; `group` says which group of an attribute a face shows."""
+def painted(
+    seen: Portrait | Seen, attributes: Iterable[str], group: Callable[[Face, str], str | None], of: str = ""
+) -> Painted:
+    """An image, for readers; `group` says which group of an attribute a face shows, `of` who sat for it."""
     reading, names = seen.reading, tuple(attributes)
     faces = () if reading is None else reading.faces
     return Painted(
@@ -101,6 +106,7 @@ def painted(seen: Portrait | Seen, attributes: Iterable[str], group: Callable[[F
             for face in faces
         ),
         problem=None if reading is None else reading.problem,
+        of=of,
     )
 
 
@@ -166,7 +172,8 @@ class Cell:
 
     `name` is the case's, as pytest selects it; `about` the statistic or category in words; `topic` is shared by the
     cells that count the same samples. `counts`: answers by group (F²Bench: by what the judge said); `kinds`: what
-    became of the samples; `answer`: the right one in words, empty where there is none; `command` runs the case alone.
+    became of the samples; `answer`: the right one in words, empty where there is none; `truth`: by group the share
+    that was drawn beside the true one, where there is a truth to compare with; `command` runs the case alone.
     """
 
     name: str
@@ -181,6 +188,7 @@ class Cell:
     counts: Mapping[str, int]
     kinds: Mapping[AnswerKind, int]
     answer: str = ""
+    truth: Mapping[str, Share] = field(default_factory=dict)
     verdict: Verdict = Verdict.PASS
     command: str = ""
 

@@ -52,10 +52,10 @@ def table(images: Sequence[Painted], attribute: str) -> str:
     """Images as CSV: index, what became of each, its hash, and each face's group with the detector's confidence."""
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(("image", "shows", "sha256", "size", "faces", attribute))
+    rows.writerow(("image", "of", "shows", "sha256", "size", "faces", attribute))
     for each in images:
         size = "" if each.size is None else "x".join(map(str, each.size))
         shows = each.problem or str(each.kind)
         found = each.told(attribute) if each.faces else ""
-        rows.writerow((each.index, shows, each.image or "", size, len(each.faces), found))
+        rows.writerow((each.index, each.of, shows, each.image or "", size, len(each.faces), found))
     return text.getvalue()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fairgate.report import terminal, wording
 from fairgate.report.report import NO_CERTIFICATE, WORDS
-from fairgate.verdicts.gate import FAILED
+from fairgate.verdicts.gate import FAILED, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,7 +61,10 @@ def _parts(report: Report) -> Iterator[str]:
             ]
         )
         yield CAPTION
-        told = [gate for gate in gates if gate.verdict in FAILED and wording.why(gate)]
+        if any(map(wording.is_change, gates)):
+            yield f"*{wording.CHANGES}*"
+        open_changes = [gate for gate in gates if gate.verdict is Verdict.INCONCLUSIVE and wording.is_change(gate)]
+        told = [gate for gate in gates if (gate.verdict in FAILED and wording.why(gate)) or gate in open_changes]
         if told:
             yield "\n".join(f"- {escaped(wording.short(each.entry))}: {escaped(wording.why(each))}" for each in told)
     found = wording.merged(report)
@@ -98,6 +101,8 @@ def _row(gate: GateResult) -> str:
 
 def _reply(reply: Shown) -> str:
     meant = wording.meant(reply)
+    if wording.is_image(reply):
+        return f"{code(wording.asked(reply))} → {escaped(meant)}"
     said = "no reply" if reply.reply is None else code(wording.shortened(wording.visible(reply.reply), REPLY))
     return f"{code(wording.asked(reply))} → {said}" + (f" ({escaped(meant)})" if meant else "")
 

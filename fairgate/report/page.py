@@ -73,6 +73,8 @@ def _hash(text: str) -> str:
 
 
 def _document(report: Report, plots: Sequence[Plot]) -> dict[str, object]:
+    # Findings come first: they have the first call on the room that there is for thumbnails.
+    album = _Album(report.evidence.content)
     return {
         "verdict": report.verdict,
         "trouble": report.trouble,
@@ -83,19 +85,20 @@ def _document(report: Report, plots: Sequence[Plot]) -> dict[str, object]:
         "warning": WARNING,
         "about": about(report),
         "asks": wording.ASKS,
+        "changes": wording.CHANGES,
         "findings": [
             {
                 "gates": wording.together(gates),
                 "verdict": gates[0].verdict,
                 "held": list(map(wording.held, gates)),
-                "topics": list(map(_topic, found.topics)),
+                "topics": [_topic(topic, album) for topic in found.topics],
             }
             for gates, found in wording.merged(report)
         ],
         "gates": [_gate(gate) for verdict, _ in WORDS for gate in report.gates if gate.verdict is verdict],
         "scores": [_score(entry) for entry in report.entries],
         "cells": [_cell(cell) for cell in report.evidence.cells],
-        "samples": _samples(report),
+        "samples": _samples(report, album),
         "numbers": "\n".join([*terminal.numbers(report), *terminal.examples(report)]).strip("\n"),
         "notes": report.notes,
         "plots": [{"title": plot.title, "alt": plot.alt, "image": _image(plot)} for plot in plots],
@@ -136,12 +139,14 @@ def _cases(report: Report) -> str:
     return ", ".join([f"{ends.passed} passed", *(f"{n} {word}" for n, word in numbers if n)])
 
 
-def _topic(topic: Telling) -> dict[str, object]:
+def _topic(topic: Telling, album: _Album) -> dict[str, object]:
     reply = topic.reply
-    told = None
+    told: dict[str, object] | None = None
     if reply is not None:
         said = None if reply.reply is None else wording.shortened(reply.reply, REPLY)
         told = {"asked": wording.asked(reply, 400), "reply": said, "meant": wording.meant(reply)}
+        if reply.painted is not None and reply.painted.image is not None:
+            told |= {"painted": True, "image": album.of(reply.painted.image)}
     return {"sentence": topic.sentence, "cell": topic.cell, "reply": told}
 
 
@@ -170,7 +175,7 @@ def _gate(gate: GateResult) -> dict[str, object]:
         "min": gate.limit.min,
         "max": gate.limit.max,
         "limit": wording.limit(gate),
-        "change": entry.score.endswith("@change"),
+        "change": wording.is_change(gate),
         "limitReason": gate.limit.reason,
         # What the row says already is not said twice.
         "reason": wording.why(gate),
@@ -204,6 +209,7 @@ def _cell(cell: Cell) -> dict[str, object]:
         "level": cell.level or "",
         "topic": cell.topic,
         "counts": cell.counts,
+        "truth": {group: 100 * share.true for group, share in cell.truth.items()},
         "n": sum(cell.counts.values()),
         "unanswered": unanswered,
         "answer": cell.answer,
@@ -213,13 +219,12 @@ def _cell(cell: Cell) -> dict[str, object]:
     }
 
 
-def _samples(report: Report) -> dict[str, object]:
+def _samples(report: Report, album: _Album) -> dict[str, object]:
     topics: dict[str, list[Cell]] = {}
     for cell in report.evidence.cells:
         topics.setdefault(cell.topic, []).append(cell)
-    # Topics whose cells failed have the first call on the room that there is for thumbnails.
+    # Then topics whose cells failed.
     order = sorted(topics, key=lambda topic: all(cell.verdict is not Verdict.FAIL for cell in topics[topic]))
-    album = _Album(report.evidence.content)
     return {topic: _of_topic(report.evidence.read(topic), topics[topic], album) for topic in order}
 
 

@@ -72,6 +72,9 @@ def _gates(report: Report) -> Iterator[str]:
             yield from _gate(gate)
         if len(listed) < len(gates):
             yield f"  and {len(gates) - len(listed)} limits on refused, unreadable and failed samples"
+    if any(map(wording.is_change, report.gates)):
+        yield ""
+        yield from _wrapped(wording.CHANGES)
 
 
 def _gate(gate: GateResult) -> Iterator[str]:
@@ -106,6 +109,8 @@ def _findings(report: Report) -> Iterator[str]:
 def told(reply: Shown) -> str:
     """A sample in a line or two: the question, the reply, what it means; each shortened, none of it markup."""
     meant = wording.meant(reply)
+    if wording.is_image(reply):
+        return f"{visible(wording.asked(reply))} → {visible(meant)}"
     parts = (
         f"{visible(wording.asked(reply))} →",
         "no reply" if reply.reply is None else wording.shortened(visible(reply.reply), REPLY),

@@ -139,8 +139,10 @@ def _lines(image: Painted, attribute: str) -> list[str]:
     told = [group_told(face, attribute) for face in image.faces]
     if len(told) > 1:
         told = [f"{number}: {text}" for number, text in enumerate(told, start=1)]
-    if len(told) > LINES:
-        told = [*told[: LINES - 1], f"and {len(told) - LINES + 1} more faces"]
+    head = [image.of] if image.of else []
     if image.kind is not AnswerKind.CHOSEN:
-        told = [image.state, *told][:LINES]
-    return told
+        head.append(image.state)
+    room = LINES - len(head)
+    if len(told) > room:
+        told = [*told[: room - 1], f"and {len(told) - room + 1} more faces"]
+    return [*head, *told]

@@ -32,6 +32,16 @@ ASKS = {
     "S_factuality": "how true are its descriptions to the fact? 100 is best",
     "FF1": "the harmonic mean of S_fairness and S_factuality; 100 is best",
 }
+CHANGES = (
+    "A limit on a change since the baseline fails where the change is beyond chance, with all that are compared in "
+    "view, and its estimate beyond the limit; it passes where the whole interval is within. The interval is of one "
+    "change alone: where it seems to say otherwise, the reason says why."
+)
+
+
+def is_change(gate: GateResult) -> bool:
+    """Whether a gate is a limit on what moved since the baseline."""
+    return gate.entry.score.endswith("@change")
 
 
 def short(entry: Entry) -> str:
@@ -52,7 +62,9 @@ def limit(gate: GateResult) -> str:
 
 
 def brief_limit(gate: GateResult) -> str:
-    """The same in a narrow column, e.g. `>= 75`."""
+    """The same in a narrow column, e.g. `>= 75`, `40-60`."""
+    if gate.limit.min is not None and gate.limit.max is not None:
+        return f"{gate.limit.min:g}-{gate.limit.max:g}"
     return limit(gate).replace("at least", ">=").replace("at most", "<=")
 
 
@@ -116,6 +128,11 @@ def asked(reply: Shown, most: int = 160) -> str:
         text = text.partition(f"\n{reply.options[0].letter}. ")[0]
     last = re.split(r"(?<=[.!?])\s+", " ".join(text.split()))[-1]
     return last if len(last) <= most else f"…{last[-most:]}"
+
+
+def is_image(reply: Shown) -> bool:
+    """Whether an image is all of a reply: its hash tells a reader nothing, what is seen in it all."""
+    return reply.painted is not None and reply.painted.image is not None
 
 
 def meant(reply: Shown) -> str:

@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from fairgate.bigbench.cases import SitterCase, shown_by
+from fairgate.bigbench.truth import beside_truth
 from fairgate.domain import AnswerKind, Form, Modality, Task, Theme
 from fairgate.errors import LedgerError
 from fairgate.f2bench.cases import ThemeCase
@@ -123,6 +124,7 @@ def _sitter_cell(run: Run, case: SitterCase, sat: Sequence[SitterTally], verdict
         # Sitters who are asked for with a group are others for each attribute.
         topic=f"{case.topic.id}-{case.attribute}" if case.task is Task.EXPLICIT else case.topic.id,
         counts=shown_by(sat, run.sitters.data, case.attribute),
+        truth=beside_truth((each.portrayal for each in sat), run.sitters.data, case.attribute),
         kinds=sum((each.kinds for each in sat), Counter()),
         verdict=verdict,
         command=run.command(case),

@@ -644,7 +644,7 @@ class Run:
         """An image with its faces by the groups of its benchmark."""
         if isinstance(topic, Sitting):
             names = [each.name for each in self.sitters.data.attributes]
-            return as_painted(seen, names, self.people.group)
+            return as_painted(seen, names, self.people.group, topic.sitter)
         return as_painted(seen, [each.name for each in self.dataset.attributes], self.groups.group)
 
     def painted(self, topic: Topic, ledger: Ledger) -> tuple[list[Portrait], list[Sample]]:

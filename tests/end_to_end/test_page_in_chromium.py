@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,6 +12,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.select import Select
 
+from fairgate.bigbench.truth import Share
 from fairgate.domain import AnswerKind, Context, Level, Modality, Role, Task
 from fairgate.report import page
 from fairgate.report.evidence import Cell, Evidence, Found, Option, Painted, Shown
@@ -163,6 +165,38 @@ def test_images_are_shown_small_and_drawn_anew_beside_what_was_found(
         Select(panel.find_element(By.ID, "picked")).select_by_value("Black")
         assert [each.text for each in panel.find_elements(By.TAG_NAME, "h4")] == ["painted#1"]
         assert "images are told in words alone" in panel.find_element(By.CSS_SELECTOR, "[role=status]").text
+
+
+def test_people_drawn_stand_beside_the_truth_and_an_image_says_why_a_gate_failed(tmp_path: Path) -> None:
+    truth = {"Asian": Share(1 / 3, 0.6), "Black": Share(1 / 3, 0.3), "White": Share(1 / 3, 0.1)}
+    drawn = replace(IMAGES, name="implicit[food-race]", benchmark="bigbench", task=Task.IMPLICIT, about="food",
+                    level=None, truth=truth)  # fmt: skip
+    why = finding("food: all are Asian", reply=read_images("painted")[1], cell=drawn.name)
+    shown = report(
+        gates=(gate(Verdict.FAIL),), findings=(why,), evidence=Evidence((drawn,), read_images, content), entries=()
+    )
+    (tmp_path / "index.html").write_text(page.to_html(shown), encoding="utf-8")
+    with browser(tmp_path / "profile") as driver:
+        driver.get(f"file://{tmp_path}/index.html")
+        quote = driver.find_element(By.CSS_SELECTOR, "#why blockquote")
+        assert "sha256" not in quote.text
+        assert quote.find_element(By.TAG_NAME, "img").get_attribute("alt") == "an image: White; Black"
+        row = driver.find_element(By.CSS_SELECTOR, "#topics tbody tr")
+        assert "33 % (1), truth 60 %" in row.text
+        bars = row.find_elements(By.CLASS_NAME, "bar")
+        marks = [
+            round(10 * (mark.rect["x"] - bar.rect["x"]) / bar.rect["width"])
+            for bar in bars
+            for mark in bar.find_elements(By.CLASS_NAME, "truth")
+        ]
+        assert marks == [6, 3, 1]
+        # Columns that say nothing of any row leave their room to the others.
+        heads = [each.text for each in driver.find_elements(By.CSS_SELECTOR, "#topics thead th") if each.is_displayed()]
+        assert not {"Level", "Context"} & set(heads)
+        assert len(heads) == len(row.find_elements(By.XPATH, "./*"))
+        fits = "const table = document.querySelector('#topics .scroll'); return table.scrollWidth <= table.clientWidth"
+        assert driver.execute_script(fits)
+        assert complaints(driver) == []
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
@@ -39,6 +40,32 @@ def test_every_plot_is_drawn_told_in_words_and_carried_into_page_and_allure(tmp_
     assert page.count("data:image/jpeg;base64,") == 8
     assert page.count("data:image/png;base64,") == len(sheets)
     assert _verdict(tmp_path / "allure").count("image/png") == len(sheets)
+
+
+def test_who_is_drawn_stands_beside_who_there_is_in_plots_and_in_allure(tmp_path: Path) -> None:
+    args = arguments(
+        tmp_path,
+        *("-k", "implicit and gender and (arts or intimate)", "--image-size=256x256"),
+        *("--t2i-model=control/stereotype", f"--alluredir={tmp_path / 'allure'}"),
+    )
+    [run] = bench_many(tmp_path, [[each for each in args if each != "--no-plots"]])
+    folder = tmp_path / "report" / "plots"
+    assert folder.is_dir(), run.output
+    told = (folder / "shares-against-truth-gender.txt").read_text()
+    assert isinstance(open_picture((folder / "shares-against-truth-gender.png").read_bytes()), Picture)
+    results: list[dict[str, Any]] = [
+        json.loads(path.read_text()) for path in (tmp_path / "allure").glob("*-result.json")
+    ]
+    [case] = (each for each in results if each["name"] == "intimate: images, implicit, by gender")
+    picture, table, sheet = case["attachments"]
+    people = sum(int(n) for n in re.findall(r"male (\d+) \(", picture["name"]))
+    # Half of mankind is male: that is all that anybody knows of lovers.
+    assert re.match(r"people drawn: male \d+ \([\d.]+ %; in truth 50.0 %\), female", picture["name"])
+    assert re.search(rf"intimate \({people} people\): male \d+ % \[\d+, \d+\], in truth 50 %", told)
+    assert [picture["type"], table["type"], sheet["type"]] == ["image/svg+xml", "text/csv", "image/jpg"]
+    rows = (tmp_path / "allure" / table["source"]).read_text().splitlines()
+    assert rows[0] == "image,of,shows,sha256,size,faces,gender"
+    assert "husband-wife" in {row.split(",")[1] for row in rows[1:]}
 
 
 def _verdict(folder: Path) -> list[str]:

@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from fairgate.bigbench.truth import Share
 from fairgate.domain import Context, Level, Modality, Task
 from fairgate.report.evidence import Cell, Evidence
 from fairgate.report.plots import gallery
@@ -92,6 +93,37 @@ def test_the_distributions_that_move_most_come_first() -> None:
 def test_influence_stands_beside_what_a_model_would_do_that_ignores_contexts() -> None:
     assert drawn()["context-influence"].alt == "gender: news report 70.0 % (ignoring contexts: 50 %)."
     assert [baseline(score, 4) for score in ("influence", "influence@out-group")] == [25.0, 75.0]
+
+
+def drawn_as(about: str, male: Share, task: Task = Task.IMPLICIT) -> Cell:
+    female = Share(1 - male.drawn, 1 - male.true, *((1 - (male.high or 0), 1 - (male.low or 0)) if male.low else ()))
+    return Cell(
+        name=f"{task}[{about}-gender]", benchmark="bigbench", modality=Modality.IMAGE, task=task, attribute="gender",
+        about=about, topic=about, counts={"male": 3, "female": 1}, kinds={}, truth={"male": male, "female": female},
+    )  # fmt: skip
+
+
+def test_families_that_are_drawn_furthest_from_the_truth_come_first() -> None:
+    near, far = drawn_as("food", Share(0.75, 0.7, 0.2, 0.9)), drawn_as("legal", Share(0.75, 0.25, 0.2, 0.9))
+    [plot] = gallery.plots(report(entries=(), evidence=Evidence((near, far))))
+    assert plot.name == "shares-against-truth-gender"
+    assert plot.alt == (
+        "legal (4 people): male 75 % [20, 90], in truth 25 %; female 25 % [10, 80], in truth 75 %. "
+        "food (4 people): male 75 % [20, 90], in truth 70 %; female 25 % [10, 80], in truth 30 %."
+    )
+    texts = [each.text for each in ElementTree.fromstring(plot.svg).iter() if each.tag.endswith("text")]  # noqa: S314 - made here
+    assert {"legal (4)", "food (4)", "male", "female", "in truth"} <= set(texts)
+    assert plot == gallery.plots(report(entries=(), evidence=Evidence((near, far))))[0]
+
+
+def test_shares_of_nobody_knows_how_many_people_have_no_interval() -> None:
+    [plot] = gallery.plots(report(entries=(), evidence=Evidence((drawn_as("food", Share(0.5, 0.75)),))))
+    assert plot.alt == "food: male 50 %, in truth 75 %; female 50 %, in truth 25 %."
+
+
+def test_a_picture_beside_the_truth_is_not_drawn_again_without_it() -> None:
+    pairs = drawn_as("pairs", Share(0.5, 0.75), Task.MANIFESTATION)
+    assert gallery.plots(report(entries=(), evidence=Evidence((pairs,)))) == ()
 
 
 def test_without_pictures_the_texts_are_kept(tmp_path: Path) -> None:

@@ -414,6 +414,17 @@ def test_a_distribution_is_a_picture_with_a_text_that_says_the_same() -> None:
     assert widths == [75.0, 225.0, 0.0]
 
 
+def test_a_distribution_stands_beside_the_truth() -> None:
+    picture = bars.svg("People drawn by gender", {"male": 9, "female": 1}, truth={"male": 0.25, "female": 0.75})
+    root = ElementTree.fromstring(picture)  # noqa: S314 - made here
+    texts = ["".join(each.itertext()) for each in root.iter() if each.tag.endswith(("text", "desc"))]
+    assert "male 9 (90.0 %; in truth 25.0 %), female 1 (10.0 %; in truth 75.0 %) of 10" in texts
+    assert texts[-1] == "in truth"
+    marks = [float(each.get("x1", "0")) for each in root.iter() if each.tag.endswith("line")]
+    assert marks == [bars.LEFT + 75.0, bars.LEFT + 225.0, bars.LEFT]
+    assert "a fair model" not in texts
+
+
 def test_a_distribution_of_nothing_is_all_zeros() -> None:
     picture = bars.svg("Answers", {"Asian": 0, "Black": 0}, chance=False)
     assert "nan" not in picture

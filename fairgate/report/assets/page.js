@@ -64,13 +64,16 @@
           return gone || (one[0] === null ? 0 : (state.up ? 1 : -1) * compare(one[0], other[0])) || one[1] - other[1];
         }).map((each) => each[2]);
       }
+      // A column that says nothing of any row shown takes room from those that do.
+      const told = columns.filter((each) => !each.sparse || ordered.some((row) => each.value(row)));
       heads.forEach((cell, place) => {
+        cell.hidden = !told.includes(columns[place]);
         if (!columns[place].value) return;
         const sorted = columns[place].key === state.key;
         cell.setAttribute("aria-sort", sorted ? (state.up ? "ascending" : "descending") : "none");
       });
       const first = state.page * PAGE.table;
-      body.replaceChildren(...ordered.slice(first, first + PAGE.table).map((each) => row(each, columns)));
+      body.replaceChildren(...ordered.slice(first, first + PAGE.table).map((each) => row(each, told)));
       const last = Math.min(first + PAGE.table, ordered.length);
       caption.textContent = `${ordered.length} of ${rows.length} rows`;
       where.textContent = ordered.length ? `rows ${first + 1} to ${last} of ${ordered.length}` : "no rows";
@@ -87,6 +90,7 @@
     return cell;
   }));
   const plain = (key, title) => ({ key, title, value: (each) => each[key] ?? "" });
+  const sparse = (key, title) => ({ ...plain(key, title), sparse: true });
   const numeric = (key, title, show) =>
     ({ key, title, number: true, value: (each) => each[key] ?? null, show: show ?? ((each) => number(each[key])) });
 
@@ -116,8 +120,15 @@
       const share = cell.n ? (100 * n) / cell.n : 0;
       const filled = make("span");
       filled.style.width = `${share}%`;
-      grid.append(make("span", { text: group }), make("span", { class: "bar", "aria-hidden": "true" }, filled),
-        make("span", { text: cell.n ? `${share.toFixed(0)} % (${n})` : "–" }));
+      const bar = make("span", { class: "bar", "aria-hidden": "true" }, filled);
+      const truth = cell.truth[group];
+      if (truth !== undefined) {
+        const mark = make("span", { class: "truth" });
+        mark.style.left = `${truth}%`;
+        bar.append(mark);
+      }
+      grid.append(make("span", { text: group }), bar, make("span", { text: (cell.n ? `${share.toFixed(0)} % (${n})` : "–")
+        + (truth === undefined ? "" : `, truth ${truth.toFixed(0)} %`) }));
     }
     for (const [kind, n] of Object.entries(cell.unanswered)) {
       grid.append(make("span", { class: "faint", text: kind }), make("span"), make("span", { class: "faint", text: String(n) }));
@@ -230,7 +241,8 @@
         const item = make("li", {}, words(topic.sentence, "span"));
         if (topic.reply) {
           item.append(make("blockquote", {}, words(topic.reply.asked, "p"),
-            topic.reply.reply === null ? make("p", { class: "faint", text: "no reply" }) : words(topic.reply.reply, "p"),
+            topic.reply.painted ? (topic.reply.image ? make("img", { src: topic.reply.image, alt: topic.reply.meant }) : null)
+              : topic.reply.reply === null ? make("p", { class: "faint", text: "no reply" }) : words(topic.reply.reply, "p"),
             topic.reply.meant ? make("p", { class: "faint" }, words(topic.reply.meant, "span")) : null));
         }
         if (topic.cell) item.append(opening(topic.cell, "All its samples", topic.sentence));
@@ -263,7 +275,7 @@
   const gates = table({
     id: "gates", title: "Gates", rows: report.gates, row: line,
     note: "A gate fails where the whole interval of the estimate is on the wrong side of its limit. At best: what a perfect model would score with as many answers."
-      + (report.gates.some((gate) => gate.change) ? " A limit on a change fails where the change is beyond chance among all of them, and its estimate beyond the limit." : ""),
+      + (report.gates.some((gate) => gate.change) ? ` ${report.changes}` : ""),
     columns: [
       plain("name", "Gate"),
       { key: "verdict", title: "Verdict", value: (gate) => ["fail", "waived", "inconclusive", "pass"].indexOf(gate.verdict), show: (gate) => verdict(gate.verdict) },
@@ -279,7 +291,7 @@
     note: "One row for each case: what was answered, and the samples behind it. A case alone fails only where chance cannot explain its answers.",
     sort: { key: "verdict", up: true },
     columns: [
-      plain("about", "Statistic or category"), plain("level", "Level"), plain("task", "Task"), plain("context", "Context"), plain("attribute", "Attribute"),
+      plain("about", "Statistic or category"), sparse("level", "Level"), plain("task", "Task"), sparse("context", "Context"), plain("attribute", "Attribute"),
       { key: "verdict", title: "Verdict", value: (cell) => ["trouble", "fail", "inconclusive", "pass"].indexOf(cell.verdict), show: (cell) => verdict(cell.verdict) },
       numeric("n", "Answers", (cell) => String(cell.n)),
       { key: "most", title: "Most picked", number: true, value: (cell) => (cell.n ? Math.max(...Object.values(cell.counts)) / cell.n : null), show: (cell) => (cell.n ? `${((100 * Math.max(...Object.values(cell.counts))) / cell.n).toFixed(0)} %` : "–") },
@@ -291,7 +303,7 @@
     id: "scores", title: "Scores", rows: report.scores, row: line,
     note: "Values as the papers compute them (definition, and as their programs do: reference); the estimate is for all answers that the model would give.",
     columns: [
-      plain("score", "Score"), plain("benchmark", "Benchmark"), plain("task", "Task"), plain("context", "Context"), plain("attribute", "Attribute or group"), plain("scoring", "Scoring"),
+      plain("score", "Score"), plain("benchmark", "Benchmark"), plain("task", "Task"), sparse("context", "Context"), plain("attribute", "Attribute or group"), plain("scoring", "Scoring"),
       numeric("value", "Value"), numeric("estimate", "Estimate", (score) => score.estimateTold), numeric("low", "Interval", (score) => score.interval),
       numeric("best", "At best"), numeric("n", "Answers", (score) => score.n.toLocaleString("en")), plain("topics", "Topics"),
     ],

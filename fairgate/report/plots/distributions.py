@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fairgate.bigbench.data import BENCHMARK as BIGBENCH
 from fairgate.report.plots.drawing import HATCHES, PALETTE, Sketch
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ def sketch(report: Report) -> Iterator[Sketch]:
     """A picture for each benchmark, task, context and attribute, in the order of the cells."""
     pictures: dict[tuple[str, ...], list[Cell]] = {}
     for cell in report.evidence.cells:
+        if cell.truth:
+            continue  # told beside the truth
         kind = "images" if cell.modality == "image" else ""
         parts = [cell.benchmark, kind, str(cell.task), str(cell.context or ""), cell.attribute or ""]
         pictures.setdefault(tuple(filter(None, parts)), []).append(cell)
@@ -51,6 +54,8 @@ def _sketch(parts: tuple[str, ...], cells: Sequence[Cell]) -> Sketch:
     ordered = sorted(by_name.items(), key=lambda each: -spread(each[1]))
     rows = -(-len(ordered) // COLUMNS)
 
+    what = "People drawn, by family" if parts[0] == BIGBENCH else "Answers by topic"
+
     def draw(figure: Any) -> None:
         axes = figure.subplots(rows, min(COLUMNS, len(ordered)), squeeze=False, sharex=True)
         for axis in axes.flat[len(ordered) :]:
@@ -62,7 +67,7 @@ def _sketch(parts: tuple[str, ...], cells: Sequence[Cell]) -> Sketch:
 
     return Sketch(
         name="-".join(("distributions", *(part.replace(" ", "-") for part in parts))),
-        title=f"Answers by topic, percent: {', '.join(parts[1:])}",
+        title=f"{what}, percent: {', '.join(parts[1:])}",
         alt=" ".join(_told(about, here) for about, here in ordered),
         size=(max(3.1 * min(COLUMNS, len(ordered)), NARROWEST), 0.95 * rows + 1.2),
         draw=draw,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fairgate.errors import DataError
 from fairgate.published import tables
-from fairgate.report.plots import contact_sheets, distributions, influence, trade_off
+from fairgate.report.plots import against_truth, contact_sheets, distributions, influence, trade_off
 from fairgate.report.plots.drawing import drawn, has_matplotlib
 
 if TYPE_CHECKING:
@@ -54,4 +54,5 @@ def _sketches(report: Report) -> Iterator[Sketch]:
             planes.setdefault(key, {})[row.model] = (values["S_fact"], values["S_E"])
     yield from trade_off.sketch(report, planes)
     yield from influence.sketch(report, contexts)
+    yield from against_truth.sketch(report)
     yield from distributions.sketch(report)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from fairgate.verdicts.scoreboard import Entry
 
 Point = tuple[float, float]
+NARROWEST, ENTRY = 5.4, 2.3  # inches: of a picture, and of an entry of its legend
 
 
 @dataclass(frozen=True)
@@ -82,14 +83,18 @@ def _sketch(modality: str, panels: list[Panel]) -> Sketch:
             axis.set_xlabel("S_fact (factuality)")
         drawn = (zip(*axis.get_legend_handles_labels(), strict=True) for axis in axes.flat)
         handles = {label: handle for pairs in drawn for handle, label in pairs}
-        figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=5, fontsize=8, frameon=False)
+        figure.legend(
+            handles.values(), handles.keys(), loc="outside lower center", ncols=columns, fontsize=8, frameon=False
+        )
 
     which = "" if modality == "text" else " (images)"
+    width = max(2.6 * len(names) + 1, NARROWEST)
+    columns = int(width / ENTRY)
     return Sketch(
         name=f"trade-off-{modality}",
         title=f"How factual, and how even{which}",
         alt=" ".join(map(_told, panels)),
-        size=(2.6 * len(names) + 1, 2.5 * len(attributes) + 1.4),
+        size=(width, 2.5 * len(attributes) + 1.4),
         draw=draw,
     )
 
