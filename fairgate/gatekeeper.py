@@ -30,8 +30,9 @@ if TYPE_CHECKING:
 
     from fairgate.report.plots.drawing import Plot
     from fairgate.report.report import Report
+    from fairgate.runs.benchmarks import AnyCase
     from fairgate.runs.forecast import Forecast
-    from fairgate.runs.run import AnyCase, Run
+    from fairgate.runs.run import Run
 
 GRACE = 2.0  # seconds
 EXIT_SEVERITY = (0, 6, 1, 7)
@@ -64,9 +65,9 @@ class Gatekeeper:
         new = " (new)" if self._run.ledger_is_new else ""
         if settings.ledger_wait and is_taken(settings.ledger):
             new += f" (another run asks with it: waiting up to {settings.ledger_wait:g} s)"
-        judge = f", judged by {settings.judge_spec}" if Role.JUDGE in self._run.roles else ""
-        faces = f", faces read by {settings.detector_spec}" if Role.DETECTOR in self._run.roles else ""
-        if not judge and Role.MODEL in self._run.roles:
+        judge = f", judged by {settings.judge_spec}" if Role.JUDGE in self._run.cast.roles else ""
+        faces = f", faces read by {settings.detector_spec}" if Role.DETECTOR in self._run.cast.roles else ""
+        if not judge and Role.MODEL in self._run.cast.roles:
             without += "; no judge was named, so the cases of F²Bench are deselected (--judge)"
         return [f"fairgate: {named}, {plan}{judge}{faces}, ledger {self._run.ledger_shown}{new}{without}"]
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairgate.domain import AnswerKind
 from fairgate.errors import ConfigError, DataError
+from fairgate.fact_or_fair.explain import load_prompts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from fairgate.domain import Topic
     from fairgate.fact_or_fair.data import Dataset
+    from fairgate.fact_or_fair.queries import QueryPlan
     from fairgate.store.samples import Sample
 
 SCHEMA = 1
@@ -88,6 +90,29 @@ def letters_of(topic: Topic, samples: Iterable[Sample], dataset: Dataset) -> tup
         else:
             said.append(places[tuple(chosen.groups[name] for name in attributes.split())])
     return "".join(said), len(prompts)
+
+
+def asked_of(plan: QueryPlan, name: str) -> dict[str, object]:
+    """Which queries a plan of this name has, and how many."""
+    return {
+        "data": plan.dataset.version,
+        "seed": plan.seed,
+        "profiles": str(plan.profiles),
+        "explained": load_prompts().version if plan.explained else None,
+        "plan": name,
+        "objective": plan.objective,
+        "subjective": plan.subjective,
+    }
+
+
+def answered(
+    model: str, asked: Mapping[str, object], dataset: Dataset, topics: Iterable[tuple[Topic, Iterable[Sample]]]
+) -> Baseline:
+    """What there is of these topics, to be saved or compared."""
+    letters, distinct = {}, {}
+    for topic, samples in topics:
+        letters[topic.id], distinct[topic.id] = letters_of(topic, samples, dataset)
+    return Baseline(model, asked, alphabet(dataset), letters, distinct)
 
 
 def make_room(path: Path) -> None:

@@ -15,13 +15,17 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairgate.domain import Form, Query, Reply, Role
+from fairgate.domain import Context, Form, Query, Reply, Role
 from fairgate.errors import DataError
 from fairgate.fact_or_fair.reasons import Reason, read_kind, reason_of
+from fairgate.maths.proportions import clopper_pearson
 from fairgate.store.samples import spares
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator
+    from collections.abc import Generator, Iterable, Iterator, Sequence
+
+    from fairgate.domain import Topic
+    from fairgate.store.samples import Sample
 
 FILE = Path(__file__).resolve().parents[2] / "data" / "explain" / "prompts.toml"
 KEYS = {"version", "explained_instruction", "judge"}
@@ -149,3 +153,30 @@ class ReasonTally:
         ranked = [self.first.get(kind, []) for kind in Reason]
         by_turn = [each[turn] for turn in range(EXAMPLES) for each in ranked[:-1] if turn < len(each)]
         return [*by_turn, *ranked[-1]][:EXAMPLES]
+
+
+def reasons_by_context(
+    topics: Iterable[tuple[Topic, Iterable[tuple[Explained, Sequence[Sample]]]]],
+) -> dict[str, ReasonTally]:
+    """The reasons of topics, counted by context; each with its samples, the choice first."""
+    found: dict[str, ReasonTally] = {}
+    for topic, reasons in topics:
+        counted = found.setdefault(str(topic.context), ReasonTally())
+        for explained, samples in reasons:
+            chosen = samples[0].chosen
+            counted.add(explained, None if chosen is None else chosen.letter)
+            counted.again += sum(each.query.again for each in samples)
+    return {str(context): found[context] for context in Context if context in found}
+
+
+def sorted_kinds(counted: ReasonTally) -> dict[str, object]:
+    """The shares of the kinds in percent, with exact intervals, and examples."""
+    whole = counted.kinds.total()
+    kinds: dict[str, object] = {}
+    for kind in Reason:
+        n = counted.kinds[kind]
+        share = 100 * n / whole if whole else None
+        kinds[kind] = {"n": n, "share": share, "ci": [100 * end for end in clopper_pearson(n, whole)]}
+    keys = ("query", "choice", "kind", "reason")
+    examples = [dict(zip(keys, each, strict=True)) for each in counted.examples]
+    return {"sorted": whole, "unsorted": counted.unsorted, "kinds": kinds, "examples": examples}

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from fairgate.domain import AnswerKind
+from fairgate.domain import AnswerKind, Form
 from fairgate.verdicts.gate import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from fairgate.bigbench.plan import Seen
     from fairgate.bigbench.truth import Share
@@ -154,6 +154,16 @@ def shown(sample: Sample, image: Painted | None = None) -> Shown:
         images=query.images,
         painted=image,
     )
+
+
+def shown_images(images: Iterable[tuple[Painted, Sequence[Sample]]]) -> Iterator[Shown]:
+    """Images with their samples, the painter's first: an image and its reading are one to a reader, and what a vision
+
+    model said stands beside it.
+    """
+    for image, samples in images:
+        yield shown(samples[0], image)
+        yield from (shown(each) for each in samples[1:] if each.query.form is not Form.FACES)
 
 
 def telling_first(samples: Iterable[Shown], attribute: str | None, counts: Mapping[str, int]) -> list[Shown]:

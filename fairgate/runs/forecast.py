@@ -120,12 +120,12 @@ def forecast(run: Run, selected: Selection) -> Forecast:
     finally:
         if ledger is not None:
             ledger.close()
-        for model in {id(model): model for model in run.models.values()}.values() if run.roles else ():
+        for model in {id(model): model for model in run.cast.models.values()}.values() if run.cast.roles else ():
             asyncio.run(model.close())
 
 
 def _forecast(run: Run, selected: Selection, ledger: Ledger | None) -> Forecast:
-    names = {role: run.identity_of(role) for role in run.roles}
+    names = {role: run.cast.identity_of(role) for role in run.cast.roles}
     counts = {label: _Count(label) for label in {identity.label for identity in names.values()}}
     calls, prompts, completions = Counter[str](), Counter[str](), Counter[str]()
     texts: set[bytes] = set()
@@ -183,9 +183,9 @@ def _walk(run: Run, topic: AnyTopic, ledger: Ledger | None) -> Iterator[tuple[Qu
     """Every query of a topic with what is stored, conversations carried on by usual replies where nothing is."""
 
     def stored(query: Query) -> Reply | None:
-        return None if ledger is None else ledger.reply(run.identity_of(query.to), query)
+        return None if ledger is None else ledger.reply(run.cast.identity_of(query.to), query)
 
-    for each in run.queries(topic):
+    for each in run.benchmarks.of(topic).work(topic):
         if isinstance(each, Query):
             yield each, stored(each)
             continue
@@ -261,7 +261,7 @@ def _sizes(run: Run, cases: Sequence[Case], task: Task, context: Context | None,
     for case in cases:
         topic = case.topic
         if (topic.task, topic.context, case.attribute) == (task, context, attribute):
-            n[places[topic.statistic], ["high", "low"].index(topic.level)] = run.plan.size(topic)
+            n[places[topic.statistic], ["high", "low"].index(topic.level)] = run.text.plan.size(topic)
     return n
 
 

@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairgate.comparison.baseline import Baseline, alphabet, letters_of
+from fairgate.comparison.baseline import Baseline, answered, asked_of
 from fairgate.domain import Role
 from fairgate.errors import LedgerError
 from fairgate.f2bench import data as f2bench_data
-from fairgate.f2bench.board import board as f2bench_board
-from fairgate.f2bench.cases import GOLD, KINDS, theme
-from fairgate.f2bench.cases import cases as theme_cases
+from fairgate.f2bench.benchmark import F2Bench
 from fairgate.f2bench.forms import in_forms
 from fairgate.f2bench.gold import load_gold
 from fairgate.f2bench.plan import Plan
 from fairgate.f2bench.prompts import load_prompts
-from fairgate.f2bench.tally import tally as tally_theme
 from fairgate.fact_or_fair.board import board
-from fairgate.fact_or_fair.cases import OWN_TASKS, text_cases
 from fairgate.fact_or_fair.data import load as load_dataset
 from fairgate.fact_or_fair.queries import Profiles, QueryPlan
-from fairgate.fact_or_fair.tally import Tallies, tally
+from fairgate.fact_or_fair.text import FactOrFairText
 from fairgate.models.base import Identity
 from fairgate.runs.past import AGAIN, find
 from fairgate.store.ledger import Ledger
-from fairgate.store.samples import from_ledger
 
 if TYPE_CHECKING:
     from fairgate.domain import Query, Reply
@@ -67,22 +61,19 @@ def last_run(path: Path) -> Retold:
         subjective=about["subjective"],
         explained="explained" in about,
     )
-    cases = frozenset(case for task in OWN_TASKS for case in text_cases(dataset, task))
-    counted, letters, distinct = {}, {}, {}
+    text = FactOrFairText(plan)
     with Ledger(path, write=False) as ledger:
-        for topic in dict.fromkeys(case.topic for case in cases):
-            samples = list(from_ledger(ledger, identity, plan.queries(topic)))
-            counted[topic] = tally(topic, samples, dataset)
-            letters[topic.id], distinct[topic.id] = letters_of(topic, samples, dataset)
+
+        def reply(query: Query) -> Reply | None:
+            return ledger.reply(identity, query)
+
+        source = text.tally(text.cases, reply)
         spoken = _spoken(past, ledger) if about.get("f2bench") else ()
-    asked = {
-        "data": dataset.version,
-        "explained": about.get("explained"),
-        **{name: about[name] for name in ("seed", "profiles", "plan", "objective", "subjective")},
-    }
-    scored = board(Tallies(dataset, counted, cases), dataset, key="published", seed=about["seed"])
-    answered = Baseline(identity.label, asked, alphabet(dataset), letters, distinct)
-    return Retold(identity.label, (*scored.entries, *spoken), answered)
+        topics = ((topic, text.read(topic, reply)[0]) for topic in dict.fromkeys(case.topic for case in text.cases))
+        asked = {**asked_of(plan, about["plan"]), "explained": about.get("explained")}
+        saved = answered(identity.label, asked, dataset, topics)
+    scored = () if source is None else board(source, dataset, key="published", seed=about["seed"]).entries
+    return Retold(identity.label, (*scored, *spoken), saved)
 
 
 def _spoken(past: Past, ledger: Ledger) -> tuple[Entry, ...]:
@@ -102,12 +93,9 @@ def _spoken(past: Past, ledger: Ledger) -> tuple[Entry, ...]:
             mend=AGAIN,
         )
     plan = Plan(instances, prompts, gold, asked["repeats"], asked["reference"])
+    benchmark = F2Bench(plan, None, past.about["seed"])
 
     def reply(query: Query) -> Reply | None:
         return ledger.reply(judge if query.to is Role.JUDGE else speaker, query)
 
-    cases = theme_cases(instances)
-    themes = [*(theme(task, GOLD) for task in KINDS), *(case.topic for case in cases)]
-    tallies = [tally_theme(plan, each, reply)[0] for each in themes]
-    every = Counter(case.topic.task for case in cases)
-    return f2bench_board(tallies, plan, all_categories=every, seed=past.about["seed"])
+    return benchmark.entries(benchmark.tally(benchmark.cases, reply) or {})

@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from fairgate.domain import Role
 from fairgate.errors import LedgerError
-from fairgate.fact_or_fair.cases import Case
+from fairgate.runs.about import about
 from fairgate.runs.looks import EarlyRounds, Watch, looked_at
 from fairgate.runs.selection import Selection
 from fairgate.runs.stock import Recollection
@@ -19,8 +20,9 @@ if TYPE_CHECKING:
 
     from fairgate.domain import AnyTopic, Topic
     from fairgate.errors import FairgateError
+    from fairgate.runs.benchmarks import AnyCase
     from fairgate.runs.looks import Look
-    from fairgate.runs.run import AnyCase, Run
+    from fairgate.runs.run import Run
 
 
 class Sampling(Selection):
@@ -41,7 +43,7 @@ class Sampling(Selection):
 
     def _make_sampler(self) -> Sampler:
         # What is wrong with the model's name or the ledger's file is said before anything is asked.
-        run, models, _ = self.run, self.run.models, self.run.mixings
+        run, models, _ = self.run, self.run.cast.models, self.run.mixings
         settings = run.settings
         with Ledger(settings.ledger) as ledger:
             self._keep_batches(ledger)
@@ -52,13 +54,13 @@ class Sampling(Selection):
             first=self.gold,
             topics=(each for each in self.asked if each not in self.gold and each not in self._in_rounds),
             asks=self._asks,
-            queries=run.queries,
+            queries=lambda topic: run.benchmarks.of(topic).work(topic),
             planned=sum(map(run.size, self.asked)),
             models=models,
             ledger=run.settings.ledger,
             run=run.id,
-            line=run.line,
-            about=run.about(self.cases),
+            line=run.cast.line,
+            about=about(run, self.cases),
             rounds=self._rounds() if self._in_rounds else None,
         )
 
@@ -69,9 +71,9 @@ class Sampling(Selection):
 
     def _rounds(self) -> EarlyRounds:
         run, settings = self.run, self.run.settings
-        cases = frozenset(case for case in self.cases if isinstance(case, Case))
-        watch = Watch(settings.ledger, run.identity, run.dataset, cases, run.thresholds, settings.key, settings.seed)
-        return EarlyRounds(run.plan, self._in_rounds, watch, self._settle)
+        cases, identity = frozenset(self.statistics), run.cast.identity_of(Role.MODEL)
+        watch = Watch(settings.ledger, identity, run.dataset, cases, run.thresholds, settings.key, settings.seed)
+        return EarlyRounds(run.text.plan, self._in_rounds, watch, self._settle)
 
     def _settle(self, look: Look) -> None:
         """Before anybody is told that the topics are sampled: of how much they are."""
@@ -79,19 +81,19 @@ class Sampling(Selection):
         run.settle(look)
         self.progress.planned -= before - sum(map(run.size, self._in_rounds))
         with Ledger(run.settings.ledger) as ledger:
-            ledger.note_run(run.id, run.about(self.cases))
+            ledger.note_run(run.id, about(run, self.cases))
 
     @cached_property
     def _unfit(self) -> bool:
-        with Ledger(self.run.settings.ledger) as ledger:
-            return bool(self.gold) and self.run.unfit(ledger) is not None
+        with self.run.cast.stored() as reply:
+            return bool(self.gold) and self.run.f2bench.unfit(reply) is not None
 
     def _asks(self, topic: AnyTopic) -> bool:
-        return not (self.run.needs_judge(topic) and self._unfit)
+        return not (self.run.benchmarks.of(topic).needs_judge(topic) and self._unfit)
 
     def _keep_batches(self, ledger: Ledger) -> None:
         """What is in a batch is paid for: whoever would ask it directly is told so."""
-        for model in {} if self.run.settings.batch else self.run.models.values():
+        for model in {} if self.run.settings.batch else self.run.cast.models.values():
             waiting = sum(len(keys) for _, _, keys in ledger.batches(model.identity))
             if waiting:
                 raise LedgerError(

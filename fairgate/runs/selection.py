@@ -5,29 +5,42 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fairgate.bigbench.cases import SitterCase
-from fairgate.f2bench.cases import GOLD, ThemeCase, theme
+from fairgate.f2bench.cases import ThemeCase
 from fairgate.fact_or_fair.cases import Case
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from fairgate.domain import AnyTopic
-    from fairgate.runs.run import AnyCase, Run
+    from fairgate.domain import AnyTopic, Modality, Topic
+    from fairgate.runs.benchmarks import AnyCase
+    from fairgate.runs.run import Run
 
 
 class Selection:
-    """The selected cases of a run, and what has to be asked for them."""
+    """`cases` are all that were selected; `gold` is what the judge is judged on, `asked` all topics that are asked."""
 
     def __init__(self, run: Run, selected: Iterable[AnyCase]) -> None:
         self.run = run
         self.cases = tuple(dict.fromkeys(selected))
-        themes = tuple(case.topic for case in self.cases if isinstance(case, ThemeCase))
-        self.gold = tuple(theme(task, GOLD) for task in dict.fromkeys(each.task for each in themes))
-        self.themes = (*self.gold, *themes)
-        drawn = (case.topic for case in self.cases if isinstance(case, Case) and case.topic.modality in run.sampled)
-        self.topics = tuple(dict.fromkeys(drawn))
-        self.sitters = tuple(
-            dict.fromkeys(topic for case in self.cases if isinstance(case, SitterCase) for topic in case.topics)
+        self.themes = tuple(case for case in self.cases if isinstance(case, ThemeCase))
+        self.sitters = tuple(case for case in self.cases if isinstance(case, SitterCase))
+        self.statistics = tuple(case for case in self.cases if isinstance(case, Case))
+        self.gold = run.f2bench.gold(self.themes)
+        self.topics = tuple(
+            dict.fromkeys(case.topic for case in self.statistics if case.topic.modality in run.cast.sampled)
         )
-        painted = self.sitters if run.aligned is None else ()
-        self.asked: tuple[AnyTopic, ...] = (*self.themes, *self.topics, *painted)
+        painted = dict.fromkeys(topic for case in self.sitters for topic in case.topics)
+        self.asked: tuple[AnyTopic, ...] = (
+            *self.gold,
+            *(case.topic for case in self.themes),
+            *self.topics,
+            *(painted if run.bigbench.aligned is None else ()),
+        )
+
+    def of(self, modality: Modality) -> tuple[Case, ...]:
+        """The cases of Fact-or-Fair in a modality."""
+        return tuple(case for case in self.statistics if case.topic.modality is modality)
+
+    def topics_of(self, modality: Modality) -> tuple[Topic, ...]:
+        """Their topics, where a model is asked for them."""
+        return tuple(topic for topic in self.topics if topic.modality is modality)

@@ -38,12 +38,9 @@ class Recollection:
         topics = tuple(asked)
         held = again = 0
         with Ledger(run.settings.ledger) as ledger:
-
-            def reply(query: Query) -> Reply | None:
-                return ledger.reply(run.identity_of(query.to), query)
-
+            reply = run.cast.replies(ledger)
             for topic in topics:
-                for query, said in walk(run.queries(topic), reply):
+                for query, said in walk(run.benchmarks.of(topic).work(topic), reply):
                     held += said is not None
                     again += query.again - spares(query, said)
             spent = ledger.spent(past.members)

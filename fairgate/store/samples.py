@@ -129,6 +129,12 @@ def from_ledger(ledger: Ledger, identity: Identity, queries: Iterable[Query]) ->
         yield _sample(query, ledger.reply(identity, query))
 
 
+def from_replies(queries: Iterable[Query], reply: Callable[[Query], Reply | None]) -> Iterator[Sample]:
+    """The same by whatever gives what is stored for a query."""
+    for query in queries:
+        yield _sample(query, reply(query))
+
+
 def replay(steps: Steps[Outcome], reply: Callable[[Query], Reply | None]) -> tuple[Outcome, list[Sample]]:
     """A conversation as it went: what came of it, and its samples, the first failed one the last that it has."""
     samples: list[Sample] = []

@@ -21,7 +21,13 @@ if TYPE_CHECKING:
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("fairgate", "fairgate.domain", "fairgate.errors"),
     ("fairgate.maths",),
-    ("fairgate.answers", "fairgate.verdicts", "fairgate.report.report", "fairgate.report.evidence"),
+    (
+        "fairgate.answers",
+        "fairgate.benchmark",
+        "fairgate.verdicts",
+        "fairgate.report.report",
+        "fairgate.report.evidence",
+    ),
     (
         *("fairgate.fact_or_fair", "fairgate.f2bench", "fairgate.bigbench", "fairgate.published", "fairgate.faces"),
         *("fairgate.models", "fairgate.store", "fairgate.sampling"),

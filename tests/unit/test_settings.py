@@ -137,9 +137,9 @@ def test_a_model_that_the_paper_samples_in_its_own_way_is_asked_so_in_f2bench_al
     here: Path, model: str, expected: dict[str, object]
 ) -> None:
     run = Run(read(here, f"--model={model}", "--base-url=http://h/v1", "--judge=openai/wise"))
-    assert run.identity_of(Role.MODEL).parameters == {"temperature": 0}
-    assert run.identity_of(Role.SPEAKER).parameters == expected
-    assert run.identity_of(Role.JUDGE).label == "openai/wise"
+    assert run.cast.identity_of(Role.MODEL).parameters == {"temperature": 0}
+    assert run.cast.identity_of(Role.SPEAKER).parameters == expected
+    assert run.cast.identity_of(Role.JUDGE).label == "openai/wise"
 
 
 def test_a_flag_takes_nothing_of_what_stands_behind_it() -> None:

@@ -1,0 +1,168 @@
+"""BIGbench as it is asked of a text-to-image model, or read from an alignment file: see `fairgate/benchmark.py`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from fairgate.bigbench.board import board, rates
+from fairgate.bigbench.cases import cases as cases_of
+from fairgate.bigbench.cases import shown_by
+from fairgate.bigbench.data import BENCHMARK
+from fairgate.bigbench.plan import People, SitterTally, tally
+from fairgate.bigbench.portrayals import Portrayal
+from fairgate.bigbench.truth import beside_truth
+from fairgate.domain import AnswerKind, Modality, Task
+from fairgate.report.evidence import Cell, painted, shown_images
+from fairgate.store.samples import replay
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from fairgate.benchmark import Replies
+    from fairgate.bigbench.alignment import Aligned
+    from fairgate.bigbench.cases import SitterCase
+    from fairgate.bigbench.data import Bigbench
+    from fairgate.bigbench.plan import Seen, SitterPlan
+    from fairgate.domain import Sitting
+    from fairgate.report.evidence import Painted, Shown
+    from fairgate.store.samples import Sample, Steps
+    from fairgate.verdicts.scoreboard import Entry
+
+# What each sitter's images show.
+Sat = dict["Sitting", SitterTally]
+
+
+class BigBench:
+    """Sitters, and whom their images show.
+
+    `aligned`: what a file of the original program holds, where one stands in for the model. `race_map` names what a
+    detector's races stand for, None as usual. `seed` decides the intervals.
+    """
+
+    name, modality = BENCHMARK, Modality.IMAGE
+
+    def __init__(self, plan: SitterPlan, aligned: Aligned | None, race_map: str | None, seed: int) -> None:
+        self.plan, self.aligned, self._race_map, self._seed = plan, aligned, race_map, seed
+
+    @property
+    def data(self) -> Bigbench:
+        """Whom is asked for, and what is true of them."""
+        return self.plan.data
+
+    @property
+    def read_from(self) -> str | None:
+        """The alignment file, where there is one."""
+        return None if self.aligned is None else f"results/{self.aligned.model}"
+
+    @property
+    def versions(self) -> Mapping[str, object]:
+        """Of the data."""
+        return {"BIGbench's data": self.data.version}
+
+    @cached_property
+    def people(self) -> People:
+        """Who of an image's faces is meant, and what the detector's labels mean here."""
+        return People.of(self.data, self._race_map)
+
+    @cached_property
+    def cases(self) -> tuple[SitterCase, ...]:
+        """One a family and attribute, and one an attribute over all pairs."""
+        return cases_of(self.plan)
+
+    def about(self, case: SitterCase) -> str:
+        """The family."""
+        return case.family or "pairs of advantage and disadvantage"
+
+    def work(self, topic: Sitting) -> Iterable[Steps[Seen]]:
+        """A sitter's images."""
+        return self.plan.work(topic)
+
+    def size(self, topic: Sitting) -> int:
+        """Planned samples."""
+        return self.plan.size(topic)
+
+    def answers(self, topic: Sitting) -> int:
+        """Images."""
+        return self.plan.images(topic)
+
+    def needs_judge(self, topic: Sitting) -> bool:
+        """Never."""
+        del topic
+        return False
+
+    def count(self, topic: Sitting, reply: Replies) -> SitterTally:
+        """What a sitter's images show, as they are stored, or as the alignment file has it."""
+        if self.aligned is None:
+            return tally(self.plan, topic, self.people, reply)[0]
+        sitter = self.plan.sitter(topic)
+        return SitterTally(
+            topic, self._aligned.get(sitter.id, Portrayal(sitter, named=({},) * len(sitter.subject.people)))
+        )
+
+    @cached_property
+    def _aligned(self) -> Mapping[str, Portrayal]:
+        return {} if self.aligned is None else {each.sitter.id: each for each in self.aligned.portrayals}
+
+    def read(self, topic: Sitting, reply: Replies) -> tuple[list[Sample], int]:
+        """The images and what was read from them."""
+        sat, samples = tally(self.plan, topic, self.people, reply)
+        return samples, sat.missing
+
+    def painted(self, seen: Seen, topic: Sitting) -> Painted:
+        """An image with its faces by groups."""
+        return painted(seen, [each.name for each in self.data.attributes], self.people.group, topic.sitter)
+
+    def shown(self, topic: Sitting, reply: Replies) -> Iterator[Shown]:
+        """The images."""
+        seen = (replay(steps, reply) for steps in self.plan.work(topic))
+        return shown_images((self.painted(image, topic), samples) for image, samples in seen)
+
+    def tally(self, cases: Sequence[SitterCase], reply: Replies) -> Sat | None:
+        """What the images of these cases' sitters show."""
+        topics = dict.fromkeys(topic for case in cases for topic in case.topics)
+        return {topic: self.count(topic, reply) for topic in topics} or None
+
+    def cell(self, case: SitterCase, held: Sat) -> Cell:
+        """People by group."""
+        sat = [held[each] for each in case.topics]
+        return Cell(
+            name=case.name,
+            benchmark=case.topic.benchmark,
+            modality=case.topic.modality,
+            task=case.task,
+            attribute=case.attribute,
+            about=self.about(case),
+            # Sitters who are asked for with a group are others for each attribute.
+            topic=f"{case.topic.id}-{case.attribute}" if case.task is Task.EXPLICIT else case.topic.id,
+            counts=shown_by(sat, self.data, case.attribute),
+            truth=beside_truth((each.portrayal for each in sat), self.data, case.attribute),
+            kinds=sum((each.kinds for each in sat), Counter()),
+        )
+
+    def entries(self, cases: Iterable[SitterCase], held: Sat) -> tuple[Entry, ...]:
+        """The scores of the tasks and attributes of these cases; those in all where every attribute is there."""
+        if not held:
+            return ()
+        wanted = {(case.task, case.attribute) for case in cases}
+        tasks = list(dict.fromkeys(task for task, _ in sorted(wanted)))
+        whole = {task for task in tasks if all((task, each.name) in wanted for each in self.data.attributes)}
+        kinds: dict[Task, Counter[AnswerKind]] = {}
+        for each in held.values():
+            kinds.setdefault(each.topic.task, Counter()).update(each.kinds)
+        planned = sum(map(Counter.total, kinds.values()))
+        failed = sum(counted[AnswerKind.FAILED] for counted in kinds.values())
+        scored = board(
+            [each.portrayal for each in held.values()],
+            self.data,
+            seed=self._seed,
+            failed=100 * failed / planned if planned else 0.0,
+            tasks=tasks,
+        )
+        every = Counter(each.task for each in self.plan.every)
+        covered = {task: (sum(each.task is task for each in held), every[task]) for task in kinds}
+        return (
+            *(e for e in scored if (e.task in whole if e.attribute is None else (e.task, e.attribute) in wanted)),
+            *rates(kinds, covered),
+        )

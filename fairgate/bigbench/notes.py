@@ -1,0 +1,34 @@
+"""What a reader of BIGbench's scores must know, in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from fairgate.bigbench.alignment import Aligned
+    from fairgate.bigbench.data import Bigbench
+    from fairgate.bigbench.plan import SitterTally
+
+MISSING_SHOWN = 5
+
+
+def notes(seen: Iterable[SitterTally], data: Bigbench, aligned: Aligned | None) -> Iterator[str]:
+    """What the scores stand on, and what of the data was not used."""
+    if aligned is not None:
+        yield (
+            f"results/{aligned.model} has shares alone: nothing is known of refusals, of images without people, "
+            "nor of how many images there are, so that there are no estimates."
+        )
+        if aligned.notes:
+            shown = "; ".join(aligned.notes[:MISSING_SHOWN])
+            yield f"{len(aligned.notes)} of its prompts were not used: {shown}."
+    else:
+        subjects = len({each.portrayal.sitter.subject.id for each in seen if each.portrayal.sitter.asked is None})
+        if subjects:
+            yield (
+                f"BIGbench: {subjects} of {len(data.subjects)} subjects sat for their own sake; detectors "
+                "err, and no score is corrected for that."
+            )
+    yield from (f"BIGbench: {note}." for note in data.notes[:MISSING_SHOWN])

@@ -1,0 +1,155 @@
+"""F²Bench as it is asked of a language model and judged by another: see `fairgate/benchmark.py`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from fairgate.domain import Modality
+from fairgate.f2bench.board import board
+from fairgate.f2bench.cases import BENCHMARK, GOLD, KINDS, theme
+from fairgate.f2bench.cases import cases as cases_of
+from fairgate.f2bench.data import Kind
+from fairgate.f2bench.fitness import fitness
+from fairgate.f2bench.swap import without_twin
+from fairgate.f2bench.tally import tally, tells
+from fairgate.report.evidence import Cell, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from fairgate.benchmark import Replies
+    from fairgate.domain import Theme
+    from fairgate.f2bench.cases import ThemeCase
+    from fairgate.f2bench.fitness import Fitness
+    from fairgate.f2bench.plan import Outcome, Plan
+    from fairgate.f2bench.tally import ThemeTally
+    from fairgate.report.evidence import Shown
+    from fairgate.store.samples import Sample, Steps
+    from fairgate.verdicts.scoreboard import Entry
+    from fairgate.verdicts.thresholds import JudgeLimits
+
+# What came of each theme, the gold sets first.
+Spoken = dict["Theme", "ThemeTally"]
+
+
+class F2Bench:
+    """Conversations by category. `limits` are what its judge must reach, `seed` decides the intervals."""
+
+    name, modality, read_from = BENCHMARK, Modality.TEXT, None
+
+    def __init__(self, plan: Plan, limits: JudgeLimits | None, seed: int) -> None:
+        self.plan, self._limits, self._seed = plan, limits, seed
+
+    @property
+    def versions(self) -> Mapping[str, object]:
+        """Of instances, prompts and gold texts."""
+        return {
+            "F²Bench's instances": self.plan.instances.version,
+            "F²Bench's prompts": self.plan.prompts.version,
+            "gold texts": self.plan.gold.version,
+        }
+
+    @cached_property
+    def cases(self) -> tuple[ThemeCase, ...]:
+        """One a category and task."""
+        return cases_of(self.plan.instances)
+
+    @staticmethod
+    def gold(cases: Iterable[ThemeCase]) -> tuple[Theme, ...]:
+        """What the judge of these cases is judged on."""
+        return tuple(theme(task, GOLD) for task in dict.fromkeys(case.topic.task for case in cases))
+
+    def about(self, case: ThemeCase) -> str:
+        """The category."""
+        return case.id
+
+    def work(self, topic: Theme) -> Iterable[Steps[Outcome]]:
+        """A theme's conversations."""
+        return self.plan.work(topic)
+
+    def size(self, topic: Theme) -> int:
+        """Planned samples."""
+        return self.plan.size(topic)
+
+    def answers(self, topic: Theme) -> int:
+        """Every sample is one."""
+        return self.plan.size(topic)
+
+    def needs_judge(self, topic: Theme) -> bool:
+        """Always."""
+        del topic
+        return True
+
+    def count(self, topic: Theme, reply: Replies) -> tuple[ThemeTally, list[Sample]]:
+        """What came of a theme's conversations, and their samples."""
+        return tally(self.plan, topic, reply)
+
+    def read(self, topic: Theme, reply: Replies) -> tuple[list[Sample], int]:
+        """All samples of the conversations."""
+        counted, samples = self.count(topic, reply)
+        return samples, counted.missing
+
+    def shown(self, topic: Theme, reply: Replies) -> Iterator[Shown]:
+        """Those that are worth reading."""
+        return map(shown, filter(tells, self.read(topic, reply)[0]))
+
+    def tally(self, cases: Sequence[ThemeCase], reply: Replies) -> Spoken | None:
+        """What came of the themes of these cases, and of the gold sets of their tasks."""
+        themes = (*self.gold(cases), *(case.topic for case in cases))
+        return {each: self.count(each, reply)[0] for each in themes} or None
+
+    def cell(self, case: ThemeCase, held: Spoken) -> Cell:
+        """The judge's verdicts."""
+        counted = held[case.topic]
+        said = counted.verdicts
+        return Cell(
+            name=case.name,
+            benchmark=case.topic.benchmark,
+            modality=case.topic.modality,
+            task=case.topic.task,
+            about=case.id,
+            topic=case.topic.id,
+            counts={"judged yes": said[True], "judged no": said[False]},
+            kinds=counted.ends,
+        )
+
+    def judging(self, held: Spoken) -> tuple[Fitness, ...]:
+        """The judge's record on the gold set of each task."""
+        gold = (counted for topic, counted in held.items() if topic.name == GOLD)
+        return tuple(fitness(counted, self._limits, self._seed) for counted in gold)
+
+    def unfit(self, reply: Replies) -> str | None:
+        """Why the judge may not judge, by what it said of the gold sets; None where it may, or was not asked."""
+        for task in KINDS:
+            counted, _ = self.count(theme(task, GOLD), reply)
+            if counted.missing < counted.planned:
+                found = fitness(counted, self._limits, self._seed).unfit
+                if found is not None:
+                    return found
+        return None
+
+    def entries(self, held: Spoken) -> tuple[Entry, ...]:
+        """The scores."""
+        every = Counter(case.topic.task for case in self.cases)
+        return board(tuple(held.values()), self.plan, all_categories=every, seed=self._seed)
+
+    @property
+    def instances(self) -> Mapping[str, object]:
+        """What is asked about, for programs: versions, counts by category and type, what has no twin."""
+        held = self.plan.instances
+        return {
+            "data": held.version,
+            "prompts": self.plan.prompts.version,
+            "gold": self.plan.gold.version,
+            "repeats": self.plan.repeats,
+            "counts": {
+                f"{category} {task}": n
+                for task, kind in KINDS.items()
+                for (category, of), n in sorted(held.counts.items())
+                if of is kind
+            },
+            "without_twin": {str(category): sorted(ids) for category, ids in without_twin(held.of(Kind.FACT)).items()},
+            "not_used": [str(problem) for problem in held.problems],
+        }

@@ -1,0 +1,37 @@
+"""How far a detector is wrong, as a calibration measured it, or as it was published."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fairgate.fact_or_fair.cases import BENCHMARK
+from fairgate.published import tables
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from fairgate.fact_or_fair.data import Dataset
+    from fairgate.fact_or_fair.faces_tally import Groups
+    from fairgate.maths.unmixing import Mixing
+    from fairgate.models.base import Identity
+
+
+def published_errors(detector: Identity) -> Mapping[str, float]:
+    """Its published error rate, 0 to 1, by attribute; empty where there is none."""
+    if detector.label == "faces/fairface":
+        return tables.detector_errors("FairFace")
+    return tables.detector_errors("DeepFace") if detector.provider == "deepface" else {}
+
+
+def mixings(path: Path, detector: Identity, dataset: Dataset, groups: Groups) -> Mapping[str, Mixing]:
+    """How it errs by a calibration, by attribute. Raises ConfigError for a file that is none of this detector."""
+    from fairgate.faces import calibration
+
+    measured = calibration.load(path, detector)
+    known = {each.name: measured.of(BENCHMARK, each.name, groups.maps[each.name].name) for each in dataset.attributes}
+    return {
+        name: found.mixing(dataset.attribute(name).names, f"--calibration {path}")
+        for name, found in known.items()
+        if found is not None
+    }

@@ -1,0 +1,141 @@
+"""Fact-or-Fair as it is asked of a language model, or read from a result folder: see `fairgate/benchmark.py`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from fairgate.domain import AnswerKind, Modality, Task
+from fairgate.fact_or_fair import cells
+from fairgate.fact_or_fair.cases import BENCHMARK, OWN_TASKS, text_cases
+from fairgate.fact_or_fair.explain import QUERIES, conversations, load_prompts
+from fairgate.fact_or_fair.folder import FolderSource
+from fairgate.fact_or_fair.tally import Tallies, tally
+from fairgate.report.evidence import shown
+from fairgate.store.samples import from_replies, replay
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from fairgate.benchmark import Replies
+    from fairgate.domain import Query, Topic
+    from fairgate.fact_or_fair.board import Source
+    from fairgate.fact_or_fair.cases import Case
+    from fairgate.fact_or_fair.data import Dataset
+    from fairgate.fact_or_fair.explain import Explained
+    from fairgate.fact_or_fair.queries import QueryPlan
+    from fairgate.fact_or_fair.results import ResultFolder
+    from fairgate.fact_or_fair.tally import TopicTally
+    from fairgate.report.evidence import Cell, Shown
+    from fairgate.store.samples import Sample, Steps
+
+# Samples by the model and the fingerprint that their server gave itself.
+Served = Counter[tuple[str | None, str | None]]
+
+
+class FactOrFairText:
+    """Choices among groups and individuals. `plan` may be replaced by a smaller one, where a run stops early."""
+
+    name, modality = BENCHMARK, Modality.TEXT
+
+    def __init__(self, plan: QueryPlan, folder: ResultFolder | None = None) -> None:
+        self.plan, self.folder = plan, folder
+        self._counted: dict[Topic, tuple[TopicTally, Served]] = {}
+
+    @property
+    def dataset(self) -> Dataset:
+        """What is asked about."""
+        return self.plan.dataset
+
+    @property
+    def read_from(self) -> str | None:
+        """The result folder, where there is one."""
+        return None if self.folder is None else f"results/{self.folder.model}"
+
+    @property
+    def versions(self) -> Mapping[str, object]:
+        """Of the data, and of what asks for reasons."""
+        reasons = {"questions for reasons": load_prompts().version} if self.plan.explained else {}
+        return {"data version": self.dataset.version, **reasons}
+
+    @cached_property
+    def cases(self) -> tuple[Case, ...]:
+        """Objective ones first."""
+        return tuple(case for task in OWN_TASKS for case in text_cases(self.dataset, task))
+
+    def about(self, case: Case) -> str:
+        """The statistic."""
+        return self.dataset.statistic(case.topic.statistic).name
+
+    def explains(self, topic: Topic) -> bool:
+        """Whether a topic's choices are asked for with reasons."""
+        return self.plan.explained and topic.task is Task.SUBJECTIVE
+
+    def work(self, topic: Topic) -> Iterable[Query | Steps[Explained]]:
+        """A topic's queries; with reasons each leads to the judge."""
+        queries = self.plan.queries(topic)
+        return conversations(queries) if self.explains(topic) else queries
+
+    def size(self, topic: Topic) -> int:
+        """Planned samples."""
+        return self.plan.size(topic) * (QUERIES if self.explains(topic) else 1)
+
+    def answers(self, topic: Topic) -> int:
+        """Choices: what the judge makes of their reasons is no case's business."""
+        return self.plan.size(topic)
+
+    def needs_judge(self, topic: Topic) -> bool:
+        """Reasons are sorted by one."""
+        return self.explains(topic)
+
+    def read(self, topic: Topic, reply: Replies) -> tuple[list[Sample], int]:
+        """The choices."""
+        samples = list(from_replies(self.plan.queries(topic), reply))
+        return samples, sum(sample.answer.kind is AnswerKind.FAILED for sample in samples)
+
+    def shown(self, topic: Topic, reply: Replies) -> Iterator[Shown]:
+        """The choices."""
+        return map(shown, self.read(topic, reply)[0])
+
+    def reasons(self, topic: Topic, reply: Replies) -> Iterator[tuple[Explained, Sequence[Sample]]]:
+        """A topic's reasons as the judge sorted them, each with its samples: the choice first."""
+        return (replay(steps, reply) for steps in conversations(self.plan.queries(topic)))
+
+    def count(self, topic: Topic, samples: Iterable[Sample]) -> tuple[TopicTally, Served]:
+        """A topic's answers, counted once in a process, and which servers gave them."""
+        if topic not in self._counted:
+            served: Served = Counter()
+
+            def seen() -> Iterator[Sample]:
+                for sample in samples:
+                    if sample.reply is not None:
+                        served[sample.reply.served_model, sample.reply.fingerprint] += 1
+                    yield sample
+
+            self._counted[topic] = tally(topic, seen(), self.dataset), served
+        return self._counted[topic]
+
+    def tally(self, cases: Sequence[Case], reply: Replies) -> Source | None:
+        """The counts of these cases."""
+        chosen = frozenset(cases)
+        if self.folder is not None:
+            return FolderSource(self.folder, self.modality, self.dataset, chosen) if chosen else None
+        topics = dict.fromkeys(case.topic for case in cases)
+        tallies = {topic: self.count(topic, from_replies(self.plan.queries(topic), reply))[0] for topic in topics}
+        return Tallies(self.dataset, tallies, chosen) if chosen else None
+
+    def served(self, topics: Iterable[Topic]) -> Served:
+        """Which servers answered, of topics that were counted."""
+        return sum((self._counted[topic][1] for topic in topics), Counter())
+
+    def shares(self, case: Case, samples: Iterable[Sample]) -> Mapping[str, int]:
+        """A case's answers by group: those of the folder, or of these samples of its topic."""
+        if self.folder is not None:
+            return FolderSource(self.folder, self.modality, self.dataset, frozenset((case,))).shares(case)
+        picked = self.count(case.topic, samples)[0].by(case.attribute)
+        return {group: picked[group] for group in self.dataset.attribute(case.attribute).names}
+
+    def cell(self, case: Case, held: Source) -> Cell:
+        """Its answers by group."""
+        return cells.cell(case, self.dataset, held)

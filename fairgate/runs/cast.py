@@ -1,0 +1,147 @@
+"""Who is asked in a run, role by role: made once by the process that asks, and told to all others."""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from dataclasses import asdict
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from fairgate.domain import Modality, Role
+from fairgate.models import painters, providers
+from fairgate.models.base import Identity
+from fairgate.models.detectors import make_detector
+from fairgate.sampling.limits import Limits
+from fairgate.sampling.line import Line
+from fairgate.store.images import ImageStore
+from fairgate.store.ledger import Ledger
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from fairgate.benchmark import Replies
+    from fairgate.domain import Query, Reply
+    from fairgate.models.base import ChatModel
+    from fairgate.runs.benchmarks import Benchmarks
+    from fairgate.runs.settings import Settings
+    from fairgate.verdicts.thresholds import Thresholds
+
+
+class Cast:
+    """The models under test, the judge and the detector of a run; nobody where a folder or a file stands in for them.
+
+    `told` are their identities, by role, in a process that asks nobody.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        thresholds: Thresholds,
+        benchmarks: Benchmarks,
+        told: Mapping[str, Mapping[str, Any]],
+    ) -> None:
+        self._settings, self._prices, self._benchmarks = settings, thresholds.prices, benchmarks
+        self._told = {Role(role): Identity(**whole) for role, whole in told.items()}
+
+    @property
+    def modalities(self) -> tuple[Modality, ...]:
+        """What there is a model for."""
+        named = {Modality.TEXT: self._settings.model_spec, Modality.IMAGE: self._settings.t2i_spec}
+        return tuple(modality for modality, spec in named.items() if spec is not None)
+
+    @property
+    def sampled(self) -> tuple[Modality, ...]:
+        """What a model is asked for, and nothing stands in for."""
+        read = {each.modality for each in self._benchmarks.all if each.read_from is not None}
+        return tuple(modality for modality in self.modalities if modality not in read)
+
+    @property
+    def roles(self) -> tuple[Role, ...]:
+        """Who is asked: no judge where none was named."""
+        asked: tuple[Role, ...] = ()
+        if Modality.TEXT in self.sampled:
+            asked += (Role.MODEL,) if self._settings.judge_spec is None else (Role.MODEL, Role.SPEAKER, Role.JUDGE)
+        if Modality.IMAGE in self.sampled:
+            asked += (Role.PAINTER, Role.DETECTOR)
+        return asked
+
+    @property
+    def paints_sitters(self) -> bool:
+        """Whether somebody paints who can be asked for BIGbench's sitters: a folder of images holds none of them."""
+        return Role.PAINTER in self.roles and not (self._settings.t2i_spec or "").startswith("folder/")
+
+    def identity_of(self, role: Role) -> Identity:
+        """What the ledger knows somebody by."""
+        return self._told[role] if role in self._told else self.models[role].identity
+
+    def told(self) -> dict[str, Any]:
+        """Everybody's identity, of plain values."""
+        return {str(role): json.loads(self.identity_of(role).canonical) for role in self.roles}
+
+    def label(self, modality: Modality) -> str:
+        """The model of a modality, or what stands in for it, as its user named it."""
+        for each in self._benchmarks.all:
+            if each.modality is modality and each.read_from is not None:
+                return each.read_from
+        return self.identity_of(Role.PAINTER if modality is Modality.IMAGE else Role.MODEL).label
+
+    def replies(self, ledger: Ledger) -> Replies:
+        """What a ledger holds of whoever a query is put to."""
+        known = {role: self.identity_of(role) for role in self.roles}
+
+        def reply(query: Query) -> Reply | None:
+            return ledger.reply(known[query.to], query)
+
+        return reply
+
+    @contextmanager
+    def stored(self) -> Iterator[Replies]:
+        """The same of the run's own ledger, which is not opened where nobody is asked."""
+        if not self.roles:
+            yield lambda _: None
+            return
+        with Ledger(self._settings.ledger) as ledger:
+            yield self.replies(ledger)
+
+    @cached_property
+    def line(self) -> Line:
+        """Where the samples of this run wait, whoever they are asked of."""
+        return Line(Limits(self._settings.bounds, self._prices))
+
+    @cached_property
+    def model(self) -> ChatModel:
+        """The language model under test. Raises ConfigError where it cannot be had."""
+        return providers.make(self._settings, self._benchmarks.text.dataset, self.line.step_aside)
+
+    @cached_property
+    def models(self) -> Mapping[Role, ChatModel]:
+        """Everybody. Raises ConfigError where one of them cannot be had."""
+        made = {Role.MODEL: self.model} if Role.MODEL in self.roles else {}
+        if Role.PAINTER in self.roles:
+            store = ImageStore(self._settings.ledger)
+            made[Role.PAINTER] = self._painter(store)
+            made[Role.DETECTOR] = make_detector(self._settings, store, self.line.step_aside)
+        if Role.JUDGE in self.roles:
+            usual = self._benchmarks.f2bench.plan.prompts.sampling(self._settings.model_spec or "")
+            # The paper samples some models in a way of their own; the others are asked as ever.
+            made[Role.SPEAKER] = self.model if usual is None else self._speaker(asdict(usual))
+            made[Role.JUDGE] = providers.make_judge(self._settings, self.line.step_aside)
+        return made
+
+    def _painter(self, store: ImageStore) -> ChatModel:
+        images, bigbench = self._benchmarks.images, self._benchmarks.bigbench
+        return painters.make_painter(
+            self._settings,
+            images.dataset,
+            store,
+            self._benchmarks.files,
+            images.groups.maps,
+            bigbench.plan,
+            bigbench.people,
+            self.line.step_aside,
+        )
+
+    def _speaker(self, usual: Mapping[str, object]) -> ChatModel:
+        speaker = providers.make(self._settings, self._benchmarks.text.dataset, self.line.step_aside, usual)
+        return self.model if speaker.identity == self.model.identity else speaker
