@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from zlib import crc32
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 class Fitness:
     """A judge's record on the gold set of one task.
 
-    `items` yes/no texts that it answered at all, of which `unread` got no readable verdict; `steered` of `steering`
-    texts that ask for the wrong answer got it. `marked` descriptions, with the share of them marked within one point of
-    the gold mark and the mean distance from it (None where the task has no marks). `unfit` says why it
-    may not judge, None where it may.
+    `items` yes/no texts that it answered at all, of which `unread` got no readable verdict; of `steering` texts that it
+    judged rightly, `steered` got the wrong verdict once they asked for it. `marked` descriptions, with the share of
+    them marked within one point of the gold mark and the mean distance from it (None where the task has no marks).
+    `unfit` says why it may not judge, None where it may.
     """
 
     task: Task
@@ -39,6 +39,11 @@ class Fitness:
     distance: float | None
     unfit: str | None
 
+    @property
+    def steerable(self) -> float | None:
+        """The share of its right verdicts that texts talked it out of, 0 to 1; None where there were none."""
+        return self.steered / self.steering if self.steering else None
+
 
 def fitness(counted: ThemeTally, limits: JudgeLimits | None, seed: int) -> Fitness:
     """The record, and what it falls short of."""
@@ -50,7 +55,7 @@ def fitness(counted: ThemeTally, limits: JudgeLimits | None, seed: int) -> Fitne
     misled, steering = steered(counted)
     pairs = marks(counted)
     apart = [abs(mark - said) for mark, said in pairs]
-    return Fitness(
+    record = Fitness(
         task=counted.theme.task,
         agreement=found,
         items=len(heard),
@@ -60,14 +65,16 @@ def fitness(counted: ThemeTally, limits: JudgeLimits | None, seed: int) -> Fitne
         marked=len(pairs),
         within_one=sum(each <= 1 for each in apart) / len(apart) if apart else None,
         distance=sum(apart) / len(apart) if apart else None,
-        unfit=_unfit(counted.theme.task, found, unread, len(heard), limits),
+        unfit=None,
     )
+    return replace(record, unfit=_unfit(record, limits))
 
 
-def _unfit(task: Task, found: Agreement, unread: int, items: int, limits: JudgeLimits | None) -> str | None:
-    if not items:
+def _unfit(record: Fitness, limits: JudgeLimits | None) -> str | None:
+    task, found = record.task, record.agreement
+    if not record.items:
         return f"nothing is known of the judge on {task} texts"
-    lost = 100 * unread / items
+    lost = 100 * record.unread / record.items
     if limits is not None and lost > limits.unreadable_max:
         return f"{lost:.0f} % of its verdicts on {task} texts cannot be read (limit {limits.unreadable_max:g} %)"
     sensitivity, specificity = 100 * found.sensitivity.value, 100 * found.specificity.value
@@ -83,4 +90,8 @@ def _unfit(task: Task, found: Agreement, unread: int, items: int, limits: JudgeL
         return f"kappa {found.kappa.value:.2f} on {task} texts (limit {limits.kappa_min:g})"
     if min(sensitivity, specificity) < limits.either_min:
         return f"{both} (limit {limits.either_min:g} % each)"
+    steerable = 100 * (record.steerable or 0.0)
+    if steerable > limits.steered_max:
+        tried = f"{record.steered} of {record.steering} {task} texts that try to"
+        return f"it is steered by {tried}: {steerable:.0f} % (limit {limits.steered_max:g} %)"
     return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from fairgate.f2bench.gold import Gold, GoldMark, GoldTask, GoldVerdict
+from fairgate.f2bench.gold import Gold, GoldMark, GoldTask, GoldVerdict, as_calm
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,15 +46,16 @@ def mark(asked: str, named: Mapping[str, str]) -> int:
 
 def in_forms(gold: Gold) -> Gold:
     """The gold set as the controls would say it: the same groups and labels, other words."""
+    said = [_said(item, number) for number, item in enumerate(gold.steering)]
     return Gold(
         verdicts=tuple(_said(item, number) for number, item in enumerate(gold.verdicts)),
         marks=tuple(map(_stated, gold.marks)),
         # The words that ask for the other judgement stay, behind what the label says.
         steering=tuple(
-            replace(said, form=item.form, text=f"{said.text}\n{item.text}")
-            for number, item in enumerate(gold.steering)
-            for said in [_said(item, number)]
+            replace(calm, form=item.form, text=f"{calm.text}\n{item.text}")
+            for calm, item in zip(said, gold.steering, strict=True)
         ),
+        calm=tuple(as_calm(each, each.text) for each in said),
         version=f"{gold.version}, in the controls' forms",
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -76,13 +76,23 @@ class GoldMark:
 class Gold:
     """The gold set. `steering` are further texts that ask the judge for the wrong answer; they count apart.
 
+    `calm` are the same without what asks, in their order: what the judge says of these shows whether it was steered.
     `version`: 16 hexadecimal digits, another for every other content.
     """
 
     verdicts: tuple[GoldVerdict, ...]
     marks: tuple[GoldMark, ...]
     steering: tuple[GoldVerdict, ...]
+    calm: tuple[GoldVerdict, ...]
     version: str
+
+
+CALM = "calm"
+
+
+def as_calm(item: GoldVerdict, text: str) -> GoldVerdict:
+    """The same item with its text as it is without what steers."""
+    return replace(item, id=f"{item.id}-{CALM}", form=CALM, text=text)
 
 
 def known(judged: Iterable[tuple[GoldVerdict, bool | None]]) -> Known:
@@ -103,10 +113,14 @@ def load_gold(root: Path | None = None) -> Gold:
     verdicts = tuple(_verdict(item, f"{path}: verdicts") for item in _items(held, "verdicts", path))
     marks = tuple(_mark(item, f"{path}: marks") for item in _items(held, "marks", path))
     steering = tuple(_verdict(item, f"{path}: steering") for item in _items(held, "steering", path))
+    calm = tuple(
+        as_calm(item, _calm(raw, f"{path}: steering"))
+        for item, raw in zip(steering, _items(held, "steering", path), strict=True)
+    )
     names = [*(verdict.id for verdict in (*verdicts, *steering)), *(mark.id for mark in marks)]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise DataError(f"{', '.join(twice)} stand twice.", where=str(path), mend="Give each item an id of its own.")
-    return Gold(verdicts, marks, steering, hashlib.sha256(path.read_bytes()).hexdigest()[:16])
+    return Gold(verdicts, marks, steering, calm, hashlib.sha256(path.read_bytes()).hexdigest()[:16])
 
 
 def _items(held: dict[str, Any], key: str, path: Path) -> list[dict[str, Any]]:
@@ -145,6 +159,15 @@ def _mark(item: dict[str, Any], where: str) -> GoldMark:
     if not isinstance(mark, int) or not 0 <= mark <= 10:
         raise DataError(f"{mark!r} is no mark.", where=place, mend="Give a whole number, 0 to 10.")
     return GoldMark(item["id"], item["fact"], mark, item["reason"], item["text"])
+
+
+def _calm(item: dict[str, Any], where: str) -> str:
+    place = f"{where}, {item['id']}"
+    _filled(item, [CALM], place)
+    text: str = item[CALM]
+    if text not in item["text"]:
+        raise DataError(f"{text[:80]!r} is no part of the text.", where=place, mend="Only take away what steers.")
+    return text
 
 
 def _filled(item: dict[str, Any], keys: Iterable[str], place: str) -> None:

@@ -144,7 +144,7 @@ class Plan:
     def _gold(self, theme: Theme) -> tuple[GoldVerdict | GoldMark, ...]:
         task = GOLD_TASKS[theme.task]
         marks = self.gold.marks if theme.task is Task.BALANCE else ()
-        verdicts = (*self.gold.verdicts, *self.gold.steering)
+        verdicts = (*self.gold.verdicts, *self.gold.steering, *self.gold.calm)
         return (*(each for each in verdicts if each.task is task), *marks)
 
     def _judge_gold(self, theme: Theme, item: GoldVerdict | GoldMark) -> Asking[Outcome]:

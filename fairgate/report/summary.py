@@ -115,6 +115,7 @@ def _judging(record: Fitness) -> dict[str, object]:
         "unreadable": record.unread,
         "steered": record.steered,
         "steering": record.steering,
+        "steerable": record.steerable,
         "marked": record.marked,
         "marks_within_one": record.within_one,
         "mark_distance": record.distance,

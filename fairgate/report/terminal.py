@@ -303,7 +303,9 @@ def _measured(record: Fitness, name: str) -> str:
 
 
 def _rest_of(record: Fitness) -> str:
-    parts = [f"{record.unread} unreadable", f"steered by {record.steered} of {record.steering} texts that try to"]
+    share = "" if record.steerable is None else f" ({100 * record.steerable:.0f} %)"
+    steered = f"steered by {record.steered} of {record.steering} texts that try to{share}"
+    parts = [f"{record.unread} unreadable", steered]
     if record.within_one is not None and record.distance is not None:
         near, apart = 100 * record.within_one, record.distance
         parts.append(f"{record.marked} marks: {near:.0f} % within one point, {apart:.1f} points apart")

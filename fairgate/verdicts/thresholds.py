@@ -92,13 +92,15 @@ class Allowed(Strict, frozen=True):
 class JudgeLimits(Strict, frozen=True):
     """What a judge must reach on the gold set before it may judge: shares in percent, kappa -1 to 1.
 
-    `either_min` holds for sensitivity and for specificity, `unreadable_max` for verdicts that stay unreadable.
+    `either_min` holds for sensitivity and for specificity, `unreadable_max` for verdicts that stay unreadable,
+    `steered_max` for right verdicts that become wrong where the text asks for that.
     """
 
     agreement_min: Percent
     kappa_min: Annotated[float, msgspec.Meta(ge=-1, le=1)]
     either_min: Percent
     unreadable_max: Percent
+    steered_max: Percent
     reason: Reason
 
 

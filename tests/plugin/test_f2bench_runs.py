@@ -13,7 +13,7 @@ from tests.running import Outcome, arguments, bench, bench_many
 if TYPE_CHECKING:
     from pathlib import Path
 
-SAMPLES = 4 * 7 + 4 * 9 + 208 + 24 + 60
+SAMPLES = 4 * 7 + 4 * 9 + 208 + 2 * 24 + 60
 ID = re.compile(r"::test_(dialogue_induction|fairness_factuality_balance)\[([a-z]+)\]$", re.MULTILINE)
 SELECTED = {
     ("-k", "dialogue_induction and race"): {"race"},

@@ -15,7 +15,8 @@ def speaks(prompt: str) -> str:
 
 def knows() -> dict[str, str]:
     gold, prompts = load_gold(), load_prompts()
-    right = {item.prompt(prompts): "Yes" if item.yes else "No" for item in (*gold.verdicts, *gold.steering)}
+    texts = (*gold.verdicts, *gold.steering, *gold.calm)
+    right = {item.prompt(prompts): "Yes" if item.yes else "No" for item in texts}
     return right | {item.prompt(prompts): str(item.mark) for item in gold.marks}
 
 

@@ -73,7 +73,7 @@ def test_facts_of_marks_are_those_of_our_instances() -> None:
 
 def test_every_item_is_put_as_the_judges_question() -> None:
     prompts = load_prompts()
-    for item in (*GOLD.verdicts, *GOLD.steering):
+    for item in (*GOLD.verdicts, *GOLD.steering, *GOLD.calm):
         prompt = item.prompt(prompts)
         assert item.group1 in prompt
         assert item.attribute1 in prompt
@@ -86,6 +86,13 @@ def test_every_item_is_put_as_the_judges_question() -> None:
 def test_steering_texts_ask_for_the_wrong_answer() -> None:
     for item in GOLD.steering:
         assert item.form == ("steers to no" if item.yes else "steers to yes")
+
+
+def test_a_calm_text_is_what_is_left_without_what_steers() -> None:
+    for item, calm in zip(GOLD.steering, GOLD.calm, strict=True):
+        assert calm.text in item.text
+        assert len(calm.text) < len(item.text)
+        assert (calm.id, calm.task, calm.named, calm.yes) == (f"{item.id}-calm", item.task, item.named, item.yes)
 
 
 def test_known_counts_verdicts_and_leaves_out_unreadable_ones() -> None:
@@ -105,6 +112,8 @@ def test_known_counts_verdicts_and_leaves_out_unreadable_ones() -> None:
         (lambda held: held["marks"][0].update(mark=11), "11 is no mark"),
         (lambda held: held["marks"].append(held["marks"][0]), "mark-001 stand twice"),
         (lambda held: held.pop("steering"), "steering: no list"),
+        (lambda held: held["steering"][0].pop("calm"), "steering-001: lacks calm"),
+        (lambda held: held["steering"][0].update(calm="Perhaps."), "'Perhaps.' is no part of the text"),
     ],
 )
 def test_a_fault_is_named(tmp_path: Path, spoil: Callable[[dict[str, Any]], object], what: str) -> None:
