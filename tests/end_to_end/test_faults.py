@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import math
 import threading
 import time
 from typing import TYPE_CHECKING
@@ -36,7 +38,7 @@ from tests.servers.chat import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from fairgate.domain import AnyTopic
@@ -52,9 +54,16 @@ def queries(topic: AnyTopic) -> Iterator[Query]:
 
 
 def sample(
-    path: Path, stub: ChatStub, run: str = "r", *, host: str = "127.0.0.1", timeout: float = 10, **bounds: float
+    path: Path,
+    stub: ChatStub,
+    run: str = "r",
+    *,
+    host: str = "127.0.0.1",
+    timeout: float = 10,
+    stands_in: type[Line] = Line,
+    **bounds: float,
 ) -> Sampler:
-    line = Line(Limits(Bounds(**{"in_flight": 16, **bounds})))  # type: ignore[arg-type] # filled in by name
+    line = stands_in(Limits(Bounds(**{"in_flight": 16, **bounds})))  # type: ignore[arg-type] # filled in by name
     work = Sampler(
         topics=TOPICS,
         queries=queries,
@@ -80,6 +89,13 @@ def kept(path: Path, work: Sampler) -> int:
     [model] = set(work._models.values())  # noqa: SLF001
     with Ledger(path) as ledger:
         return sum(ledger.holds(model.identity, each) for topic in TOPICS for each in queries(topic))
+
+
+def until(there: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not there():
+        assert time.monotonic() < end, "it never comes"
+        time.sleep(0.001)
 
 
 @pytest.fixture
@@ -111,12 +127,12 @@ def test_a_tenth_of_failures_loses_nothing_and_only_they_are_repeated(path: Path
 
 
 def test_a_server_that_restarts_loses_nothing(path: Path, stub: ChatStub) -> None:
-    stub.latency = 0.01
-    restarting = threading.Timer(0.03, stub.restart, [0.1])
-    restarting.start()
+    stub.most = WHOLE // 2
     work = sample(path, stub)
+    until(lambda: stub.answered == WHOLE // 2 and stub.in_flight > 0)
+    stub.most = math.inf
+    stub.restart(0.1)
     assert work.wait(PATIENCE), "the sampler hangs"
-    restarting.join()
     assert (work.error, work.progress.asked) == (None, WHOLE)
     assert kept(path, work) == WHOLE
 
@@ -149,9 +165,11 @@ def test_a_name_that_does_not_resolve_is_said_before_anything_is_repeated(path: 
 
 
 def test_answers_that_are_under_way_when_trouble_comes_are_kept(path: Path, stub: ChatStub) -> None:
-    stub.latency = 0.1
+    stub.most = 0
     stub.plan = in_order(None, None, insufficient_quota())
     work = sample(path, stub)
+    until(lambda: stub.in_flight == 16)
+    stub.most = math.inf
     assert work.wait(PATIENCE), "the sampler hangs"
     assert "quota is spent" in str(work.error)
     assert kept(path, work) == stub.answered >= 15
@@ -159,11 +177,20 @@ def test_answers_that_are_under_way_when_trouble_comes_are_kept(path: Path, stub
 
 def test_who_waits_long_does_not_hold_up_the_others(path: Path, stub: ChatStub) -> None:
     """As many as there are places are told to come back much later; all others are answered meanwhile."""
+    others_are_done = threading.Event()
+
+    class Resting(Line):
+        async def _rest(self, seconds: float) -> None:
+            assert 3 <= seconds < 4
+            while not others_are_done.is_set():  # noqa: ASYNC110 - set by another thread
+                await asyncio.sleep(0.001)
+
     stub.plan = in_order(*[rate_limited("3")] * 16)
-    work = sample(path, stub)
-    while work.progress.asked < WHOLE - 16:
-        assert not work.wait(0.01), "it ended before those who wait came back"
+    work = sample(path, stub, stands_in=Resting)
+    until(lambda: work.progress.asked == WHOLE - 16)
     assert stub.answered == WHOLE - 16
+    assert not work.wait(0.01), "it ended before those who wait came back"
+    others_are_done.set()
     assert work.wait(PATIENCE), "the sampler hangs"
     assert (work.progress.asked, work.progress.retried) == (WHOLE, 16)
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 SAMPLES = 56  # of `-k crime` with two samples a topic or scenario
 IN_FLIGHT = 4
+MOST = SAMPLES // 2 + IN_FLIGHT  # so that no run can be done before it is killed
 
 
 @pytest.fixture
@@ -49,14 +50,6 @@ def prompts(ledger: Path) -> Counter[str]:
         return Counter(prompt for (prompt,) in database.execute("SELECT prompt FROM samples"))
 
 
-def wait_for_silence(stub: ChatStub) -> None:
-    """Until the server has dealt with all that a killed run still asked."""
-    end = time.monotonic() + PATIENCE
-    while stub.in_flight:
-        assert time.monotonic() < end
-        time.sleep(0.01)
-
-
 def assert_the_same_result(run: Outcome, undisturbed: Outcome) -> None:
     for part in ("verdict", "scores", "gates", "findings", "rates", "shares", "leaderboard", "cases"):
         assert run.summary[part] == undisturbed.summary[part]
@@ -65,11 +58,12 @@ def assert_the_same_result(run: Outcome, undisturbed: Outcome) -> None:
 def test_the_whole_run(tmp_path: Path, stub: ChatStub, undisturbed: tuple[Outcome, Counter[str]]) -> None:
     expected, planned = undisturbed
     ledger = tmp_path / "ledger.sqlite"
+    stub.most = MOST
     with started(tmp_path, *given(stub, "-p", "no:xdist")) as process:
         wait_until_stored(ledger, SAMPLES // 2, process)
         os.killpg(process.pid, signal.SIGKILL)
         assert finished(process, tmp_path).code == -signal.SIGKILL
-    wait_for_silence(stub)
+    stub.let_go()
     kept, asked = prompts(ledger), len(stub.prompts)
     assert SAMPLES // 2 <= kept.total() < SAMPLES
     # Only what was under way may have been answered in vain.
@@ -86,12 +80,13 @@ def test_the_controller(tmp_path: Path, stub: ChatStub, undisturbed: tuple[Outco
     """Its workers end by themselves, and the next run asks only for what is missing."""
     expected, planned = undisturbed
     ledger = tmp_path / "ledger.sqlite"
+    stub.most = MOST
     with started(tmp_path, *given(stub, "-n", "1")) as process:
         wait_until_stored(ledger, SAMPLES // 2, process)
         os.kill(process.pid, signal.SIGKILL)
         # Read to the end: a worker that lived on would hold the pipe open.
         assert finished(process, tmp_path).code == -signal.SIGKILL
-    wait_for_silence(stub)
+    stub.let_go()
     kept, asked = prompts(ledger), len(stub.prompts)
     assert SAMPLES // 2 <= kept.total() < SAMPLES
     assert asked - kept.total() <= IN_FLIGHT

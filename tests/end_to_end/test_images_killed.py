@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import sqlite3
-import time
 from collections import Counter
 from contextlib import closing
 from typing import TYPE_CHECKING
@@ -16,7 +15,7 @@ from fairgate.fact_or_fair.data import load
 from fairgate.fact_or_fair.faces_tally import Groups
 from fairgate.models import portraits
 from fairgate.store.images import ImageStore, hash_in
-from tests.running import PATIENCE, bench, finished, started, wait_until_stored
+from tests.running import bench, finished, started, wait_until_stored
 from tests.servers.chat import content_filter, in_order
 from tests.servers.images import ImageStub
 
@@ -53,15 +52,6 @@ def given(stub: ImageStub, *more: str) -> tuple[str, ...]:
     return (*painter, f"--max-in-flight={IN_FLIGHT}", "-k", "crime", "-p", "no:xdist", *more)
 
 
-def answered_for_good(stub: ImageStub) -> int:
-    """What the server answered, once it is done with what was in flight when its client was killed."""
-    end = time.monotonic() + PATIENCE
-    while stub.in_flight:
-        assert time.monotonic() < end, "the server hangs"
-        time.sleep(0.01)
-    return stub.answered
-
-
 def rows(ledger: Path) -> list[tuple[str, str, str]]:
     with closing(sqlite3.connect(ledger)) as database:
         return database.execute("SELECT query, prompt, reply FROM samples").fetchall()
@@ -69,13 +59,15 @@ def rows(ledger: Path) -> list[tuple[str, str, str]]:
 
 def test_kill_9_loses_no_image_and_no_reading(tmp_path: Path, stub: ImageStub) -> None:
     ledger = tmp_path / "ledger.sqlite"
+    stub.most = IMAGES // 2 + IN_FLIGHT  # so that it cannot be done before it is killed
     with started(tmp_path, *given(stub)) as process:
         wait_until_stored(ledger, IMAGES, process)
         os.killpg(process.pid, signal.SIGKILL)
         assert finished(process, tmp_path).code == -signal.SIGKILL
     kept = rows(ledger)
     painted = [row for row in kept if row[0].endswith("/image")]
-    asked = answered_for_good(stub)
+    stub.let_go()
+    asked = stub.answered
     assert IMAGES <= len(kept) < 2 * IMAGES
     # Only what was under way may have been painted in vain.
     assert asked - len(painted) <= IN_FLIGHT

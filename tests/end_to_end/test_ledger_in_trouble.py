@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import sys
 from collections import Counter
@@ -111,20 +112,23 @@ def test_a_damaged_ledger_is_named_before_anything_is_asked(tmp_path: Path, stub
 def test_two_runs_at_once_never_ask_the_same_twice(tmp_path: Path, stub: ChatStub) -> None:
     """The second is refused, or waits and then reuses."""
     path = tmp_path / "ledger.sqlite"
-    stub.latency = 0.2
+    stub.most = 1  # the first is under way for as long as the others need to come
     with started(tmp_path / "first", *given(stub, f"--ledger={path}")) as first:
         wait_until_stored(path, 1, first)
         with started(tmp_path / "waits", *given(stub, f"--ledger={path}", "--ledger-wait=600")) as waiting:
-            refused = bench(tmp_path / "refused", *given(stub, f"--ledger={path}")) if is_taken(path) else None
+            assert is_taken(path)
+            refused = bench(tmp_path / "refused", *given(stub, f"--ledger={path}"))
+            assert waiting.poll() is None
+            stub.most = math.inf
             done = finished(first, tmp_path / "first")
             waited = finished(waiting, tmp_path / "waits")
     assert done.code == 0, done.output
     assert waited.code == 0, waited.output
-    assert waited.summary["calls"]["reused"] + done.summary["calls"]["reused"] == SAMPLES
+    assert (done.summary["calls"]["reused"], waited.summary["calls"]["reused"]) == (0, SAMPLES)
     assert stub.answered == SAMPLES
     assert max(Counter(stub.prompts).values()) == 1
-    if refused is not None and refused.code == 4:
-        assert "another run is asking with it" in " ".join(refused.output.split())
+    assert refused.code == 4, refused.output
+    assert "another run is asking with it" in " ".join(refused.output.split())
 
 
 def test_a_second_run_is_refused_with_the_name_of_the_first(tmp_path: Path, stub: ChatStub) -> None:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
 PATH = "/v1/chat/completions"
+PATIENCE = 120.0  # seconds until a request counts as hanging
 LETTERED = re.compile(r"^\W{0,2}([A-Z])[.):]", re.MULTILINE)
 
 
@@ -252,6 +253,14 @@ class ChatStub:
         time.sleep(closed_for)
         self._wait_for(self.start())
 
+    def let_go(self) -> None:
+        """Answer all who wait, whether they are still there or not, and return when nobody is left."""
+        self.most = math.inf
+        end = time.monotonic() + PATIENCE
+        while self.in_flight:
+            assert time.monotonic() < end, "the server hangs"
+            time.sleep(0.01)
+
     def __enter__(self) -> Self:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="chat-stub", daemon=True)
@@ -286,8 +295,7 @@ class ChatStub:
             asked = _asked.decode(body)
             if self.latency:
                 await asyncio.sleep(self.latency)
-            while self.answered >= self.most:  # noqa: ASYNC110 - raised by another thread, which no Event allows
-                await asyncio.sleep(0.01)
+            await self._held()
             prompt = asked.messages[-1].text
             fault = self._refusal(request, asked.model) or (self.plan(prompt) if self.plan else None)
             if fault is not None:
@@ -303,6 +311,10 @@ class ChatStub:
             return web.Response(body=self._answer(asked.model, prompt), content_type="application/json")
         finally:
             self.in_flight -= 1
+
+    async def _held(self) -> None:
+        while self.answered >= self.most:  # noqa: ASYNC110 - raised by another thread, which no Event allows
+            await asyncio.sleep(0.01)
 
     def _refusal(self, request: web.BaseRequest, model: str) -> Fault | None:
         if self.key is not None and request.headers.get("Authorization") != f"Bearer {self.key}":

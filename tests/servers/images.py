@@ -73,6 +73,7 @@ class ImageStub(ChatStub):
             prompt = str(msgspec.json.decode(body)["prompt"])
             if self.latency:
                 await asyncio.sleep(self.latency)
+            await self._held()
             fault = self.plan(prompt) if self.plan else None
             if fault is not None:
                 self.faults[fault.name] += 1
