@@ -17,11 +17,15 @@ if TYPE_CHECKING:
 
 
 class Selection:
-    """`cases` are all that were selected; `gold` is what the judge is judged on, `asked` all topics that are asked."""
+    """The cases, in the order of the data, whatever order they run in; and what they take.
+
+    `gold` is what the judge is judged on, `asked` all topics that are asked.
+    """
 
     def __init__(self, run: Run, selected: Iterable[AnyCase]) -> None:
         self.run = run
-        self.cases = tuple(dict.fromkeys(selected))
+        chosen = frozenset(selected)
+        self.cases = tuple(case for case in run.cases.values() if case in chosen)
         self.themes = tuple(case for case in self.cases if isinstance(case, ThemeCase))
         self.sitters = tuple(case for case in self.cases if isinstance(case, SitterCase))
         self.statistics = tuple(case for case in self.cases if isinstance(case, Case))

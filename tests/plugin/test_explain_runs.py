@@ -34,6 +34,16 @@ def test_kinds_come_back_by_context(tmp_path: Path) -> None:
         assert again.summary["explanations"] == runs[0].summary["explanations"]
 
 
+def test_the_order_of_cases_changes_no_report(tmp_path: Path) -> None:
+    whole = "crime and (objective or subjective) or dialogue_induction and (age or race)"
+    for name, part in {"reasons": PART, "all": ("-k", whole)}.items():
+        given = (*part, "-p", "no:xdist")
+        forth = bench(tmp_path / f"{name}-forth", *given)
+        back = bench(tmp_path / f"{name}-back", *given, "-p", "tests.plugin.backwards")
+        assert forth.code == back.code, back.output
+        assert forth.summary_bytes == back.summary_bytes
+
+
 def test_without_it_nothing_is_said_of_reasons(tmp_path: Path) -> None:
     run = bench(tmp_path, "-k", "subjective and crime", "-n", "0")
     assert "explanations" not in run.summary
