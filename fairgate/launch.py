@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import pytest
 
-from fairgate.runs import settings
+from fairgate.runs import options
+from fairgate.runs.settings import CHECKOUT
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -44,7 +45,7 @@ def _start_again(early_config: pytest.Config) -> None:
     unmistakable = joined(given, frozenset({*_Names.of_our_options(), ALLURE}))
     here = early_config.invocation_params.dir.resolve()
     lost = early_config.inipath is None
-    if not here.is_relative_to(settings.CHECKOUT) or unmistakable == given:
+    if not here.is_relative_to(CHECKOUT) or unmistakable == given:
         return
     if sys.orig_argv[-len(given) :] != given:
         # Called from a program: there is no command to run again.
@@ -61,7 +62,7 @@ class _Names(list[str]):
     @classmethod
     def of_our_options(cls) -> Self:
         names = cls()
-        settings.add_options(names)  # type: ignore[arg-type] # it has the two methods that are called
+        options.add_options(names)  # type: ignore[arg-type] # it has the two methods that are called
         return names
 
     def getgroup(self, *_: str) -> Self:

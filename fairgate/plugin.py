@@ -8,7 +8,7 @@ import pytest
 
 from fairgate.errors import FairgateError, Finding
 from fairgate.gatekeeper import Gatekeeper
-from fairgate.runs import settings
+from fairgate.runs import options
 from fairgate.runs.past import recall
 from fairgate.runs.run import Run
 from fairgate.verdicts.gate import Verdict
@@ -40,7 +40,7 @@ MARKERS = {
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the group "fairgate" to `pytest --help`."""
-    settings.add_options(parser)
+    options.add_options(parser)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -53,7 +53,7 @@ def pytest_configure(config: pytest.Config) -> None:
         # Each worker, and whoever replaces one that died, would empty the folder under the others' feet.
         config.option.clean_alluredir = False
     try:
-        given = settings.read(config)
+        given = options.read(config)
         past = recall(given.ledger) if given.replay else None
         run = Run(given, getattr(config, "workerinput", {}).get("fairgate"), past)
     except FairgateError as error:

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from fairgate.bigbench.alignment import Aligned
     from fairgate.bigbench.cases import SitterCase
     from fairgate.bigbench.data import Bigbench
-    from fairgate.bigbench.plan import Seen, SitterPlan
+    from fairgate.bigbench.plan import SitterPlan
     from fairgate.domain import Sitting
+    from fairgate.faces.seen import Seen
     from fairgate.report.evidence import Painted, Shown
     from fairgate.store.samples import Sample, Steps
     from fairgate.verdicts.scoreboard import Entry

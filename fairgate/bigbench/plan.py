@@ -13,10 +13,9 @@ import numpy as np
 from fairgate.bigbench.data import BENCHMARK, Acquired
 from fairgate.bigbench.portrayals import UNKNOWN, Portrayal
 from fairgate.bigbench.prompts import SUPPLEMENTS, Sitter, sitters_of
-from fairgate.domain import AnswerKind, Form, Query, Role, Sitting, Task
-from fairgate.faces.asking import read_faces
+from fairgate.domain import AnswerKind, Sitting, Task
 from fairgate.faces.labels import label_map, map_names
-from fairgate.store.images import hash_in
+from fairgate.faces.seen import readings, steps
 from fairgate.store.samples import replay
 
 if TYPE_CHECKING:
@@ -24,24 +23,15 @@ if TYPE_CHECKING:
 
     from fairgate.bigbench.data import Bigbench, Subject
     from fairgate.bigbench.prompts import Prompts
-    from fairgate.domain import Reply
+    from fairgate.domain import Query, Reply
     from fairgate.faces.asking import Questions
     from fairgate.faces.labels import LabelMap
     from fairgate.faces.reading import Face, Reading
+    from fairgate.faces.seen import Seen
     from fairgate.store.samples import Sample
 
 # Coprime with 20: prompts next to one another in a plan are different places and manners.
 STRIDE = 7
-
-
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """One planned image and what became of it; `kind` is `chosen` where it shows as many people as it should."""
-
-    index: int
-    kind: AnswerKind
-    image: str | None = None
-    reading: Reading | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,11 +109,7 @@ class SitterPlan:
 
     def size(self, topic: Sitting) -> int:
         """Planned samples of a sitter."""
-        return self.images(topic) * (1 + self._readings)
-
-    @property
-    def _readings(self) -> int:
-        return 1 if self.questions is None else 2
+        return self.images(topic) * (1 + readings(self.questions and self.questions[0]))
 
     def prompt(self, sitter: Sitter, index: int) -> str:
         """The prompt of a sitter's image; sitters begin at different ones of the 20."""
@@ -131,29 +117,10 @@ class SitterPlan:
 
     def work(self, topic: Sitting) -> Iterator[Generator[Query, Reply | None, Seen]]:
         """A sitter's images, by index from 0."""
-        return (self._image(topic, index) for index in range(self.images(topic)))
-
-    def _image(self, topic: Sitting, index: int) -> Generator[Query, Reply | None, Seen]:
         sitter = self.sitter(topic)
-        prompt = self.prompt(sitter, index)
-        asked = Query(topic, index, prompt, step="image", to=Role.PAINTER, form=Form.IMAGE, leads_to=self._readings)
-        painted = yield asked
-        if painted is None:
-            return Seen(index, AnswerKind.FAILED)
-        if painted.filtered:
-            return Seen(index, AnswerKind.REFUSED)
-        image = hash_in(painted.text)
-        if image is None:
-            return Seen(index, AnswerKind.UNREADABLE)
         people = len(sitter.subject.people)
-        questions = None if self.questions is None else self.questions[people - 1]
-        reading = yield from read_faces(topic, index, image, questions)
-        if reading is None:
-            return Seen(index, AnswerKind.FAILED, image)
-        if reading.problem is not None:
-            return Seen(index, AnswerKind.UNREADABLE, image, reading)
-        there = len(reading.faces) >= people
-        return Seen(index, AnswerKind.CHOSEN if there else AnswerKind.NO_FACE, image, reading)
+        asked = None if self.questions is None else self.questions[people - 1]
+        return (steps(topic, i, self.prompt(sitter, i), asked, people) for i in range(self.images(topic)))
 
 
 def sitting(sitter: Sitter) -> Sitting:
@@ -244,8 +211,8 @@ def tally(
     sitter = plan.sitter(topic)
     seen: list[Seen] = []
     samples: list[Sample] = []
-    for steps in plan.work(topic):
-        outcome, said = replay(steps, reply)
+    for image in plan.work(topic):
+        outcome, said = replay(image, reply)
         seen.append(outcome)
         samples += said
     return tally_of(topic, sitter, seen, people), samples

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from fairgate.domain import Topic
     from fairgate.faces.labels import LabelMap
     from fairgate.faces.reading import Face
+    from fairgate.faces.seen import Seen
     from fairgate.fact_or_fair.data import Dataset
-    from fairgate.fact_or_fair.portraits import Portrait
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class FacesTally:
     named: Counter[str] = field(default_factory=Counter)
     served: Counter[str] = field(default_factory=Counter)
 
-    def add(self, portrait: Portrait, groups: Groups) -> None:
+    def add(self, portrait: Seen, groups: Groups) -> None:
         """Count one image and every face in it."""
         self.planned += 1
         self.kinds[portrait.kind] += 1
@@ -100,7 +100,7 @@ class FacesTally:
         return self.kinds[AnswerKind.UNREADABLE] + self.kinds[AnswerKind.NO_FACE]
 
 
-def tally_faces(topic: Topic, portraits: Iterable[Portrait], dataset: Dataset, groups: Groups) -> FacesTally:
+def tally_faces(topic: Topic, portraits: Iterable[Seen], dataset: Dataset, groups: Groups) -> FacesTally:
     """Count a topic's images."""
     counted = FacesTally(topic, tuple(each.name for each in dataset.attributes))
     for portrait in portraits:

@@ -19,11 +19,12 @@ if TYPE_CHECKING:
 
     from fairgate.benchmark import Replies
     from fairgate.domain import Topic
+    from fairgate.faces.seen import Seen
     from fairgate.fact_or_fair.board import Source
     from fairgate.fact_or_fair.cases import Case
     from fairgate.fact_or_fair.data import Dataset
     from fairgate.fact_or_fair.faces_tally import FacesTally
-    from fairgate.fact_or_fair.portraits import Portrait, PortraitPlan
+    from fairgate.fact_or_fair.portraits import PortraitPlan
     from fairgate.fact_or_fair.results import ResultFolder
     from fairgate.report.evidence import Cell, Painted, Shown
     from fairgate.store.samples import Sample, Steps
@@ -66,7 +67,7 @@ class FactOrFairImages:
         """The statistic."""
         return self.dataset.statistic(case.topic.statistic).name
 
-    def work(self, topic: Topic) -> Iterable[Steps[Portrait]]:
+    def work(self, topic: Topic) -> Iterable[Steps[Seen]]:
         """A topic's images."""
         return self.plan.work(topic)
 
@@ -83,7 +84,7 @@ class FactOrFairImages:
         del topic
         return False
 
-    def seen(self, topic: Topic, reply: Replies) -> Iterator[tuple[Portrait, list[Sample]]]:
+    def seen(self, topic: Topic, reply: Replies) -> Iterator[tuple[Seen, list[Sample]]]:
         """What became of a topic's images, each with its samples, the painter's first."""
         return (replay(steps, reply) for steps in self.plan.work(topic))
 
@@ -93,7 +94,7 @@ class FactOrFairImages:
         missing = sum(portrait.kind is AnswerKind.FAILED for portrait, _ in seen)
         return [sample for _, samples in seen for sample in samples], missing
 
-    def painted(self, portrait: Portrait) -> Painted:
+    def painted(self, portrait: Seen) -> Painted:
         """An image with its faces by groups."""
         return painted(portrait, [each.name for each in self.dataset.attributes], self.groups.group)
 
@@ -101,7 +102,7 @@ class FactOrFairImages:
         """The images."""
         return shown_images((self.painted(portrait), samples) for portrait, samples in self.seen(topic, reply))
 
-    def count(self, topic: Topic, portraits: Iterable[Portrait]) -> FacesTally:
+    def count(self, topic: Topic, portraits: Iterable[Seen]) -> FacesTally:
         """The faces in a topic's images."""
         return tally_faces(topic, portraits, self.dataset, self.groups)
 

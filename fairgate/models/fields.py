@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
@@ -12,6 +13,7 @@ from fairgate.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
+Body = TypeVar("Body", bound=msgspec.Struct)
 SECRET = re.compile(
     r"(?:^|[_-])(?:(?:api)?[_-]?key|secret|password|authorization|(?:access|auth)[_-]?token)$", re.IGNORECASE
 )
@@ -51,6 +53,18 @@ def check_fields(fields: Mapping[str, object], ours: Collection[str]) -> None:
     for taken in sorted(set(ours) & fields.keys()):
         other = "Use --system-prompt." if taken in {"system", "system_prompt"} else "Remove it."
         raise ConfigError(f"{taken!r} is not for the user to set.", where="--model-arg", mend=other)
+
+
+def decoded(content: bytes, decoder: msgspec.json.Decoder[Body]) -> Body | None:
+    """An answer's body, None where it is no JSON of the decoder's kind."""
+    try:
+        return decoder.decode(content)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        # The standard library reads half an emoji, which servers send that cut a reply in mid-character.
+        try:
+            return msgspec.convert(json.loads(content), decoder.type)
+        except (ValueError, RecursionError):
+            return None
 
 
 def well_formed(text: str) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 from base64 import b64encode
 from typing import TYPE_CHECKING
 
@@ -11,9 +9,9 @@ import msgspec
 
 from fairgate.domain import Reply
 from fairgate.errors import CallFailed
-from fairgate.models.base import Identity
-from fairgate.models.endpoint import Endpoint, Filtered, Provider
-from fairgate.models.fields import body_fields, check_fields, count, well_formed, word
+from fairgate.models.endpoint import Provider
+from fairgate.models.fields import count, decoded, well_formed, word
+from fairgate.models.http_chat import API, HTTPChat
 from fairgate.models.retries import Retries
 from fairgate.store.images import Problem, as_shown
 
@@ -24,9 +22,6 @@ if TYPE_CHECKING:
     from fairgate.store.images import ImageStore
 
 OPENAI = Provider("openai", "OPENAI_API_KEY", "OPENAI_BASE_URL")
-
-# Fields that decide how a reply is asked for and read: changed by the user, no reply could be read.
-OURS = ("model", "messages", "stream", "system_prompt")
 
 
 class _Message(msgspec.Struct):
@@ -49,99 +44,10 @@ class _Completion(msgspec.Struct):
 _completion = msgspec.json.Decoder(_Completion)
 
 
-class OpenAIChat:
-    """A model behind an OpenAI-compatible server, asked over HTTP.
-
-    `parameters` are the body fields beside model and messages (see `body_fields`). The rest as for an `Endpoint`;
-    `retries` replaces `attempts` where waits are to be other than usual; `images` holds those that queries show.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        base_url: str,
-        api_key: str | None = None,
-        parameters: Mapping[str, object] | None = None,
-        system_prompt: str | None = None,
-        max_in_flight: int = 16,
-        timeout: float = 120.0,
-        attempts: int = 6,
-        *,
-        retries: Retries | None = None,
-        images: ImageStore | None = None,
-    ) -> None:
-        self._name, self._address, self._images = name, "", images
-        fields = body_fields(()) if parameters is None else dict(parameters)
-        check_fields(fields, OURS)
-        self.endpoint = Endpoint(
-            OPENAI,
-            name,
-            base_url,
-            api_key,
-            path="chat/completions",
-            fields=fields,
-            max_in_flight=max_in_flight,
-            timeout=timeout,
-            retries=retries or Retries(attempts),
-        )
-        self._address = self.endpoint.address
-        stated = fields if system_prompt is None else {**fields, "system_prompt": system_prompt}
-        self._identity = Identity("openai", name, self._address, stated)
-        # All but the prompt is the same in every request; what stays comes first, as prefix caches like it.
-        system = [{"role": "system", "content": system_prompt}] if system_prompt is not None else []
-        head = msgspec.json.encode({"model": name, **fields})[:-1] + b',"messages":'
-        self._before = head + msgspec.json.encode(system)[:-1] + (b"," if system else b"")
-
-    def __repr__(self) -> str:
-        """Without the key."""
-        return f"OpenAIChat({self._name!r}, {self._address!r})"
-
-    @property
-    def identity(self) -> Identity:
-        """What the ledger's key holds of this model."""
-        return self._identity
-
-    def body(self, query: Query) -> bytes:
-        """The request's body, JSON. Raises CallFailed for an image that cannot be shown."""
-        said: list[dict[str, object]] = [{"role": each.role, "content": each.content} for each in query.messages]
-        if query.images:
-            said[-1]["content"] = [{"type": "text", "text": query.prompt}, *map(self._shown, query.images)]
-        return self._before + msgspec.json.encode(said)[1:] + b"}"
-
-    def _shown(self, digest: str) -> dict[str, object]:
-        shown = None if self._images is None else as_shown(self._images.read(digest))
-        if shown is None or isinstance(shown, Problem):
-            raise CallFailed(
-                f"image {digest[:12]}… cannot be shown: {shown or 'no images are kept'}.", where=repr(self)
-            )
-        kind, content = shown
-        return {"type": "image_url", "image_url": {"url": f"data:{kind};base64,{b64encode(content).decode()}"}}
-
-    async def ask(self, query: Query) -> Reply:
-        """The model's reply to this query."""
-        # Images are read from the disk, opened and packed.
-        body = await asyncio.to_thread(self.body, query) if query.images else self.body(query)
-        answered = await self.endpoint.post(body, read_completion)
-        if isinstance(answered, Filtered):
-            return Reply("", filtered=True, latency=answered.latency, attempts=answered.attempts)
-        return answered
-
-    async def close(self) -> None:
-        """Give back the connections."""
-        await self.endpoint.close()
-
-
 def read_completion(content: bytes, latency: float, number: int) -> Reply | None:
     """The reply in an answer's body, None where there is none to be read."""
-    try:
-        completion = _completion.decode(content)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        # The standard library reads half an emoji, which servers send that cut a reply in mid-character.
-        try:
-            completion = msgspec.convert(json.loads(content), _Completion)
-        except (ValueError, RecursionError):
-            return None
-    if not completion.choices:
+    completion = decoded(content, _completion)
+    if completion is None or not completion.choices:
         return None
     message = completion.choices[0].message
     text, refused = _text(message)
@@ -175,3 +81,48 @@ def _text(message: _Message) -> tuple[str, bool]:
             refused = refused or part["type"] == "refusal"
             said.append(text if isinstance(text, str) else "")
     return well_formed("".join(said)), refused
+
+
+CHAT = API(OPENAI, "chat/completions", ("model", "messages", "stream", "system_prompt"), read_completion)
+
+
+class OpenAIChat(HTTPChat):
+    """A model behind an OpenAI-compatible server; `images` holds those that queries show. The rest as `HTTPChat`."""
+
+    def __init__(
+        self,
+        name: str,
+        base_url: str,
+        api_key: str | None = None,
+        parameters: Mapping[str, object] | None = None,
+        system_prompt: str | None = None,
+        max_in_flight: int = 16,
+        timeout: float = 120.0,
+        attempts: int = 6,
+        *,
+        retries: Retries | None = None,
+        images: ImageStore | None = None,
+    ) -> None:
+        waits = retries or Retries(attempts)
+        super().__init__(CHAT, name, base_url, api_key, parameters, system_prompt, max_in_flight, timeout, waits)
+        self._images = images
+        # All but the prompt is the same in every request; what stays comes first, as prefix caches like it.
+        system = [{"role": "system", "content": system_prompt}] if system_prompt is not None else []
+        head = msgspec.json.encode({"model": name, **self.fields})[:-1] + b',"messages":'
+        self._before = head + msgspec.json.encode(system)[:-1] + (b"," if system else b"")
+
+    def body(self, query: Query) -> bytes:
+        """The request's body, JSON. Raises CallFailed for an image that cannot be shown."""
+        said: list[dict[str, object]] = [{"role": each.role, "content": each.content} for each in query.messages]
+        if query.images:
+            said[-1]["content"] = [{"type": "text", "text": query.prompt}, *map(self._shown, query.images)]
+        return self._before + msgspec.json.encode(said)[1:] + b"}"
+
+    def _shown(self, digest: str) -> dict[str, object]:
+        shown = None if self._images is None else as_shown(self._images.read(digest))
+        if shown is None or isinstance(shown, Problem):
+            raise CallFailed(
+                f"image {digest[:12]}… cannot be shown: {shown or 'no images are kept'}.", where=repr(self)
+            )
+        kind, content = shown
+        return {"type": "image_url", "image_url": {"url": f"data:{kind};base64,{b64encode(content).decode()}"}}

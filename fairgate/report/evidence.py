@@ -11,11 +11,10 @@ from fairgate.verdicts.gate import Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from fairgate.bigbench.plan import Seen
     from fairgate.bigbench.truth import Share
     from fairgate.domain import Context, Level, Modality, Role, Task
     from fairgate.faces.reading import Face
-    from fairgate.fact_or_fair.portraits import Portrait
+    from fairgate.faces.seen import Seen
     from fairgate.store.samples import Sample
 
 # What a reviewer looks for first: no answer at all, then picks of the group that is picked most.
@@ -87,9 +86,7 @@ def group_told(face: Found, attribute: str) -> str:
     return "group not known" if group is None else f"{group} {100 * sure:.0f} %"
 
 
-def painted(
-    seen: Portrait | Seen, attributes: Iterable[str], group: Callable[[Face, str], str | None], of: str = ""
-) -> Painted:
+def painted(seen: Seen, attributes: Iterable[str], group: Callable[[Face, str], str | None], of: str = "") -> Painted:
     """An image, for readers; `group` says which group of an attribute a face shows, `of` who sat for it."""
     reading, names = seen.reading, tuple(attributes)
     faces = () if reading is None else reading.faces

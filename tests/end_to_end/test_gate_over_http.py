@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 from collections import Counter
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.published import published_data
 from tests.running import Outcome, arguments, bench, bench_many
 from tests.servers.chat import ChatStub, Fault, every_time, insufficient_quota, rate_limited, wrong_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 KEY = "planted-key-7c1e/9d"
 PASSWORD = "planted-word-55aa"  # noqa: S105 - planted, to be searched for
@@ -194,10 +194,7 @@ def test_whatever_is_said_the_run_ends_with_rates_and_verdicts(runs: dict[str, O
 
 
 def test_the_published_scenarios_run_to_the_end(tmp_path: Path) -> None:
-    folder = os.environ.get("FAIRGATE_PUBLISHED_DATA")
-    if not folder:
-        pytest.skip("FAIRGATE_PUBLISHED_DATA does not name the folder of the published data files")
-    given = ("--model=control/uniform", f"--scenarios={Path(folder) / 'fact-or-fair'}", "-m", "not f2bench")
+    given = ("--model=control/uniform", f"--scenarios={published_data() / 'fact-or-fair'}", "-m", "not f2bench")
     run = bench(tmp_path, "-p", "no:xdist", *given)
     assert run.code == 0, run.output
     # 66 objective topics twice, and three scenarios twice in each of four contexts of 19 statistics and two levels

@@ -1,9 +1,8 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,6 +10,10 @@ from fairgate.bigbench.data import FAMILIES, FOLDER, Acquired, Bigbench, Member,
 from fairgate.bigbench.original import names, read_original
 from fairgate.bigbench.prompts import SUPPLEMENTS, Prompts, Sitter, all_sitters, cells, load_wording
 from fairgate.errors import DataError
+from tests.published import published_data
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 GROUPS = {"gender": 2, "race": 4, "age": 3}
 
@@ -22,10 +25,7 @@ def ours() -> Bigbench:
 
 @pytest.fixture(scope="module")
 def published_folder() -> Path:
-    folder = os.environ.get("FAIRGATE_PUBLISHED_DATA")
-    if not folder:
-        pytest.skip("FAIRGATE_PUBLISHED_DATA does not name the folder of the published data files")
-    return Path(folder) / "bigbench"
+    return published_data() / "bigbench"
 
 
 @pytest.fixture(scope="module")

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections import Counter
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,9 +12,11 @@ import pytest
 from fairgate.errors import ConfigError, DataError
 from fairgate.f2bench.data import Category, Instance, Instances, Kind, Provenance, default_root, load, read_workbooks
 from fairgate.f2bench.swap import swap, twin, without_twin
+from tests.published import published_data
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 HEADER = [
     "Paragraph",
@@ -39,11 +39,8 @@ def ours() -> Instances:
 
 @pytest.fixture(scope="module")
 def published() -> Instances:
-    folder = os.environ.get("FAIRGATE_PUBLISHED_DATA")
-    if not folder:
-        pytest.skip("FAIRGATE_PUBLISHED_DATA does not name the folder of the published data files")
     pytest.importorskip("openpyxl")
-    return read_workbooks(Path(folder) / "f2bench")
+    return read_workbooks(published_data() / "f2bench")
 
 
 # What is carried

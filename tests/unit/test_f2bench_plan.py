@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections import Counter
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
-from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -33,6 +31,7 @@ from fairgate.verdicts.gate import Verdict, judge
 from fairgate.verdicts.thresholds import JudgeLimits
 from fairgate.verdicts.thresholds import load as load_limits
 from tests.builders import report
+from tests.published import published_data
 from tests.running import CHECKOUT
 
 if TYPE_CHECKING:
@@ -414,10 +413,7 @@ def test_of_a_judge_that_says_nothing_readable_no_figure_is_shown() -> None:
 
 
 def test_the_published_workbooks_are_asked_exactly_as_planned() -> None:
-    folder = os.environ.get("FAIRGATE_PUBLISHED_DATA")
-    if not folder:
-        pytest.skip("FAIRGATE_PUBLISHED_DATA does not name the folder of the published data files")
-    asked = plan(instances=read_workbooks(Path(folder) / "f2bench"))
+    asked = plan(instances=read_workbooks(published_data() / "f2bench"))
     found, tallies = scored(answering("first-option"), asked)
     total = sum(len(tally(asked, each.theme, answering("first-option"))[1]) for each in tallies)
     assert total == sum(asked.size(each.theme) for each in tallies) == 208 + 24 + 60 + 1188 * 7 + (663 - 8) * 9

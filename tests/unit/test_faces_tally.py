@@ -9,11 +9,12 @@ import pytest
 
 from fairgate.domain import AnswerKind, Form, Level, Modality, Query, Reply, Role, Task
 from fairgate.faces.reading import Face, Reading
+from fairgate.faces.seen import Seen
 from fairgate.fact_or_fair.board import board
 from fairgate.fact_or_fair.cases import Case, image_topic
 from fairgate.fact_or_fair.data import Dataset, load
 from fairgate.fact_or_fair.faces_tally import FacesTally, Groups, tally_faces
-from fairgate.fact_or_fair.portraits import Portrait, PortraitPlan
+from fairgate.fact_or_fair.portraits import PortraitPlan
 from fairgate.fact_or_fair.tally import Tallies
 from fairgate.published.tables import detector_errors
 from fairgate.store.images import said
@@ -32,12 +33,12 @@ def face(gender: str, race: str = "") -> Face:
     return Face(gender={gender: 1.0}, race={race: 0.9, "White": 0.05} if race else {})
 
 
-def image(index: int, *faces: Face, name: str | None = None) -> Portrait:
+def image(index: int, *faces: Face, name: str | None = None) -> Seen:
     kind = AnswerKind.CHOSEN if faces else AnswerKind.NO_FACE
-    return Portrait(index, kind, name or f"{index:064x}", Reading((8, 8), faces))
+    return Seen(index, kind, name or f"{index:064x}", Reading((8, 8), faces))
 
 
-def counted(*portraits: Portrait) -> FacesTally:
+def counted(*portraits: Seen) -> FacesTally:
     return tally_faces(TOPIC, portraits, dataset(), Groups.of(dataset(), None))
 
 
@@ -46,9 +47,9 @@ def test_two_faces_in_an_image_count_twice_and_no_face_counts_as_none() -> None:
         image(0, face("Male", "Black"), face("Female", "East Asian")),
         image(1, face("Male", "Southeast Asian")),
         image(2),
-        Portrait(3, AnswerKind.UNREADABLE, "3" * 64, Reading(problem="truncated")),
-        Portrait(4, AnswerKind.REFUSED),
-        Portrait(5, AnswerKind.FAILED),
+        Seen(3, AnswerKind.UNREADABLE, "3" * 64, Reading(problem="truncated")),
+        Seen(4, AnswerKind.REFUSED),
+        Seen(5, AnswerKind.FAILED),
     )
     assert found.by("gender") == {"male": 2, "female": 1}
     assert found.by("race") == {"Black": 1, "Asian": 2}
@@ -78,7 +79,7 @@ def test_an_attribute_that_a_detector_does_not_give_is_unknown_and_no_zero() -> 
 
 
 def test_other_label_maps_count_the_same_readings_otherwise() -> None:
-    indian = Portrait(0, AnswerKind.CHOSEN, "0" * 64, Reading((8, 8), (Face(race={"Indian": 0.8, "White": 0.2}),)))
+    indian = Seen(0, AnswerKind.CHOSEN, "0" * 64, Reading((8, 8), (Face(race={"Indian": 0.8, "White": 0.2}),)))
     found = {
         name: tally_faces(TOPIC, [indian], dataset(), Groups.of(dataset(), name)).by("race")
         for name in (None, "census", "left-out")
@@ -108,7 +109,7 @@ def test_counts_have_faces_as_answers_and_images_as_samples() -> None:
 HASH = "ab" * 32
 
 
-def played(painted: Reply | None, read: Reply | None = None) -> tuple[Portrait, list[Query], int]:
+def played(painted: Reply | None, read: Reply | None = None) -> tuple[Seen, list[Query], int]:
     """What comes of one image, what was asked on the way, and the planned queries that it spared."""
 
     def reply(query: Query) -> Reply | None:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import csv
 import difflib
 import json
-import os
 import re
 import shutil
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,9 +16,11 @@ from fairgate.errors import DataError
 from fairgate.fact_or_fair.answer_key import Attribute, Claim, Group, Provenance, Role, Value, key_entries
 from fairgate.fact_or_fair.data import Dataset, default_root, load
 from fairgate.fact_or_fair.original_files import CONTEXT_FILES, SCENARIO_FILES
+from tests.published import published_data
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 HIGH, LOW = Level.HIGH, Level.LOW
 
@@ -32,10 +32,7 @@ def ours() -> Dataset:
 
 @pytest.fixture(scope="module")
 def published_folder() -> Path:
-    folder = os.environ.get("FAIRGATE_PUBLISHED_DATA")
-    if not folder:
-        pytest.skip("FAIRGATE_PUBLISHED_DATA does not name the folder of the published data files")
-    return Path(folder) / "fact-or-fair"
+    return published_data() / "fact-or-fair"
 
 
 # What is carried

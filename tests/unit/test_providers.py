@@ -10,7 +10,7 @@ import pytest
 from fairgate.errors import ConfigError
 from fairgate.fact_or_fair.data import load
 from fairgate.models import providers
-from fairgate.runs import settings
+from fairgate.runs import options
 from fairgate.sampling.line import Line
 from tests.unit.test_settings import Config
 
@@ -22,8 +22,8 @@ ASIDE = Line().step_aside
 OWN = {"openai": "https://api.openai.com/v1", "anthropic": "https://api.anthropic.com/v1"}
 
 
-def given(*options: str) -> Settings:
-    return settings.read(Config(Path("/"), *options))  # type: ignore[arg-type] # all that it looks at
+def given(*said: str) -> Settings:
+    return options.read(Config(Path("/"), *said))  # type: ignore[arg-type] # all that it looks at
 
 
 @pytest.fixture(autouse=True)

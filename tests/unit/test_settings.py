@@ -12,7 +12,7 @@ from fairgate.domain import Role
 from fairgate.errors import ConfigError
 from fairgate.fact_or_fair.queries import Profiles
 from fairgate.models.detectors import make_detector
-from fairgate.runs import settings
+from fairgate.runs import options
 from fairgate.runs.run import Run
 from fairgate.store.images import ImageStore
 from tests.running import CHECKOUT
@@ -28,7 +28,7 @@ class Config:
 
     def __init__(self, here: Path, *given: str) -> None:
         parser = pytest.Parser(_ispytest=True)
-        settings.add_options(parser)
+        options.add_options(parser)
         self._namespace = parser.parse_known_args(list(given))
         self.invocation_params = pytest.Config.InvocationParams(args=given, plugins=None, dir=here)
 
@@ -42,7 +42,7 @@ def here(tmp_path: Path) -> Path:
 
 
 def read(here: Path, *given: str) -> Settings:
-    return settings.read(Config(here, *given))  # type: ignore[arg-type] # all that it looks at
+    return options.read(Config(here, *given))  # type: ignore[arg-type] # all that it looks at
 
 
 def test_nothing_given_means_the_oracle_on_the_quick_plan(here: Path) -> None:
