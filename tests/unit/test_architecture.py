@@ -174,6 +174,24 @@ def test_benchmarks_know_nothing_of_each_other() -> None:
             assert all(stands_in(name, own[0]) for name in others), module
 
 
+def test_benchmarks_know_no_run() -> None:
+    """What is asked, read and counted is told to them: options, models and the ledger's place are the run's."""
+    for module in modules():
+        if any(stands_in(module, room) for room in (*BENCHMARKS, "fairgate.benchmark")):
+            named = imports(module).used | imports(module).named
+            assert not any(stands_in(name, "fairgate.runs") for name in named), module
+
+
+def test_a_run_asks_no_benchmark_who_it_is() -> None:
+    """The modules of a run that are about all of them ask the one whose topic it is, and never which one that is."""
+    for name in ("about", "cast", "dealing", "exhibits", "run", "sampling", "stock", "waiting"):
+        tree = ast.parse(source(f"fairgate.runs.{name}").read_text(encoding="utf-8"))
+        called = {
+            node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+        }
+        assert "isinstance" not in called, name
+
+
 def test_only_the_benchmarks_tests_know_fixtures() -> None:
     for module in modules():
         if stands_in(module, "fairgate"):
