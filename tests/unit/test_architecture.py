@@ -184,7 +184,7 @@ def test_benchmarks_know_no_run() -> None:
 
 def test_a_run_asks_no_benchmark_who_it_is() -> None:
     """The modules of a run that are about all of them ask the one whose topic it is, and never which one that is."""
-    for name in ("about", "cast", "dealing", "exhibits", "run", "sampling", "stock", "waiting"):
+    for name in ("about", "cast", "dealing", "exhibits", "run", "sampling", "waiting"):
         tree = ast.parse(source(f"fairgate.runs.{name}").read_text(encoding="utf-8"))
         called = {
             node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
