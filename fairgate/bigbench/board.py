@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 Score = tuple[str, "Callable[[FloatArray, FloatArray], FloatArray]"]
 LIKENESS: tuple[Score, ...] = (("S_implicit", scores.implicit), ("TV", total_variation))
-SOME = 1e-9
+NOBODY = "nothing shows anybody whom this score is about"
 DEFINITION, REFERENCE = "definition", "reference"
 
 
@@ -416,6 +416,7 @@ class _Board:
             n=part.n,
             topics=covered,
             failed_share=self.failed,
+            no_estimate=NOBODY if math.isnan(part.value) else "",
         )
 
 

@@ -99,4 +99,5 @@ def manifested(
     ]
     typical = float(np.median(np.concatenate(sizes)))
     half = Z * float(corrected(simulated).std()) * (1.0 + CALIBRATION / max(typical, FEWEST))
-    return Estimate(value, max(value - half, 0.0), min(value + half, 1.0), reliable=typical > 1)
+    # Not cut at 0 and 1: eta is not confined to them where the truth is nearly one group alone.
+    return Estimate(value, value - half, value + half, reliable=typical > 1)

@@ -24,6 +24,12 @@ def notes(seen: Iterable[SitterTally], data: Bigbench, aligned: Aligned | None) 
         if aligned.notes:
             shown = "; ".join(aligned.notes[:MISSING_SHOWN])
             yield f"{len(aligned.notes)} of its prompts were not used: {shown}."
+        if aligned.uneven:
+            shown = "; ".join(aligned.uneven[:MISSING_SHOWN])
+            yield (
+                f"{len(aligned.uneven):,} of its shares do not sum to 1, and `reference` takes them as they are: "
+                f"{shown}."
+            )
     else:
         subjects = len({each.portrayal.sitter.subject.id for each in seen if each.portrayal.sitter.asked is None})
         if subjects:

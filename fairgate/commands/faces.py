@@ -8,7 +8,7 @@ import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairgate.errors import ConfigError
+from fairgate.errors import ConfigError, FairgateError
 
 if TYPE_CHECKING:
     import argparse
@@ -52,19 +52,19 @@ def _faces(options: argparse.Namespace) -> str:
     maker = bulk.Maker(options.detector, options.weights and str(options.weights), tuple(options.detector_arg))
     detector = maker.make()
     turn = Turn(file, "python -m fairgate faces")
-    began, count = time.monotonic(), 0
+    began, count, lost = time.monotonic(), 0, bulk.Lost()
     try:
         with Ledger(file) as ledger:
             store, identity = ImageStore(file), detector.identity
             if folder:
                 names = sorted(each for each in path.rglob("*") if each.suffix.lower() in PICTURES)
-                pending = bulk.images_in(path, names, store, ledger, identity)
+                pending = bulk.images_in(path, names, store, ledger, identity, lost)
             else:
                 pending = bulk.images_of(ledger, identity)
             done = (
-                bulk.here(detector, store, pending, options.batch)
+                bulk.here(detector, store, pending, lost, options.batch)
                 if options.ray is None
-                else bulk.on_ray(maker, store, pending, options.ray, options.batch, options.actors)
+                else bulk.on_ray(maker, store, pending, options.ray, lost, options.batch, options.actors)
             )
             for more in bulk.keep(ledger, uuid.uuid4().hex, identity, done):
                 count += more
@@ -74,4 +74,7 @@ def _faces(options: argparse.Namespace) -> str:
         detector.close()
         turn.release()
     seconds = max(time.monotonic() - began, 1e-9)
-    return f"{count:,} images read by {options.detector} in {seconds:.1f} s ({count / seconds:.1f}/s), kept in {file}\n"
+    told = f"{count:,} images read by {options.detector} in {seconds:.1f} s ({count / seconds:.1f}/s), kept in {file}"
+    if lost.count:
+        raise FairgateError(f"{told}; {lost.count:,} could not be read from the disk, the first: {lost.first}")
+    return f"{told}\n"

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from fairgate.domain import Form, Query, Reply, Role, Sitting, Task
-from fairgate.errors import ConfigError, FairgateError
+from fairgate.errors import ConfigError, FairgateError, LedgerError
 from fairgate.store.images import ImageStore, hash_in
 from fairgate.store.samples import read
 
@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 
 BATCH = 32  # images
 AHEAD = 2  # batches that wait at each actor, so that none waits for images
+PATIENCE = 10.0  # seconds until an address of a cluster answers; Ray itself tries for minutes
+PLACED = 600.0  # seconds in which one actor must be placed: clusters that grow take minutes
 INSTALL = "Install it with: pip install 'fairgate[ray]'."
+START = "Start one with: ray start --head."
 
 
 @dataclass(frozen=True)
@@ -70,15 +73,30 @@ def images_of(ledger: Ledger, identity: Identity) -> Iterator[Query]:
                 yield query
 
 
+@dataclass
+class Lost:
+    """Images that could not be read from the disk: they are passed over, and named at the end. `first` says why."""
+
+    count: int = 0
+    first: str = field(default="", init=False)
+
+    def add(self, why: str) -> None:
+        """One more."""
+        self.count += 1
+        self.first = self.first or why
+
+
 def images_in(
-    folder: Path, names: Iterable[Path], store: ImageStore, ledger: Ledger, identity: Identity
+    folder: Path, names: Iterable[Path], store: ImageStore, ledger: Ledger, identity: Identity, lost: Lost
 ) -> Iterator[Query]:
     """The files of a folder that were not read by this detector yet; each is copied beside the ledger."""
     for path in names:
         try:
-            digest = store.add(path.read_bytes())
+            content = path.read_bytes()
         except OSError as error:
-            raise FairgateError(f"cannot be read: {error.strerror}.", where=str(path)) from error
+            lost.add(f"{path}: cannot be read: {error.strerror}.")
+            continue
+        digest = store.add(content)
         query = _looks(Sitting("folder", Task.IMPLICIT, path.relative_to(folder).as_posix()), 0, digest)
         if not ledger.holds(identity, query):
             yield query
@@ -107,11 +125,11 @@ def keep(
 
 
 def here(
-    detector: FaceDetector, store: ImageStore, pending: Iterable[Query], batch: int = BATCH
+    detector: FaceDetector, store: ImageStore, pending: Iterable[Query], lost: Lost, batch: int = BATCH
 ) -> Iterator[tuple[Sequence[Query], Sequence[str], float]]:
     """Batches read in this process, one after the other."""
-    for queries in _batches(pending, batch):
-        yield queries, *read_batch(detector, [store.read(each.prompt) for each in queries])
+    for queries, contents in _loaded(pending, store, lost, batch):
+        yield queries, *read_batch(detector, contents)
 
 
 def on_ray(
@@ -119,55 +137,79 @@ def on_ray(
     store: ImageStore,
     pending: Iterable[Query],
     address: str,
+    lost: Lost,
     batch: int = BATCH,
     actors: int | None = None,
 ) -> Iterator[tuple[Sequence[Query], Sequence[str], float]]:
     """Batches read on a Ray cluster, in any order: one actor a processor, or a GPU where the nodes have any.
 
     An actor holds the detector's sessions. Images are sent along, so that nodes need no folder in common. What an actor
-    that died had in hand is read by another. Raises FairgateError where none is left, or Ray is not installed.
+    that died had in hand is read by another. Raises FairgateError where none is left, no cluster answers, or Ray is not
+    installed.
     """
     try:
         import ray
     except ImportError as error:
         raise ConfigError("ray is not installed.", where="--ray", mend=INSTALL) from error
-    ray.init(address=address, ignore_reinit_error=True, log_to_driver=False, logging_level="warning")
+    _reached(address)
+    try:
+        ray.init(address=address, ignore_reinit_error=True, log_to_driver=False, logging_level="warning")
+    except (OSError, RuntimeError, ValueError) as error:
+        raise ConfigError(f"no Ray cluster answers: {error}.", where=f"--ray {address}", mend=START) from error
     resources = ray.cluster_resources()
     gpus = int(resources.get("GPU", 0))
     many = actors or gpus or max(1, int(resources.get("CPU", 1)))
     reader = ray.remote(num_cpus=0 if gpus else 1, num_gpus=1 if gpus else 0)(_Reader)
     readers = {number: reader.remote(maker) for number in range(many)}
+    # Whoever is placed is given images: on a cluster that others use too, some may never be.
+    starting = {each.ready.remote(): number for number, each in readers.items()}
     held: dict[Any, tuple[int, Sequence[Query]]] = {}
-    left, again = _batches(pending, batch), list[Sequence[Query]]()
+    left, again = _loaded(pending, store, lost, batch), list[Sequence[Query]]()
+    # Actors that have nothing to do: what another one that dies had in hand is theirs.
+    idle = list[int]()
 
     def give(number: int) -> None:
-        queries = again.pop() if again else next(left, None)
-        if queries:
-            contents = [store.read(each.prompt) for each in queries]
+        taken = next(_loaded(again.pop(), store, lost, batch) if again else left, None)
+        if taken:
+            queries, contents = taken
             held[readers[number].read.remote(contents)] = number, queries
+        elif number not in idle:
+            idle.append(number)
 
     try:
-        for number in [*readers] * AHEAD:
-            give(number)
-        while held:
-            (ready,), _ = ray.wait([*held], num_returns=1)
-            number, queries = held.pop(ready)
+        while held or (starting and not idle):
+            done, _ = ray.wait([*held, *starting], num_returns=1, timeout=PLACED)
+            if not done:
+                if held:
+                    continue
+                raise FairgateError(
+                    f"no actor was placed within {PLACED / 60:g} minutes.",
+                    where=f"--ray {address}",
+                    mend="`ray status` says what the cluster is busy with.",
+                )
+            (ready,) = done
+            new = ready in starting
+            number, queries = (starting.pop(ready), ()) if new else held.pop(ready)
             try:
-                readings, seconds = ray.get(ready)
+                found = ray.get(ready)
             except ray.exceptions.RayActorError as error:
                 readers.pop(number, None)
-                again.append(queries)
+                starting = {ref: of for ref, of in starting.items() if of != number}
+                idle = [each for each in idle if each != number]
+                if queries:
+                    again.append(queries)
                 if not readers:
                     raise FairgateError(
                         f"no actor is left: {error}.", where=address, mend="Start it again: what was read is kept."
                     ) from None
-                # Whoever has least in hand takes it.
-                load = {each: sum(of == each for of, _ in held.values()) for each in readers}
-                give(min(load, key=load.__getitem__))
+                if again and idle:
+                    give(idle.pop())
                 continue
-            yield queries, readings, seconds
+            if not new:
+                yield queries, *found
             if number in readers:
-                give(number)
+                for _ in range(AHEAD if new else 1):
+                    give(number)
     finally:
         for each in readers.values():
             ray.kill(each)
@@ -180,12 +222,41 @@ class _Reader:
     def __init__(self, maker: Maker) -> None:
         self._detector = maker.make()
 
+    def ready(self) -> None:
+        """Returns as soon as the actor is placed, and its detector made."""
+
     def read(self, contents: Sequence[bytes]) -> tuple[list[str], float]:
         """As `read_batch`."""
         return read_batch(self._detector, contents)
 
 
-def _batches(pending: Iterable[Query], size: int) -> Iterator[list[Query]]:
-    queries = iter(pending)
-    while taken := list(islice(queries, size)):
-        yield taken
+def _loaded(
+    pending: Iterable[Query], store: ImageStore, lost: Lost, size: int
+) -> Iterator[tuple[list[Query], list[bytes]]]:
+    """Batches with their images; one that is gone, or is no longer what it was, holds up no other."""
+
+    def images() -> Iterator[tuple[Query, bytes]]:
+        for query in pending:
+            try:
+                content = store.read(query.prompt)
+            except LedgerError as error:
+                lost.add(str(error))
+                continue
+            yield query, content
+
+    there = images()
+    while taken := list(islice(there, size)):
+        yield [query for query, _ in taken], [content for _, content in taken]
+
+
+def _reached(address: str) -> None:
+    """Raises ConfigError where HOST:PORT does not answer. Ray finds `auto`, and what else it knows, by itself."""
+    import socket
+
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not host or not port.isdigit():
+        return
+    try:
+        socket.create_connection((host, int(port)), timeout=PATIENCE).close()
+    except (OSError, OverflowError) as error:
+        raise ConfigError(f"no Ray cluster answers: {error}.", where=f"--ray {address}", mend=START) from error

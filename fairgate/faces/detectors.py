@@ -40,6 +40,12 @@ def make(spec: str, *, weights: Path | None = None, arguments: Sequence[str] = (
         from fairgate.faces.deepface import DeepFaceDetector
 
         return DeepFaceDetector(name, arguments)
+    if provider == "openai" and name:
+        raise ConfigError(
+            "a vision model is asked over HTTP, by a run alone.",
+            where=f"--detector {spec}",
+            mend="Give it to pytest, which asks what its ledger does not hold; or name a detector that runs here.",
+        )
     if spec not in ONNX:
         known = [*ONNX, "deepface/retinaface", "openai/NAME"]
         raise ConfigError(f"no detector {spec!r}.", where="--detector", mend=did_you_mean(spec, known))

@@ -361,9 +361,9 @@ def _rates(report: Report) -> Iterator[str]:
     yield ""
     for benchmark, outcomes in report.outcomes.items():
         whole = outcomes["samples"]
-        if not whole and len(report.outcomes) > 1:
+        if not whole:
             continue
-        parts = [f"{name} {n:,} ({100 * n / max(whole, 1):.1f} %)" for name, n in outcomes.items() if name != "samples"]
+        parts = [f"{name} {n:,} ({100 * n / whole:.1f} %)" for name, n in outcomes.items() if name != "samples"]
         yield from _wrapped(f"{benchmark}: {', '.join(parts)}, of {whole:,} samples")
 
 

@@ -161,7 +161,7 @@ def _held(limit: GateLimit, entry: Entry, allowed_failed: float) -> tuple[Verdic
     if entry.n == 0 or low is None or high is None:
         why = entry.no_estimate or "nothing was answered, so there is nothing to judge"
         if entry.n > 0 and entry.value is None:
-            why = "no statistic was answered at both levels, which this score compares"
+            why = entry.no_estimate or "no statistic was answered at both levels, which this score compares"
         elif entry.value is not None:
             shares = "only shares are known, not of how many answers, so nothing says how sure they are"
             why = entry.no_estimate or shares

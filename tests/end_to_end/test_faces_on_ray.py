@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import sqlite3
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -9,12 +10,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from fairgate.cli import main
+from fairgate.domain import Form, Query, Reply, Role, Sitting, Task
 from fairgate.faces import bulk
 from fairgate.faces.detectors import make
 from fairgate.faces.labels import label_map
 from fairgate.models import portraits
-from fairgate.store.images import ImageStore
+from fairgate.models.base import Identity
+from fairgate.store.images import ImageStore, said
 from fairgate.store.ledger import Ledger
+from fairgate.store.samples import read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,13 +67,58 @@ def test_a_stopped_reading_goes_on_where_it_was(folder: Path, tmp_path: Path, al
     detector, path = make(DETECTOR), tmp_path / "faces.sqlite"
     names, store = sorted(folder.glob("*.png")), ImageStore(path)
     with Ledger(path) as ledger:
-        pending = bulk.images_in(folder, names, store, ledger, detector.identity)
-        kept = bulk.keep(ledger, "first", detector.identity, bulk.here(detector, store, pending, 8))
+        pending = bulk.images_in(folder, names, store, ledger, detector.identity, bulk.Lost())
+        kept = bulk.keep(ledger, "first", detector.identity, bulk.here(detector, store, pending, bulk.Lost(), 8))
         assert [next(kept), next(kept)] == [8, 8]
     detector.close()
     assert len(readings(path)) == 16
     assert main(["faces", str(folder), "--detector", DETECTOR, "--ledger", str(path)]) == 0
     assert readings(path) == readings(alone)
+
+
+def test_images_that_are_gone_are_named_and_hold_up_no_other(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of a painter's ledger, images beside it that were lost or changed; of a folder, files that cannot be read."""
+    path, painter = tmp_path / "ledger.sqlite", Identity("python", "painter")
+    store = ImageStore(path)
+    digests = [store.add(each.read_bytes()) for each in sorted(folder.glob("00*.png"))]
+    with Ledger(path) as ledger:
+        for index, digest in enumerate(digests):
+            topic = Sitting("bigbench", Task.IMPLICIT, "dancer")
+            query = Query(topic, index, "a prompt", step="image", to=Role.PAINTER, form=Form.IMAGE)
+            ledger.add("run", painter, query, reply := Reply(said(digest)), read(query, reply))
+    store.path(digests[0]).unlink()
+    store.path(digests[4]).chmod(0o600)
+    store.path(digests[4]).write_bytes(b"another")
+    assert main(["faces", str(path), "--detector", DETECTOR, "--batch", "3"]) == 7
+    told = capsys.readouterr().err
+    assert f"{len(digests) - 2} images read" in told
+    assert "2 could not be read from the disk" in told
+    assert any(str(store.path(digests[number])) in told for number in (0, 4))
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "a.png").symlink_to(tmp_path / "nowhere.png")
+    (tmp_path / "files" / "b.png").write_bytes((folder / "002.png").read_bytes())
+    assert main(["faces", str(tmp_path / "files"), "--detector", DETECTOR]) == 7
+    told = capsys.readouterr().err
+    assert "1 images read" in told
+    assert "a.png: cannot be read" in told
+
+
+def test_an_address_at_which_no_cluster_answers_is_named_at_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("ray", reason="ray is not installed (pip install 'fairgate[ray]')")
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{nobody.getsockname()[1]}"
+        assert main(["faces", str(tmp_path), "--detector", DETECTOR, "--ray", address]) == 7
+    assert f"--ray {address}: no Ray cluster answers" in capsys.readouterr().err
+
+
+def test_a_vision_model_reads_for_a_run_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["faces", str(tmp_path), "--detector", "openai/eyes"]) == 7
+    assert "asked over HTTP" in capsys.readouterr().err
 
 
 def test_what_is_no_ledger_and_no_folder_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -105,8 +154,9 @@ def test_a_cluster_reads_the_same_and_a_killed_node_loses_nothing(
     names, store = sorted(folder.glob("*.png")), ImageStore(path)
     victim = next(iter(cluster.worker_nodes))
     with Ledger(path) as ledger:
-        pending = bulk.images_in(folder, names, store, ledger, detector.identity)
-        done = bulk.on_ray(bulk.Maker(DETECTOR), store, pending, cluster.address, batch=2)
+        pending = bulk.images_in(folder, names, store, ledger, detector.identity, bulk.Lost())
+        # The fourth finds no processor: nothing is given to it, and nothing waits for it.
+        done = bulk.on_ray(bulk.Maker(DETECTOR), store, pending, cluster.address, bulk.Lost(), batch=2, actors=4)
         counts = []
         for count in bulk.keep(ledger, "run", detector.identity, done):
             counts.append(count)

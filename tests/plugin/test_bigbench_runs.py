@@ -91,6 +91,8 @@ def test_an_alignment_file_stands_in_for_a_painter(tmp_path: Path) -> None:
     assert score(run, "S_implicit", "gender")["estimate"] is None
     assert "1 of its prompts were not used: 'a cat'" in " ".join(run.output.split())
     assert run.summary["t2i_model"] == "results/alignment"
+    # There is not a single sample.
+    assert "of 0" not in run.output
 
 
 def test_a_broken_alignment_file_is_a_usage_error(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from fairgate.bigbench import scores
+from fairgate.bigbench import estimates, scores
 from fairgate.bigbench.alignment import read_alignment
 from fairgate.bigbench.board import board, implicit_rows
 from fairgate.bigbench.data import Bigbench, load
@@ -18,6 +18,9 @@ from fairgate.bigbench.portrayals import UNKNOWN, Portrayal
 from fairgate.bigbench.prompts import Sitter, all_sitters
 from fairgate.bigbench.tables import effects, stability
 from fairgate.errors import DataError
+from fairgate.verdicts.gate import judge
+from fairgate.verdicts.thresholds import load as load_thresholds
+from tests.running import CHECKOUT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -129,6 +132,15 @@ def test_eta_by_hand(data: Bigbench) -> None:
     assert found.value == pytest.approx(60)
     assert found.topics == (1, 36)
     assert not [each for each in board([rich], data, seed=0) if each.score == "eta"]
+
+
+def test_an_interval_of_eta_reaches_beyond_0_and_100_with_it() -> None:
+    """2 % men and 98 % men in truth, drawn the other way round: 0.5 + 2·0.2·(0.98² + 0.98²) = 1.268."""
+    images, truth = (np.array([[20, 0]]), np.array([[0, 20]])), (np.array([[0.02, 0.98]]), np.array([[0.98, 0.02]]))
+    found = estimates.manifested(images, truth, np.array([0.2, 0.2]), np.array([1.0]), np.random.default_rng(0))
+    assert found is not None
+    assert found.value == pytest.approx(1.26832)
+    assert found.low < found.value < found.high
 
 
 def test_a_painter_of_the_truth_is_near_its_ceiling(data: Bigbench) -> None:
@@ -320,7 +332,21 @@ def test_shares_alone_have_no_estimates(data: Bigbench, tmp_path: Path) -> None:
         ('{"a photo of a rich person": {"gender": {"male": -1}}}', "-1 is no share"),
         ('{"a photo of a rich person": {"gender": {"male": "1"}}}', "'1' is no share"),
         ('{"a photo of an ugly person": {}, "a photo of an unattractive person": {}}', "another line has already"),
+        # Percents, and a number that no float holds.
+        ('{"a photo of a rich person": {"gender": {"male": 40, "female": 60}}}', "40 is no share"),
+        ('{"a photo of a rich person": {"gender": {"male": 1' + "0" * 400 + "}}}", "10{79} is no share"),
+        ('{"a photo of a rich person": {"gender": {"male": NaN}}}', "nan is no share"),
+        # What stands there twice: JSON's readers keep the last one.
+        ('{"a photo of a rich person": {}, "a photo of a rich person": {}}', "rich person' stands there twice"),
+        ('{"a photo of a rich person": {"gender": {"male": 1, "Male": 0}}}', "'Male' stands for a group that is there"),
+        ('{"a photo of a rich person": {"gender": {}, "sex": {}}}', "'sex' stands for an attribute that is there"),
+        (
+            '{"one husband at left with one wife at right": {"gender": {"male": 1}}}',
+            "'gender' is neither left nor right",
+        ),
+        ("[" * 100_000, "is no JSON"),
     ],
+    ids=lambda each: each[:40],
 )
 def test_a_file_that_is_none_is_refused_with_its_place(data: Bigbench, tmp_path: Path, text: str, message: str) -> None:
     file = tmp_path / "alignment.json"
@@ -328,6 +354,19 @@ def test_a_file_that_is_none_is_refused_with_its_place(data: Bigbench, tmp_path:
     with pytest.raises(DataError, match=message) as refused:
         read_alignment(file, data)
     assert str(file) in str(refused.value)
+
+
+def test_shares_that_do_not_sum_to_one_are_named(data: Bigbench, tmp_path: Path) -> None:
+    """Taken as they are, as the released program takes them: 0.1 men of 0.3 are a third by `definition`."""
+    file = tmp_path / "alignment.json"
+    some = {"gender": {"male": 0.1, "female": 0.2}, "age": {"0-30": 0.33, "30-60": 0.33, "60+": 0.33}}
+    file.write_text("\ufeff" + json.dumps({"a photo of a rich person": some, "x" * 1000: {}}), encoding="utf-8")
+    aligned = read_alignment(file, data)
+    assert aligned.uneven == ("'a photo of a rich person', gender (0.3)",)
+    assert max(map(len, aligned.notes)) < 150
+    (portrayal,) = aligned.portrayals
+    assert portrayal.shares(data, data.attribute("gender"))[0] == pytest.approx([1 / 3, 2 / 3])
+    assert portrayal.as_named(data, data.attribute("gender"), 0) == {"male": 0.1, "female": 0.2}
 
 
 def test_unknown_prompts_are_named_and_the_papers_word_for_gender_is_read(data: Bigbench, tmp_path: Path) -> None:
@@ -338,6 +377,11 @@ def test_unknown_prompts_are_named_and_the_papers_word_for_gender_is_read(data: 
     assert read.notes == ("'a photo of a cat' is no prompt that is known, and was passed over",)
     found = entry(board(read.portrayals, data, seed=0), "implicit", "TV", "gender")
     assert found.value == pytest.approx(25)
+    nobody = entry(board(read.portrayals, data, seed=0), "implicit", "TV", "race")
+    results = judge([nobody, found], load_thresholds(CHECKOUT / "thresholds.toml"))
+    whys = {each.entry.attribute: each.reason for each in results}
+    assert whys["race"] == "nothing shows anybody whom this score is about"
+    assert "only shares are known" in whys["gender"]
     assert [
         each.value for each in board(read.portrayals, data, seed=0) if (each.score, each.attribute) == ("TV", "race")
     ] == [None] * 3
