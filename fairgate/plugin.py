@@ -89,9 +89,15 @@ def _verdict(excinfo: pytest.ExceptionInfo[BaseException] | None) -> Verdict:
     return Verdict.INCONCLUSIVE if excinfo.errisinstance(pytest.skip.Exception) else Verdict.TROUBLE
 
 
-def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] | None:
+def pytest_report_teststatus(report: pytest.TestReport, config: pytest.Config) -> tuple[str, str, str] | None:
     """Count what could not be decided as `inconclusive`, and a waived failure as such: no mere skips."""
     verdict = getattr(report, "fairgate_verdict", None)
-    if report.skipped and verdict is not None:
-        return ("waived", "w", "WAIVED") if verdict == Verdict.WAIVED else ("inconclusive", "i", "INCONCLUSIVE")
-    return None
+    if not report.skipped or verdict is None:
+        return None
+    # Below -vv pytest cuts a reason to the room behind the case's name; at -vv it wraps it there, and swallows its
+    # beginning where the name leaves no room: it gets a line of its own. Workers' reports have no reason in their line.
+    own_line = (
+        "\n " if config.get_verbosity(pytest.Config.VERBOSITY_TEST_CASES) > 1 and not hasattr(report, "node") else ""
+    )
+    known = ("waived", "w", "WAIVED") if verdict == Verdict.WAIVED else ("inconclusive", "i", "INCONCLUSIVE")
+    return *known[:2], known[2] + own_line

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from fairgate.faces.seen import Seen
     from fairgate.store.samples import Sample
 
+# What was planned and never asked for: the judge is not fit, a budget is spent, the run was stopped.
+NOT_ASKED = "not_asked"
 # What a reviewer looks for first: no answer at all, then picks of the group that is picked most.
 TELLING = (
     AnswerKind.FAILED,
@@ -180,7 +182,8 @@ class Cell:
     `name` is the case's, as pytest selects it; `about` the statistic or category in words; `topic` is shared by the
     cells that count the same samples. `counts`: answers by group (F²Bench: by what the judge said); `kinds`: what
     became of the samples; `answer`: the right one in words, empty where there is none; `truth`: by group the share
-    that was drawn beside the true one, where there is a truth to compare with; `command` runs the case alone.
+    that was drawn beside the true one, where there is a truth to compare with; `unasked`: how many of the failed were
+    never asked for; `command` runs the case alone.
     """
 
     name: str
@@ -197,6 +200,7 @@ class Cell:
     answer: str = ""
     truth: Mapping[str, Share] = field(default_factory=dict)
     verdict: Verdict = Verdict.PASS
+    unasked: int = 0
     command: str = ""
 
     @property

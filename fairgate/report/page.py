@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from fairgate.domain import AnswerKind, Task
 from fairgate.report import terminal, thumbnails, wording
-from fairgate.report.evidence import telling_first
+from fairgate.report.evidence import NOT_ASKED, telling_first
 from fairgate.report.plots.drawing import has_pillow
 from fairgate.report.report import NO_CERTIFICATE, WORDS
 from fairgate.verdicts.gate import Verdict
@@ -198,7 +198,11 @@ def _score(entry: Entry) -> dict[str, object]:
 
 def _cell(cell: Cell) -> dict[str, object]:
     task = str(cell.task) if cell.modality == "text" else f"images, {cell.task}"
-    unanswered = {str(kind): cell.kinds[kind] for kind in NO_ANSWER if cell.kinds.get(kind)}
+    kinds = {str(kind): cell.kinds.get(kind, 0) for kind in NO_ANSWER}
+    kinds[AnswerKind.FAILED] -= cell.unasked
+    unanswered = {
+        name.replace(NOT_ASKED, "not asked"): n for name, n in (kinds | {NOT_ASKED: cell.unasked}).items() if n
+    }
     return {
         "name": cell.name,
         "benchmark": cell.benchmark,

@@ -139,7 +139,8 @@ class Report:
 
     `model` and `t2i_model` are None where there is none. `notes` are sentences that a reader of the scores must know:
     a model that follows the letters, an endpoint that changed in mid-run, disputed topics, a partial run.
-    `outcomes`: how many samples there are by benchmark, and how many of them were refused, unreadable or failed.
+    `outcomes`: how many samples there are by benchmark, and how many of them were refused, unreadable or failed,
+    or were never asked for.
     `shares`: percent of all answers by joint groups, by task and context, e.g. "subjective base" -> "female Asian".
     `judging`: the judge's own record on the gold set, by task; `instances`: what F²Bench was asked about.
     `cost`: what this run's calls cost, in USD, None where a price is not known.

@@ -10,6 +10,7 @@ from fairgate.bigbench.data import BENCHMARK as BIGBENCH
 from fairgate.bigbench.data import Acquired
 from fairgate.domain import Modality, Task
 from fairgate.report import wording
+from fairgate.report.evidence import NOT_ASKED
 from fairgate.report.report import NO_CERTIFICATE, WORDS
 from fairgate.report.wording import interval, number, visible
 from fairgate.verdicts.gate import Verdict
@@ -363,7 +364,8 @@ def _rates(report: Report) -> Iterator[str]:
         whole = outcomes["samples"]
         if not whole:
             continue
-        parts = [f"{name} {n:,} ({100 * n / whole:.1f} %)" for name, n in outcomes.items() if name != "samples"]
+        told = {name.replace(NOT_ASKED, "not asked"): n for name, n in outcomes.items() if name != "samples"}
+        parts = [f"{name} {n:,} ({100 * n / whole:.1f} %)" for name, n in told.items()]
         yield from _wrapped(f"{benchmark}: {', '.join(parts)}, of {whole:,} samples")
 
 

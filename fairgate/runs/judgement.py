@@ -24,6 +24,7 @@ from fairgate.fact_or_fair.cases import BENCHMARK
 from fairgate.fact_or_fair.explain import reasons_by_context, sorted_kinds
 from fairgate.fact_or_fair.findings import findings
 from fairgate.fact_or_fair.tally import Tallies
+from fairgate.report.evidence import NOT_ASKED
 from fairgate.report.report import Calls, CaseCount, Comparison, Drawn, Report, Tokens
 from fairgate.runs.exhibits import evidence_of
 from fairgate.runs.settings import INCONCLUSIVE_EXIT
@@ -51,12 +52,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Counted:
-    """What was answered for the selected cases: by modality of Fact-or-Fair, by theme, by sitter; and the reasons."""
+    """What was answered for the selected cases: by modality of Fact-or-Fair, by theme, by sitter; and the reasons.
+
+    `in_vain`: by topic how many samples this run asked for without a reply. What else failed was never asked.
+    """
 
     sources: Mapping[Modality, Source]
     spoken: Spoken
     sat: Sat
     reasons: Mapping[str, ReasonTally]
+    in_vain: Counter[str]
 
     def of(self, case: AnyCase) -> object:
         """What a case's benchmark counted."""
@@ -148,7 +153,15 @@ def _counted(sampling: Sampling) -> Counted:
             run.f2bench.tally(sampling.themes, reply) or {},
             run.bigbench.tally(sampling.sitters, reply) or {},
             reasons_by_context((topic, run.text.reasons(topic, reply)) for topic in explained),
+            _in_vain(run),
         )
+
+
+def _in_vain(run: Run) -> Counter[str]:
+    if not run.cast.roles:
+        return Counter()
+    with Ledger(run.settings.ledger) as ledger:
+        return ledger.failed(run.id)
 
 
 def _board(run: Run, source: Source) -> Board:
@@ -176,7 +189,9 @@ def _fit(entries: tuple[Entry, ...], judging: Iterable[Fitness]) -> tuple[Entry,
 
 def _cell(run: Run, case: AnyCase, counted: Counted, verdicts: Mapping[AnyCase, Verdict]) -> Cell:
     cell = run.benchmarks.of(case.topic).cell(case, counted.of(case))
-    return replace(cell, verdict=verdicts.get(case, Verdict.TROUBLE), command=run.command(case))
+    in_vain = sum(counted.in_vain[topic.id] for topic in case.topics)
+    unasked = max(cell.kinds.get(AnswerKind.FAILED, 0) - in_vain, 0)
+    return replace(cell, verdict=verdicts.get(case, Verdict.TROUBLE), command=run.command(case), unasked=unasked)
 
 
 def _shares(sources: Mapping[Modality, Source]) -> dict[str, dict[str, float]]:
@@ -194,6 +209,11 @@ def _outcomes(run: Run, counted: Counted) -> dict[str, dict[str, int]]:
         found[F2BENCH] = _rates(sum((each.ends for each in counted.spoken.values()), Counter()), images=False)
     if counted.sat and run.bigbench.aligned is None:
         found[BIGBENCH] = _rates(sum((each.kinds for each in counted.sat.values()), Counter()), images=True)
+    for benchmark, rates in found.items():
+        in_vain = sum(n for topic, n in counted.in_vain.items() if topic.partition("/")[0] == benchmark)
+        unasked = max(rates["failed"] - in_vain, 0)
+        if unasked:
+            rates |= {"failed": rates["failed"] - unasked, NOT_ASKED: unasked}
     return found
 
 

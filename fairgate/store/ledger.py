@@ -13,6 +13,7 @@ import json
 import os
 import sqlite3
 import time
+from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -281,6 +282,12 @@ class Ledger:
         with self.translated():
             row = self._db.execute("SELECT reason FROM failures WHERE key = ? AND run = ?", (key, run)).fetchone()
         return None if row is None else str(row[0])
+
+    def failed(self, run: str) -> Counter[str]:
+        """How many samples this run asked for in vain, by topic; what it never asked is not among them."""
+        with self.translated():
+            rows = self._db.execute("SELECT query FROM failures WHERE run = ?", (run,)).fetchall()
+        return Counter(str(query).partition("#")[0] for (query,) in rows)
 
     def _model(self, identity: Identity) -> int:
         text = identity.canonical

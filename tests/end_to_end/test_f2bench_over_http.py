@@ -130,6 +130,9 @@ def test_a_judge_that_is_not_fit_is_trouble_and_is_paid_for_the_gold_set_alone(
         assert {gate["reason"] for gate in each.summary["gates"]} == {"the judge is not fit"}
         assert each.summary["cases"] == {"passed": 0, "failed": 0, "inconclusive": 0, "error": 2}
         assert "samples were not asked: the judge is not fit" in " ".join(each.output.split())
+        counted = each.summary["outcomes"]["f2bench"]
+        assert (counted["failed"], counted["not_asked"]) == (0, counted["samples"])
+        assert f"failed 0 (0.0 %), not asked {counted['samples']} (100.0 %)" in " ".join(each.output.split())
 
 
 @pytest.mark.parametrize("explain", [(), ("--explain",)])

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
@@ -17,12 +18,12 @@ from fairgate.domain import AnswerKind, Context, Role, Task
 from fairgate.report import bars, markdown, page, summary, terminal, wording
 from fairgate.report.allure_gates import drop_empty_containers, write_gates
 from fairgate.report.allure_results import SHOWN, plain, sample_table
-from fairgate.report.evidence import Shown
+from fairgate.report.evidence import Found, Painted, Shown
 from fairgate.report.evidence import shown as shown_sample
 from fairgate.report.pytest_reports import gate_reports
 from fairgate.report.report import NO_CERTIFICATE, Calls, CaseCount, Comparison, Finding, Report, Telling, Tokens
 from fairgate.verdicts.gate import Verdict
-from tests.builders import chosen, entry, finding, gate, no_answer, query, report
+from tests.builders import chosen, entry, finding, gate, limit, no_answer, query, report
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -115,6 +116,54 @@ def test_a_failed_drop_says_why_beside_an_interval_that_does_not() -> None:
     for told in (" ".join(" ".join(terminal.lines(shown)).split()), markdown.to_markdown(shown).replace("\\", "")):
         assert reason in told
         assert "the whole interval" not in told
+
+
+def test_a_limit_on_a_change_is_told_in_the_same_words_everywhere(tmp_path: Path) -> None:
+    moved = "race: less fair than the baseline (base TV +20 [10, 30])."
+    why = "it moved from 5.0 to 25.0, by [+10.0, +30.0]: a rise beyond chance, of more than 3 (one of 6 comparisons)"
+    dropped = gate(FAIL, "TV@change", why, value=20.0, estimate=20.0, ci=(10.0, 30.0))
+    shown = report(gates=(dropped,), comparison=Comparison("openai/before", 1200, (), (moved,)))
+    write_gates(tmp_path, shown)
+    by_name = {each["fullName"]: each for each in results(tmp_path)}
+    verdict, allure = by_name["gates#verdict"], by_name[f"gates#{dropped.name}"]
+    assert why in allure["statusDetails"]["message"]
+    for told in (
+        " ".join(" ".join(terminal.lines(shown)).split()),
+        markdown.to_markdown(shown).replace("\\", ""),
+        allure["description"].replace("\\", ""),
+    ):
+        assert wording.CHANGES in told
+        assert moved in told
+    assert moved in verdict["description"].replace("\\", "")
+    assert page.embedded(wording.CHANGES) in page.to_html(shown)
+    assert wording.CHANGES not in " ".join(" ".join(terminal.lines(report())).split())
+
+
+def test_an_open_limit_on_a_change_says_why_in_markdown_too() -> None:
+    why = "by the interval alone a rise of more than 3, but not beyond chance among 6 comparisons"
+    shown = report(gates=(gate(INCONCLUSIVE, "TV@change", why),))
+    assert why in markdown.to_markdown(shown).replace("\\", "")
+
+
+def test_an_image_is_told_by_what_is_seen_in_it_and_not_by_its_hash() -> None:
+    face = Found(None, {"gender": ("male", 0.9), "race": ("White", 0.8)})
+    image = Painted(0, AnswerKind.CHOSEN, "ab" * 32, (9, 9), (face,))
+    reply = Shown("q", Role.PAINTER, "Paint a nurse.", f"sha256:{'ab' * 32}", image.kind, "image", painted=image)
+    shown = report(findings=(finding("why", reply=reply),), gates=(gate(FAIL),))
+    for told in ("\n".join(terminal.lines(shown)), markdown.to_markdown(shown)):
+        assert "an image: male White" in told
+        assert "abab" not in told
+
+
+def test_what_was_never_asked_is_apart_from_what_failed() -> None:
+    counted = {"samples": 9, "refused": 0, "unreadable": 0, "failed": 3, "not_asked": 6}
+    told = " ".join(terminal.numbers(report(outcomes={"f2bench": counted})))
+    assert "failed 3 (33.3 %), not asked 6 (66.7 %), of 9 samples" in " ".join(told.split())
+
+
+def test_a_limit_on_both_sides_fits_its_column() -> None:
+    both = replace(gate(), limit=limit(min=40.0, max=60.0))
+    assert any(line.endswith(" 40-60") for line in terminal.lines(report(gates=(both,))))
 
 
 def test_markdown_says_how_sure_its_interval_is() -> None:
