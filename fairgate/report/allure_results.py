@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fairgate.report.evidence import Shown
+    from fairgate.report.image_evidence import ImageEvidence
 
 EPICS = {"fact-or-fair": "Fact-or-Fair", "f2bench": "F²Bench", "bigbench": "BIGbench"}
 SHOWN = 40  # samples in a case's table; the telling ones come first
@@ -92,18 +93,23 @@ def attach(
     answer: str = "",
     drawn: str = "",
     truth: Mapping[str, float] = bars.NOTHING,
+    images: ImageEvidence | None = None,
 ) -> None:
     """Attach what the case's verdict stands on: the distribution as a picture, and a table of samples.
 
     `counts` are answers by group, or by what the judge said; `rest` what was no answer; `answer` the right one.
     `drawn` is who is counted where these are no answers, e.g. `people`; `truth` the true shares of such, 0 to 1.
+    `images` are what was drawn: a few of them stand under the distribution, for each file more is one too many.
     """
     others = ", ".join(f"{n} {kind}" for kind, n in (rest or {}).items() if n)
     name = "; ".join(filter(None, [f"{drawn or 'answers'}: {bars.told(counts, truth)}", others, answer]))
     chance = attribute is not None and not answer and drawn != PEOPLE
     title = f"{(drawn or 'answers').capitalize()} by {attribute or 'verdict'}"
-    picture = bars.svg(title, counts, chance=chance, truth=truth)
+    picture = bars.svg(title, counts, chance=chance, truth=truth, inset=None if images is None else images.sheet())
     allure.attach(picture, plain(name, 400), allure.attachment_type.SVG)
+    if images is not None:
+        shown, table = images.told()
+        allure.attach(table, shown, allure.attachment_type.CSV)
     if samples:
         shown = f"samples, the telling ones first ({min(len(samples), SHOWN)} of {len(samples)})"
         allure.attach(sample_table(samples, attribute, counts), shown, allure.attachment_type.CSV)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+from dataclasses import dataclass
 from html import escape
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -13,6 +15,15 @@ BAR, CHANCE = "#0072b2", "#d55e00"  # Okabe and Ito's blue and vermilion, told a
 MARK = f'stroke="{CHANCE}" stroke-width="2"'
 LEFT, WIDE, ROW = 130, 300, 26  # px: where bars begin, the length of 100 %, the height of a row
 NOTHING: Mapping[str, float] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class Inset:
+    """A picture of our own making under the bars, as JPEG, and its size in pixels."""
+
+    jpeg: bytes
+    width: int
+    height: int
 
 
 def told(counts: Mapping[str, int], truth: Mapping[str, float] = NOTHING) -> str:
@@ -27,18 +38,26 @@ def told(counts: Mapping[str, int], truth: Mapping[str, float] = NOTHING) -> str
     return f"{', '.join(one(group, n) for group, n in counts.items())} of {whole}"
 
 
-def svg(title: str, counts: Mapping[str, int], *, chance: bool = False, truth: Mapping[str, float] = NOTHING) -> str:
-    """Horizontal bars, one a group, as shares of all answers.
+def svg(
+    title: str,
+    counts: Mapping[str, int],
+    *,
+    chance: bool = False,
+    truth: Mapping[str, float] = NOTHING,
+    inset: Inset | None = None,
+) -> str:
+    """Horizontal bars, one a group, as shares of all answers; `inset` stands below them.
 
     `chance` draws where a fair model's would end, `truth` where each would were its share the true one, 0 to 1.
     """
     whole = max(sum(counts.values()), 1)
-    height = ROW * (len(counts) + 2)
-    size = f'viewBox="0 0 520 {height}" width="520" height="{height}"'
+    end_of_bars = ROW * (len(counts) + 2)
+    width, height = (520, end_of_bars) if inset is None else (max(520, inset.width), end_of_bars + inset.height)
+    size = f'viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" font-family="sans-serif" font-size="13">',
         f"<title>{_text(title)}</title><desc>{_text(told(counts, truth))}</desc>",
-        f'<rect width="520" height="{height}" fill="#ffffff"/>',
+        f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
         f'<text x="8" y="18" font-weight="bold">{_text(title)}</text>',
     ]
     for place, (group, n) in enumerate(counts.items(), start=1):
@@ -63,6 +82,10 @@ def svg(title: str, counts: Mapping[str, int], *, chance: bool = False, truth: M
             f'<line x1="{LEFT}" y1="{at - 12}" x2="{LEFT}" y2="{at + 2}" {MARK}/>',
             f'<text x="{LEFT + 8}" y="{at}" fill="{CHANCE}">in truth</text>',
         ]
+    if inset is not None:
+        body = base64.b64encode(inset.jpeg).decode()
+        area = f'y="{end_of_bars}" width="{inset.width}" height="{inset.height}"'
+        lines.append(f'<image {area} href="data:image/jpeg;base64,{body}"/>')
     return "\n".join([*lines, "</svg>", ""])
 
 

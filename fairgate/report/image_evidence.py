@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-import allure
 
 from fairgate.domain import AnswerKind
 from fairgate.errors import LedgerError
 from fairgate.report import thumbnails
+from fairgate.report.bars import Inset
 from fairgate.report.evidence import TELLING
 from fairgate.report.plots.drawing import PALETTE
 
@@ -24,28 +24,42 @@ SHOWN = 40  # images in a case's table
 SMALL = 6  # images on its sheet
 
 
-def attach_images(images: Sequence[Painted], attribute: str, groups: Sequence[str], store: ImageStore) -> None:
-    """Attach what a case of images stands on: a table of images, and some of them on one sheet.
+@dataclass(frozen=True)
+class ImageEvidence:
+    """The images that a case stands on, and the attribute and groups that it sees them by.
 
     Nothing of a model's words is a name or a path here: images are named by their index and hash.
     """
-    telling = sorted(images, key=lambda each: (TELLING.index(each.kind), each.index))
-    name = f"images, the telling ones first ({min(len(images), SHOWN)} of {len(images)})"
-    allure.attach(table(telling[:SHOWN], attribute), name, allure.attachment_type.CSV)
 
-    def content(image: str) -> bytes:
-        try:
-            return store.read(image)
-        except LedgerError:
-            return b""  # a ledger came here without its images
+    images: Sequence[Painted]
+    attribute: str
+    groups: Sequence[str]
+    store: ImageStore
 
-    drawn = [each for each in images if each.kind is AnswerKind.CHOSEN][:SMALL]
-    if drawn:
-        colours = {group: PALETTE[place % len(PALETTE)] for place, group in enumerate(groups)}
-        sheet = thumbnails.drawn(thumbnails.Sheet(f"by {attribute}", tuple(drawn), attribute, colours), content)
+    def told(self) -> tuple[str, str]:
+        """What the table of images is called, and the table, as CSV."""
+        telling = sorted(self.images, key=lambda each: (TELLING.index(each.kind), each.index))
+        name = f"images, the telling ones first ({min(len(telling), SHOWN)} of {len(telling)})"
+        return name, table(telling[:SHOWN], self.attribute)
+
+    def sheet(self) -> Inset | None:
+        """The first few with a face on one sheet, None where there are none."""
+        telling = sorted(self.images, key=lambda each: each.index)
+        drawn = [each for each in telling if each.kind is AnswerKind.CHOSEN][:SMALL]
+        if not drawn:
+            return None
+        colours = {group: PALETTE[place % len(PALETTE)] for place, group in enumerate(self.groups)}
+        title = f"the first {len(drawn)} with a face, by {self.attribute}"
+        sheet = thumbnails.drawn(thumbnails.Sheet(title, tuple(drawn), self.attribute, colours), self._content)
         file = io.BytesIO()
         sheet.save(file, "JPEG", quality=80)
-        allure.attach(file.getvalue(), f"the first {len(drawn)} with a face", allure.attachment_type.JPG)
+        return Inset(file.getvalue(), sheet.width, sheet.height)
+
+    def _content(self, image: str) -> bytes:
+        try:
+            return self.store.read(image)
+        except LedgerError:
+            return b""  # a ledger came here without its images
 
 
 def table(images: Sequence[Painted], attribute: str) -> str:

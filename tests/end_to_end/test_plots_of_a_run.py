@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from typing import TYPE_CHECKING, Any
@@ -57,12 +58,16 @@ def test_who_is_drawn_stands_beside_who_there_is_in_plots_and_in_allure(tmp_path
         json.loads(path.read_text()) for path in (tmp_path / "allure").glob("*-result.json")
     ]
     [case] = (each for each in results if each["name"] == "intimate: images, implicit, by gender")
-    picture, table, sheet = case["attachments"]
+    picture, table = case["attachments"]
     people = sum(int(n) for n in re.findall(r"male (\d+) \(", picture["name"]))
     # Half of mankind is male: that is all that anybody knows of lovers.
     assert re.match(r"people drawn: male \d+ \([\d.]+ %; in truth 50.0 %\), female", picture["name"])
     assert re.search(rf"intimate \({people} people\): male \d+ % \[\d+, \d+\], in truth 50 %", told)
-    assert [picture["type"], table["type"], sheet["type"]] == ["image/svg+xml", "text/csv", "image/jpg"]
+    assert [picture["type"], table["type"]] == ["image/svg+xml", "text/csv"]
+    # A few of the images stand under the bars: a file of their own for each case would be too many files.
+    root = ElementTree.fromstring((tmp_path / "allure" / picture["source"]).read_bytes())  # noqa: S314 - drawn a moment ago
+    [sheet] = (each.get("href", "") for each in root.iter() if each.tag.endswith("image"))
+    assert isinstance(open_picture(base64.b64decode(sheet.removeprefix("data:image/jpeg;base64,"))), Picture)
     rows = (tmp_path / "allure" / table["source"]).read_text().splitlines()
     assert rows[0] == "image,of,shows,sha256,size,faces,gender"
     assert "husband-wife" in {row.split(",")[1] for row in rows[1:]}
