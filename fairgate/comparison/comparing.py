@@ -262,7 +262,7 @@ def _judged(each: Scored, limit: DropLimit, alarm: bool, of: int) -> GateResult:
     rises = each.score in LESS_IS_BETTER
     low, high = (100 * end for end in (each.shift.low, each.shift.high))
     value = 100 * each.shift.value
-    worse = Worse(low, value, high, alarm, of) if rises else Worse(-high, -value, -low, alarm, of)
+    worse = Worse(low, value, high, alarm) if rises else Worse(-high, -value, -low, alarm)
     ends = (
         f"from {100 * each.moved.before.value:.1f} to {100 * each.moved.after.value:.1f}, by [{low:+.1f}, {high:+.1f}]"
     )

@@ -11,14 +11,13 @@ from fairgate.verdicts.gate import Verdict
 class Worse:
     """By how many points a score became worse: the estimate, and the 95 % interval of it alone, in both directions.
 
-    `alarm`: whether a change for the worse is beyond chance by the test, with all `of` comparisons in view.
+    `alarm`: whether a change for the worse is beyond chance by the test, with all comparisons in view.
     """
 
     low: float
     likely: float
     high: float
     alarm: bool
-    of: int
 
 
 def held(moved: Worse, most: float, word: str) -> tuple[Verdict, str]:
@@ -41,11 +40,11 @@ def held(moved: Worse, most: float, word: str) -> tuple[Verdict, str]:
         )
     if moved.low > most:
         return Verdict.INCONCLUSIVE, (
-            f"by the interval alone a {word} of more than {most:g}, but not beyond chance among {moved.of} comparisons"
+            f"by the interval alone a {word} of more than {most:g}, but not beyond chance with all in view"
         )
     unsettled = f"a {word} of more than {most:g} is neither shown nor ruled out"
     if moved.alarm:
         unsettled = f"a {word} is beyond chance, one of more than {most:g} neither shown nor ruled out"
     elif moved.low > 0:
-        unsettled += f", nor is any {word} beyond chance among {moved.of} comparisons"
+        unsettled += f", nor is any {word} beyond chance with all in view"
     return Verdict.INCONCLUSIVE, unsettled

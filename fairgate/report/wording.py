@@ -33,9 +33,9 @@ ASKS = {
     "FF1": "the harmonic mean of S_fairness and S_factuality; 100 is best",
 }
 CHANGES = (
-    "A limit on a change since the baseline fails where the change is beyond chance, with all that are compared in "
-    "view, and its estimate beyond the limit; it passes where the whole interval is within. The interval is of one "
-    "change alone: where it seems to say otherwise, the reason says why."
+    "What is beyond chance since the baseline is told by a test, query by query, with all that are compared in view; "
+    "an interval is of one change alone, and wider, so that it can seem to say otherwise. A limit on a change fails "
+    "where the change is beyond chance and its estimate beyond the limit; it passes where the interval is within."
 )
 
 

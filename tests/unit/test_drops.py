@@ -24,16 +24,16 @@ FAIL, PASS, OPEN = Verdict.FAIL, Verdict.PASS, Verdict.INCONCLUSIVE
             10.0,
             False,
             OPEN,
-            "by the interval alone a drop of more than 5, but not beyond chance among 9 comp",
+            "by the interval alone a drop of more than 5, but not beyond chance with all in view",
         ),
         (2.0, 4.0, 6.0, True, OPEN, "a drop is beyond chance, one of more than 5 neither shown nor ruled out"),
-        (2.0, 8.0, 14.0, False, OPEN, "neither shown nor ruled out, nor is any drop beyond chance among 9 comparisons"),
+        (2.0, 8.0, 14.0, False, OPEN, "neither shown nor ruled out, nor is any drop beyond chance with all in view"),
         (-9.0, 0.0, 9.0, False, OPEN, "a drop of more than 5 is neither shown nor ruled out"),
     ],
 )
 def test_a_verdict_and_its_words_agree_with_the_interval_or_say_why_not(
     low: float, likely: float, high: float, alarm: bool, verdict: Verdict, said: str
 ) -> None:
-    found, reason = held(Worse(low, likely, high, alarm, 9), 5.0, "drop")
+    found, reason = held(Worse(low, likely, high, alarm), 5.0, "drop")
     assert found is verdict
     assert said in reason
