@@ -36,7 +36,7 @@ def about(run: Run, cases: Iterable[AnyCase] = ()) -> str:
         "key": settings.key,
         "f2bench": _f2bench(run, identities) if Role.JUDGE in cast.roles else None,
         "identities": identities,
-        "versions": versions(run),
+        "versions": run.benchmarks.versions(cast.roles),
         "options": settings.options(asking_only=True),
         "thresholds": str(settings.thresholds),
         "look": None if run.look is None else asdict(run.look),
@@ -46,13 +46,6 @@ def about(run: Run, cases: Iterable[AnyCase] = ()) -> str:
     if settings.explain:
         noted["explained"] = text.versions["questions for reasons"]
     return json.dumps(noted)
-
-
-def versions(run: Run) -> dict[str, object]:
-    """What decides the prompts, beside the plan, by name."""
-    painted = run.bigbench.versions if Role.PAINTER in run.cast.roles else {}
-    judged = run.f2bench.versions if Role.JUDGE in run.cast.roles else {}
-    return {**run.text.versions, **painted, **judged}
 
 
 def _images(run: Run, identities: Mapping[str, Any]) -> dict[str, Any]:

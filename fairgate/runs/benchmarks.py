@@ -13,6 +13,7 @@ from fairgate.bigbench.cases import SitterCase
 from fairgate.bigbench.original import read_original
 from fairgate.bigbench.plan import SitterPlan
 from fairgate.bigbench.prompts import Prompts, load_wording
+from fairgate.domain import Role
 from fairgate.f2bench import data as f2bench_data
 from fairgate.f2bench.benchmark import F2Bench
 from fairgate.f2bench.cases import ThemeCase
@@ -33,7 +34,7 @@ from fairgate.models.base import CONTROL_JUDGE
 from fairgate.models.detectors import asked_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from fairgate.benchmark import AnyBenchmark
     from fairgate.domain import AnyTopic
@@ -68,6 +69,12 @@ class Benchmarks:
     @cached_property
     def _named(self) -> Mapping[tuple[str, str], AnyBenchmark]:
         return {(each.name, each.modality): each for each in self.all}
+
+    def versions(self, roles: Collection[Role]) -> dict[str, object]:
+        """What decides the prompts of whoever is asked, beside the plan, by name."""
+        painted = self.bigbench.versions if Role.PAINTER in roles else {}
+        judged = self.f2bench.versions if Role.JUDGE in roles else {}
+        return {**self.text.versions, **painted, **judged}
 
     @property
     def attributes(self) -> list[str]:

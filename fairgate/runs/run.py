@@ -20,7 +20,6 @@ from fairgate.errors import ConfigError, Unsampled
 from fairgate.fact_or_fair.board import CONFIDENCE
 from fairgate.fact_or_fair.detector import mixings, published_errors
 from fairgate.models import painters, providers
-from fairgate.runs.about import versions
 from fairgate.runs.benchmarks import benchmarks_of
 from fairgate.runs.cast import Cast
 from fairgate.runs.looks import Look, looked_at
@@ -81,7 +80,7 @@ class Run:
         self.cast = Cast(settings, self.thresholds, self.benchmarks, told["identities"] if told else {})
         self.baseline = None if settings.baseline is None else self._comparable(settings.baseline)
         if past is not None:
-            for name, version in versions(self).items():
+            for name, version in self.benchmarks.versions(self.cast.roles).items():
                 past.check(name, version)
 
     def _check_prices(self) -> None:

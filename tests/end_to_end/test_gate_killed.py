@@ -17,7 +17,7 @@ from tests.running import PATIENCE, Outcome, bench, finished, started, stored, w
 from tests.servers.chat import ChatStub
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
 SAMPLES = 56  # of `-k crime` with two samples a topic or scenario
@@ -55,13 +55,21 @@ def assert_the_same_result(run: Outcome, undisturbed: Outcome) -> None:
         assert run.summary[part] == undisturbed.summary[part]
 
 
-def test_the_whole_run(tmp_path: Path, stub: ChatStub, undisturbed: tuple[Outcome, Counter[str]]) -> None:
+def goes_on(
+    tmp_path: Path,
+    stub: ChatStub,
+    undisturbed: tuple[Outcome, Counter[str]],
+    workers: Sequence[str],
+    kill: Callable[[int, int], None],
+) -> None:
+    """Kill a run half way, and see that the next one asks only for what is missing, and ends as an undisturbed one."""
     expected, planned = undisturbed
     ledger = tmp_path / "ledger.sqlite"
     stub.most = MOST
-    with started(tmp_path, *given(stub, "-p", "no:xdist")) as process:
+    with started(tmp_path, *given(stub, *workers)) as process:
         wait_until_stored(ledger, SAMPLES // 2, process)
-        os.killpg(process.pid, signal.SIGKILL)
+        kill(process.pid, signal.SIGKILL)
+        # Read to the end: a worker that lived on would hold the pipe open.
         assert finished(process, tmp_path).code == -signal.SIGKILL
     stub.let_go()
     kept, asked = prompts(ledger), len(stub.prompts)
@@ -76,25 +84,13 @@ def test_the_whole_run(tmp_path: Path, stub: ChatStub, undisturbed: tuple[Outcom
     assert_the_same_result(again, expected)
 
 
+def test_the_whole_run(tmp_path: Path, stub: ChatStub, undisturbed: tuple[Outcome, Counter[str]]) -> None:
+    goes_on(tmp_path, stub, undisturbed, ("-p", "no:xdist"), os.killpg)
+
+
 def test_the_controller(tmp_path: Path, stub: ChatStub, undisturbed: tuple[Outcome, Counter[str]]) -> None:
-    """Its workers end by themselves, and the next run asks only for what is missing."""
-    expected, planned = undisturbed
-    ledger = tmp_path / "ledger.sqlite"
-    stub.most = MOST
-    with started(tmp_path, *given(stub, "-n", "1")) as process:
-        wait_until_stored(ledger, SAMPLES // 2, process)
-        os.kill(process.pid, signal.SIGKILL)
-        # Read to the end: a worker that lived on would hold the pipe open.
-        assert finished(process, tmp_path).code == -signal.SIGKILL
-    stub.let_go()
-    kept, asked = prompts(ledger), len(stub.prompts)
-    assert SAMPLES // 2 <= kept.total() < SAMPLES
-    assert asked - kept.total() <= IN_FLIGHT
-    again = bench(tmp_path, *given(stub, "-p", "no:xdist"))
-    assert again.code == 0, again.output
-    assert Counter(stub.prompts[asked:]) == planned - kept
-    assert again.summary["calls"]["reused"] == kept.total()
-    assert_the_same_result(again, expected)
+    """Its workers end by themselves."""
+    goes_on(tmp_path, stub, undisturbed, ("-n", "1"), os.kill)
 
 
 def test_a_worker(tmp_path: Path, stub: ChatStub, undisturbed: tuple[Outcome, Counter[str]]) -> None:
