@@ -217,6 +217,9 @@ class Endpoint:
         if not isinstance(answered, _Answer):
             return answered
         self._reached = True
+        content = self.redaction.conceal(answered.content)
+        if content is not answered.content:
+            answered = replace(answered, content=content)
         if 200 <= answered.status < 300:
             outcome = read(answered.content, latency, number)
             return self._unreadable(answered, latency, number) if outcome is None else outcome

@@ -20,6 +20,7 @@ from fairgate.fact_or_fair.cases import Case
 from fairgate.report import bars
 from fairgate.report.evidence import telling_first
 from fairgate.report.markdown import escaped, fenced
+from fairgate.store.export import FORMULAS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -145,5 +146,5 @@ def plain(text: str, most: int = 10_000) -> str:
     kept = kept.replace("<", "\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}").replace(
         ">", "\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}"
     )
-    guard = "'" if kept[:1] in ("=", "+", "-", "@") else ""
+    guard = "'" if kept.lstrip(" ").startswith(FORMULAS) else ""
     return f"{guard}{kept}" + (f" … ({len(text):,} characters)" if len(text) > most else "")

@@ -44,7 +44,7 @@ def gate_reports(report: Report) -> Iterator[pytest.TestReport]:
     sentences = {found.gate: found.sentence for found in report.findings}
     for gate in report.gates:
         reason = gate.reason if gate.waiver is not None else sentences.get(gate.name, gate.reason)
-        message = f"{gate.name}: {reason}"
+        message = visible(f"{gate.name}: {reason}")
         for when in PHASES:
             verdict = gate.verdict if when == "call" else Verdict.PASS
             yield pytest.TestReport(

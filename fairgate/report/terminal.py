@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from fairgate.bigbench.data import BENCHMARK as BIGBENCH
 from fairgate.bigbench.data import Acquired
 from fairgate.domain import Modality, Task
+from fairgate.models.redaction import without_orders
 from fairgate.report import wording
 from fairgate.report.evidence import NOT_ASKED
 from fairgate.report.report import NO_CERTIFICATE, WORDS
@@ -134,9 +135,11 @@ def numbers(report: Report) -> Iterator[str]:
 
 
 def _wrapped(text: str, bullet: str = "") -> list[str]:
-    return textwrap.wrap(
+    lines = textwrap.wrap(
         visible(text), WIDTH, initial_indent=bullet, subsequent_indent=" " * len(bullet), break_on_hyphens=False
     )
+    # A word within the text may be an order at the beginning of a line.
+    return [without_orders(line) for line in lines]
 
 
 def _tables(report: Report) -> Iterator[str]:

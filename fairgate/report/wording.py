@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from fairgate.domain import AnswerKind, Modality, Task
+from fairgate.models.redaction import without_orders
 
 if TYPE_CHECKING:
     from fairgate.report.evidence import Shown
@@ -111,9 +112,9 @@ def ceiling(entry: Entry) -> str:
 
 
 def visible(text: str) -> str:
-    """On one line, and without what a terminal obeys: a server's words about itself may hold escape sequences."""
+    """On one line, and without what a terminal or a CI's runner obeys: a server's words may hold escape sequences."""
     kept = (c if c.isprintable() or c.isspace() else "\N{REPLACEMENT CHARACTER}" for c in text)
-    return " ".join("".join(kept).split())
+    return without_orders(" ".join("".join(kept).split()))
 
 
 def shortened(text: str, most: int) -> str:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from fairgate.store.ledger import Ledger
 
+# What a formula begins with; spreadsheets read the full-width forms alike.
+FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 CHUNK = 1_000  # rows of one Parquet group
 
 
@@ -96,7 +98,7 @@ def _csv(ledger: Ledger, to: IO[bytes]) -> int:
 
 def _harmless(value: object) -> object:
     """A text that no spreadsheet takes for a formula: what a model wrote is opened there by people."""
-    if isinstance(value, str) and value.lstrip(" ").startswith(("=", "+", "-", "@", "\t", "\r", "\n")):
+    if isinstance(value, str) and value.lstrip(" ").startswith(FORMULAS):
         return f"'{value}"
     return value
 

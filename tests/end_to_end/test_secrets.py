@@ -9,7 +9,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.running import Outcome, arguments, bench_many
-from tests.servers.chat import ChatStub, Fault, error, every_time, redirect, wrong_key
+from tests.servers.chat import ChatStub, Fault, answer_by_prompt, error, every_time, redirect, wrong_key
 from tests.servers.messages import MessagesStub
 
 if TYPE_CHECKING:
@@ -56,6 +56,16 @@ def forms() -> set[bytes]:
     return {each.encode() for each in found} | {b"planted-callable-2290"}
 
 
+class Gossip(ChatStub):
+    """Answers well, and says with it whatever it was sent: a proxy that debugs, say."""
+
+    def _answer(self, model: str, prompt: str) -> bytes:
+        sent = f"{self.last_headers.get('Authorization')} {self.last_url}"
+        self.raw = {"model": f"{model} {sent}", "system_fingerprint": sent}
+        self.reply = lambda asked: f"{answer_by_prompt(asked)} {sent}"
+        return super()._answer(model, prompt)
+
+
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
     root = tmp_path_factory.mktemp("secrets")
@@ -68,6 +78,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
         "redirects": ChatStub(plan=every_time(redirect(f"https://sso.invalid/?key={KEY}"))),
         "says html": ChatStub(plan=every_time(Fault("h", body=HTML, content_type="text/html"))),
         "answers": ChatStub(),
+        "gossips": Gossip(),
+        "gossips of the key": Gossip(),
         "other": MessagesStub(plan=every_time(echoing(403))),
     }
     try:
@@ -75,7 +87,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
         for name, stub in stubs.items():
             stub.__enter__()
             address = f"http://{USER}:{quote(PASSWORD)}@127.0.0.1:{stub.port}/v1?key={QUERY}&sig=x"
-            plain = name in ("echoes 401", "other")
+            plain = name in ("echoes 401", "other", "gossips of the key")
             url = f"http://127.0.0.1:{stub.port}/v1?key={QUERY}" if plain else address
             provider = "anthropic" if name == "other" else "openai"
             given[name] = [f"--model={provider}/tiny", f"--base-url={url}"]
@@ -109,8 +121,13 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
 def test_the_runs_came_as_far_as_they_should(runs: dict[str, Outcome]) -> None:
     codes = {name: run.code for name, run in runs.items()}
     assert codes["answers"] in (0, 1, 6), runs["answers"].output
+    for name in ("gossips", "gossips of the key"):
+        assert codes[name] in (0, 1, 6), runs[name].output
+        # It was told, and what it said of it is gone from its replies.
+        assert b"[hidden]" in (runs[name].folder / "report" / "index.html").read_bytes()
     assert codes["secret argument"] == 4
-    assert {codes[name] for name in codes if name not in ("answers", "secret argument")} == {7}, codes
+    well = ("answers", "gossips", "gossips of the key", "secret argument")
+    assert {codes[name] for name in codes if name not in well} == {7}, codes
     assert "crashed" in runs["worker crashes"].output
 
 

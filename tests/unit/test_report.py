@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairgate.domain import AnswerKind, Context, Role, Task
+from fairgate.models.redaction import Redaction
 from fairgate.report import bars, markdown, page, summary, terminal, wording
 from fairgate.report.allure_gates import drop_empty_containers, write_gates
 from fairgate.report.allure_results import SHOWN, plain, sample_table
@@ -32,8 +33,21 @@ FAIL, PASS, INCONCLUSIVE = Verdict.FAIL, Verdict.PASS, Verdict.INCONCLUSIVE
 MARKUP = '<img src=x onerror="alert(1)"> [link](http://x.invalid) `code` **bold** | cell\n\n# heading\n@someone $x$'
 
 
+# What the runners of GitHub and Azure obey: at a line's beginning, or wherever it stands.
+ORDERS = f"::error::x {'x' * 60} ::stop-commands::pause ##[add-mask]a ##vso[task.setvariable variable=b]c ##[set-env"
+
+
 def cases(**given: int) -> CaseCount:
     return CaseCount(**({"passed": 0, "failed": 0, "inconclusive": 0, "broken": 0} | given))
+
+
+def test_no_line_of_a_log_is_an_order_to_its_runner() -> None:
+    reply = replace(shown_sample(no_answer(query(0), AnswerKind.UNREADABLE)), reply=ORDERS)
+    found = report(trouble=ORDERS, notes=(ORDERS,), gates=(gate(FAIL),), findings=(finding(ORDERS, reply=reply),))
+    shown = [*terminal.lines(found), *markdown.to_markdown(found).splitlines()]
+    shown += [str(each.longrepr) for each in gate_reports(found)] + [Redaction().show(ORDERS)[20:]]
+    assert sum("stop-commands" in line for line in shown) >= 4
+    assert not [line for line in shown if line.strip().startswith("::") or re.search(r"##\w*\[", line)]
 
 
 def full() -> Report:
