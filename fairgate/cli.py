@@ -21,7 +21,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     A command returns the text to print, or that and an exit code of its own.
     """
-    parser = argparse.ArgumentParser(prog="python -m fairgate", description="fairgate beside pytest.")
+    parser = argparse.ArgumentParser(
+        prog="python -m fairgate",
+        description="What needs no model. To gate one, run pytest: `pytest --model PROVIDER/NAME`; `pytest --help` "
+        "lists the options under `fairgate`.",
+        epilog="`python -m fairgate COMMAND --help` says more of each.",
+    )
     parser.add_argument("--version", action="version", version=f"fairgate {__version__}")
     subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
     for each in COMMANDS:

@@ -21,7 +21,13 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "summary.json, or a baseline; and what moved from the first to the others, query by query, where the answers "
         "are at hand.",
     )
-    compare.add_argument("runs", nargs="+", type=Path, metavar="LEDGER|SUMMARY|BASELINE")
+    compare.add_argument(
+        "runs",
+        nargs="+",
+        type=Path,
+        metavar="LEDGER|SUMMARY|BASELINE",
+        help="a run; the first is what the others are compared with",
+    )
     compare.add_argument("--plot", type=Path, metavar="FILE", help="draw them too (.svg, .png, .pdf); needs matplotlib")
     compare.set_defaults(command=_compare)
 

@@ -51,11 +51,11 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         description="Judges the last run of a ledger, or the shards that were merged into it, again: no model is asked "
         "and no key needed. Same report and exit codes as a run's: 0 pass, 1 fail, 6 inconclusive, 7 trouble.",
     )
-    gate.add_argument("ledger", type=Path, metavar="LEDGER")
+    gate.add_argument("ledger", type=Path, metavar="LEDGER", help="the file that the run's --ledger named")
     for name in PATHS:
         gate.add_argument(f"--{name}", type=Path, metavar="PATH", help=HELP[name])
     for name in WORDS:
-        gate.add_argument(f"--{name}", metavar="WORD", help=HELP[name])
+        gate.add_argument(f"--{name}", metavar="DATE" if name == "as-of" else "WORD", help=HELP[name])
     gate.add_argument(
         "--compare-common", action="store_true", help="compare what both runs hold, whatever else differs"
     )

@@ -22,7 +22,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "`python -m fairgate gate OUT` judges. In any order, as often as you like; the given ledgers stay as they are.",
     )
     merge.add_argument("out", type=Path, metavar="OUT", help="the ledger to write; what it holds already is kept")
-    merge.add_argument("ledgers", type=Path, nargs="+", metavar="LEDGER")
+    merge.add_argument("ledgers", type=Path, nargs="+", metavar="LEDGER", help="the ledger of a shard")
     merge.set_defaults(command=_merge)
 
 

@@ -24,7 +24,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "published",
         help="where a model stands among the published ones, and the audit of the published tables",
         description="Prints the audit of the published tables: each derived cell beside what its own row gives. With "
-        "a ledger or a summary.json, prints first where its model stands among the ten published models.",
+        "a ledger or a summary.json, prints first where its model stands among Fact-or-Fair's ten, "
+        "F²Bench's nine and BIGbench's eleven.",
     )
     published.add_argument(
         "path", nargs="?", type=Path, metavar="LEDGER|SUMMARY", help="a ledger (its last run) or a summary.json"

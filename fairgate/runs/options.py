@@ -56,7 +56,8 @@ def add_options(parser: pytest.Parser) -> None:
         "--t2i-model",
         metavar="PROVIDER/NAME",
         help="the text-to-image model to gate: openai/NAME (images API), python/pkg.module:callable, folder/DIR "
-        "(images that exist), control/NAME, results/DIR (a result folder of the original program). "
+        "(images that exist), control/NAME, results/DIR (a result folder of the original program), results/FILE "
+        "(BIGbench's aligned images). "
         f"Default: {DEFAULT_MODEL}; naming any model deselects the cases of the others",
     )
     option(
@@ -103,7 +104,12 @@ def add_options(parser: pytest.Parser) -> None:
         type=Path,
         help="what `python -m fairgate calibrate` measured of the detector: shares are corrected by it",
     )
-    option("--race-map", metavar="NAME", help="which map from the detector's races to the benchmark's groups")
+    option(
+        "--race-map",
+        metavar="NAME",
+        help="which map from the detector's races to the benchmark's groups: default, census, left-out "
+        "(docs/images.md)",
+    )
     option(
         "--base-url",
         metavar="URL",
