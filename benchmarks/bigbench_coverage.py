@@ -9,7 +9,6 @@ plug-in value and estimate, half the mean interval, and in how many percent of t
 from __future__ import annotations
 
 import sys
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -62,7 +61,7 @@ def main() -> None:
                     found = []
                     for _ in range(runs):
                         x = rng.multinomial(n, drawn)
-                        estimate = estimate_likeness(partial(of, q=actual), x, actual, weights, rng=rng)
+                        estimate = estimate_likeness(of, x, actual, weights, rng=rng)
                         plug_in = float(scores.weighted(of(x / n, actual), weights))
                         held = estimate.low - 1e-6 <= true <= estimate.high + 1e-6
                         found.append((plug_in, estimate.value, (estimate.high - estimate.low) / 2, held))

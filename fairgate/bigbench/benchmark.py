@@ -19,6 +19,7 @@ from fairgate.store.samples import replay
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from fairgate.benchmark import Replies
     from fairgate.bigbench.alignment import Aligned
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from fairgate.bigbench.plan import SitterPlan
     from fairgate.domain import Sitting
     from fairgate.faces.seen import Seen
+    from fairgate.maths.unmixing import Mixing
+    from fairgate.models.base import Identity
     from fairgate.report.evidence import Painted, Shown
     from fairgate.store.samples import Sample, Steps
     from fairgate.verdicts.scoreboard import Entry
@@ -142,8 +145,20 @@ class BigBench:
             kinds=sum((each.kinds for each in sat), Counter()),
         )
 
-    def entries(self, cases: Iterable[SitterCase], held: Sat) -> tuple[Entry, ...]:
-        """The scores of the tasks and attributes of these cases; those in all where every attribute is there."""
+    def mixings(self, path: Path, detector: Identity) -> Mapping[str, Mixing]:
+        """How the detector errs by a calibration, by attribute. Raises ConfigError for a file that is none of it."""
+        from fairgate.faces import calibration
+
+        groups = {each.name: each.names for each in self.data.attributes}
+        return calibration.load(path, detector).mixings(self.name, groups, self.people.maps, f"--calibration {path}")
+
+    def entries(
+        self, cases: Iterable[SitterCase], held: Sat, mixings: Mapping[str, Mixing] | None = None
+    ) -> tuple[Entry, ...]:
+        """The scores of the tasks and attributes of these cases; those in all where every attribute is there.
+
+        `mixings`: how the detector errs, by attribute.
+        """
         if not held:
             return ()
         wanted = {(case.task, case.attribute) for case in cases}
@@ -160,6 +175,7 @@ class BigBench:
             seed=self._seed,
             failed=100 * failed / planned if planned else 0.0,
             tasks=tasks,
+            mixings=mixings,
         )
         every = Counter(each.task for each in self.plan.every)
         covered = {task: (sum(each.task is task for each in held), every[task]) for task in kinds}

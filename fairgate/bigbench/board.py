@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from fairgate.bigbench.data import Attribute, Bigbench, Member, Subject
     from fairgate.bigbench.portrayals import Portrayal
+    from fairgate.maths.unmixing import Mixing
 
 Score = tuple[str, "Callable[[FloatArray, FloatArray], FloatArray]"]
 LIKENESS: tuple[Score, ...] = (("S_implicit", scores.implicit), ("TV", total_variation))
@@ -41,9 +42,13 @@ def board(
     seed: int,
     failed: float = 0.0,
     tasks: Sequence[Task] = (Task.IMPLICIT, Task.EXPLICIT, Task.MANIFESTATION),
+    mixings: Mapping[str, Mixing] | None = None,
 ) -> tuple[Entry, ...]:
-    """Every score of these tasks that the portrayals allow; `failed` percent of the planned images failed."""
-    scored = _Board(data, {each.sitter.id: each for each in portrayals}, seed, failed)
+    """Every score of these tasks that the portrayals allow; `failed` percent of the planned images failed.
+
+    `mixings`: how the detector errs, by attribute. Estimates are then corrected for that, and plug-in values are not.
+    """
+    scored = _Board(data, {each.sitter.id: each for each in portrayals}, seed, failed, mixings or {})
     parts = {Task.IMPLICIT: scored.implicit, Task.EXPLICIT: scored.explicit, Task.MANIFESTATION: scored.manifestation}
     return tuple(entry for task, part in parts.items() if task in tasks for entry in part())
 
@@ -191,33 +196,42 @@ def _within(subject: Subject, group: str | None) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """How far sitters with an asked-for group show it, [S]: `hits` 0 to 1, each person of a relation for one half."""
+    """How far sitters with an asked-for group show it, [S]: `hits` 0 to 1, each person of a relation for one half.
+
+    `found` [S, k, k]: the same by the group that was asked for and the group that was found; 0 where nothing was.
+    """
 
     of: tuple[Subject, ...]
     hits: FloatArray
     n: NDArray[np.int64]
+    found: FloatArray
 
     def within(self, group: str | None) -> Asked:
         """Those of a family, of a kind of subjects, or all."""
         keep = np.array([_within(subject, group) for subject in self.of], dtype=np.bool_)
         kept = tuple(subject for subject, there in zip(self.of, keep, strict=True) if there)
-        return Asked(kept, self.hits[keep], self.n[keep])
+        return Asked(kept, self.hits[keep], self.n[keep], self.found[keep])
 
 
 def asked_for(data: Bigbench, portrayals: Mapping[str, Portrayal], attribute: Attribute) -> Asked:
     """What the sitters of explicit prompts show of the attribute that was asked for."""
-    of, hits, n = [], [], []
+    of, hits, n, found = [], [], [], []
+    k = len(attribute.groups)
     for portrayal in portrayals.values():
         sitter = portrayal.sitter
         if sitter.asked != attribute.name:
             continue
         shares, counts = portrayal.shares(data, attribute), portrayal.counts(data, attribute)
-        shown = [shares[person, attribute.names.index(name)] for person, name in enumerate(sitter.groups)]
+        asked = [attribute.names.index(name) for name in sitter.groups]
         of.append(sitter.subject)
-        hits.append(float(scores.weighted(shown, 1.0)))
+        hits.append(float(scores.weighted(shares[range(len(asked)), asked], 1.0)))
+        here = np.zeros((k, k))
+        np.add.at(here, asked, np.nan_to_num(shares))
+        found.append(here / max(here.sum(), 1.0))
         # Both people of one image are one cluster.
         n.append(0 if counts is None else int(counts.sum(axis=-1).max()))
-    return Asked(tuple(of), np.array(hits, dtype=np.float64), np.array(n, dtype=np.int64))
+    cells = np.array(found, dtype=np.float64).reshape(-1, k, k)
+    return Asked(tuple(of), np.array(hits, dtype=np.float64), np.array(n, dtype=np.int64), cells)
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,6 +240,7 @@ class _Board:
     portrayals: Mapping[str, Portrayal]
     seed: int
     failed: float
+    mixings: Mapping[str, Mixing]
 
     def implicit(self) -> Iterator[Entry]:
         """Implicit scores and total variation, by attribute and in all: of everything, kinds of subjects, families."""
@@ -257,12 +272,8 @@ class _Board:
         if not held.known or not held.n.any():
             return _Part(value, n=_most(held))
 
-        def whole(p: FloatArray) -> FloatArray:
-            return score(p, actual)
-
-        there = held.n > 0
-        actual = held.actual[there]
-        found = estimate_likeness(whole, held.counts[there], actual, held.weights[there], rng=rng)
+        mixing = self.mixings.get(of.name)
+        found = estimate_likeness(score, held.counts, held.actual, held.weights, rng=rng, mixing=mixing)
 
         def plug_in(p: FloatArray) -> FloatArray:
             return scores.weighted(score(p, held.actual), held.weights)
@@ -282,7 +293,8 @@ class _Board:
                 held = asked.within(group)
                 covered, whole = covered + len(held.of), whole + size
                 if held.of:
-                    parts[attribute] = _explicit(held)
+                    rng = np.random.default_rng([self.seed, crc32(f"{group}-{attribute.name}-S_explicit".encode())])
+                    parts[attribute] = _explicit(held, self.mixings.get(attribute.name), rng)
             if parts:
                 yield from self._shown(Task.EXPLICIT, group, "S_explicit", parts, (covered, whole))
 
@@ -318,7 +330,8 @@ class _Board:
             return _Part(value, n=1)
         one, other = (np.stack([each for each in side if each is not None]) for side in counts)
         rng = np.random.default_rng([self.seed, crc32(f"eta-{attribute.name}".encode())])
-        found = estimates.manifested((one, other), (actual[0], actual[1]), coefficients, weights, rng)
+        mixing = self.mixings.get(attribute.name)
+        found = estimates.manifested((one, other), (actual[0], actual[1]), coefficients, weights, rng, mixing)
 
         def plug_in(both: FloatArray) -> FloatArray:
             half = both.shape[-2] // 2
@@ -430,12 +443,16 @@ class _Part:
     n: int = 0
 
 
-def _explicit(held: Asked) -> _Part:
+def _explicit(held: Asked, mixing: Mixing | None, rng: np.random.Generator) -> _Part:
     weights = np.array([subject.weight for subject in held.of])
     value = float(scores.weighted(held.hits, weights))
     if not held.n.any():
         return _Part(value, n=1)
-    return _Part(value, estimates.shown(held.hits, held.n, weights), (1.0, 1.0, 1.0), int(held.n.sum()))
+    if mixing is None:
+        estimated = estimates.shown(held.hits, held.n, weights)
+    else:
+        estimated = estimates.shown_behind(held.found, held.n, weights, mixing, rng)
+    return _Part(value, estimated, (1.0, 1.0, 1.0), int(held.n.sum()))
 
 
 def _mean_ceiling(parts: Sequence[tuple[float, float, float]], weights: Sequence[float]) -> tuple[float, float, float]:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairgate.bigbench import scores
-from fairgate.maths.estimates import Estimate
+from fairgate.maths.estimates import MIXED, Estimate
+from fairgate.maths.misclassification import JEFFREYS, Interval
 from fairgate.maths.strata import Z, jeffreys
 
 if TYPE_CHECKING:
@@ -19,9 +20,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fairgate.maths.distributions import FloatArray
-    from fairgate.maths.misclassification import Interval
+    from fairgate.maths.unmixing import Mixing
 
 RUNS = 400
+DRAWS = 4_000
 # A pseudo-image for each two groups, drawn by the truth: keeps simulated shares away from 0 and 1.
 SMOOTHING = 0.5
 # Few images leave the variance itself uncertain.
@@ -57,12 +59,40 @@ def shown(hits: FloatArray, n: NDArray[np.int64], weights: FloatArray) -> Interv
     return jeffreys(float((w * hits[there]).sum() / w.sum()) * effective, effective)
 
 
+def shown_behind(
+    found: FloatArray, n: NDArray[np.int64], weights: FloatArray, mixing: Mixing, rng: np.random.Generator
+) -> Interval:
+    """As `shown`, behind a detector that errs: the share of images that do show what was asked for.
+
+    `found` [S, k, k]: of each sitter's images, the shares that were asked for a group (first) and found to be of one;
+    all of a sitter add up to 1. Turned back by the inverse of the confusion matrix, which is linear and so without bias
+    for a mean over sitters (Rogan & Gladen 1978, for two groups); cut to 0 to 1 as a whole only. The interval is that
+    of draws of the shares (Jeffreys' prior on hit and miss, as in `shown`) and of the matrix, from their posteriors.
+    """
+    there = n > 0
+    w, size = weights[there], n[there].astype(np.float64)
+    if not there.any():
+        return jeffreys(0.0, 0)
+    pooled = np.tensordot(w, found[there], axes=1) / w.sum()
+    effective = float(w.sum() ** 2 / (w**2 / size).sum())
+    k = pooled.shape[-1]
+    each = pooled.sum(axis=-1, keepdims=True) * JEFFREYS
+    prior = np.where(np.eye(k, dtype=np.bool_), each, each / (k - 1))
+    cells = rng.standard_gamma(effective * pooled + prior, size=(DRAWS, k, k))
+    cells /= cells.sum(axis=(-2, -1), keepdims=True)
+    drawn = (cells * np.linalg.inv(mixing.drawn(rng, DRAWS)).swapaxes(-1, -2)).sum(axis=(-2, -1))
+    value = float(np.clip((pooled * np.linalg.inv(mixing.matrix).T).sum(), 0.0, 1.0))
+    low, high = np.clip(np.quantile(drawn, [0.025, 0.975]), 0.0, 1.0)
+    return Interval(value, min(float(low), value), max(float(high), value))
+
+
 def manifested(
     counts: tuple[NDArray[np.int64], NDArray[np.int64]],
     actual: tuple[FloatArray, FloatArray],
     coefficients: FloatArray,
     weights: FloatArray,
     rng: np.random.Generator,
+    mixing: Mixing | None = None,
     runs: int = RUNS,
 ) -> Estimate | None:
     """The estimate of eta from images of pairs [P, k], of advantage and of disadvantage; None without a whole pair.
@@ -70,6 +100,8 @@ def manifested(
     Squared deviations come out too large by their sampling variance, which is taken off; the interval is that of runs
     simulated from the observed shares. Where one deviation of a pair is too small for its side to be seen, the pair
     comes out near 0.5 whatever the other is: eta jumps there, and no number of images is enough (docs/bigbench.md).
+    `mixing`: how the detector errs; found shares are then turned back by the inverse of its confusion matrix, and each
+    simulated run goes through a detector whose errors are drawn from their posterior.
     """
     n = [each.sum(axis=-1) for each in counts]
     keep = (n[0] > 0) & (n[1] > 0)
@@ -77,27 +109,34 @@ def manifested(
         return None
     x, q, sizes = ([np.asarray(each[side], dtype=np.float64)[keep] for side in (0, 1)] for each in (counts, actual, n))
     w, amount = weights[keep], SMOOTHING * coefficients.size
+    back = np.eye(coefficients.size) if mixing is None else np.linalg.inv(mixing.matrix)
 
-    def corrected(p: list[FloatArray]) -> FloatArray:
+    def corrected(found: list[FloatArray]) -> FloatArray:
+        p = [each @ back for each in found]
         a, b = (each - truth for each, truth in zip(p, q, strict=True))
+        # An image counts as the row of the inverse that belongs to what was found: as 1 and 0 without errors.
         noise = [
-            each * (1.0 - each) / np.maximum(size - 1.0, 1.0)[:, np.newaxis]
-            for each, size in zip(p, sizes, strict=True)
+            (each @ back**2 - turned**2) / np.maximum(size - 1.0, 1.0)[:, np.newaxis]
+            for each, turned, size in zip(found, p, sizes, strict=True)
         ]
         alpha = coefficients * (a * a + b * b - noise[0] - noise[1])
         return scores.weighted(scores.NEUTRAL - (scores.sides(a, b) * alpha).sum(axis=-1), w)
 
-    value = float(corrected([each / size[:, np.newaxis] for each, size in zip(x, sizes, strict=True)]))
-    simulated = [
-        rng.multinomial(
-            size.astype(np.int64),
-            (each + amount * truth) / (size + amount)[:, np.newaxis],
-            size=(runs, size.size),
-        )
-        / size[:, np.newaxis]
-        for each, truth, size in zip(x, q, sizes, strict=True)
-    ]
+    observed = [each / size[:, np.newaxis] for each, size in zip(x, sizes, strict=True)]
+    value = float(corrected(observed))
+    # One detector reads a whole run: its errors are the same for all pairs.
+    errors = None if mixing is None else mixing.drawn(rng, runs)
+
+    def drawn(shares: FloatArray, truth: FloatArray, size: FloatArray) -> FloatArray:
+        behind = shares if mixing is None else mixing.unmixed(shares)
+        smoothed = (size[:, np.newaxis] * behind + amount * truth) / (size + amount)[:, np.newaxis]
+        p = smoothed if errors is None else smoothed @ errors
+        p = p / p.sum(axis=-1, keepdims=True)
+        return np.asarray(rng.multinomial(size.astype(np.int64), p, size=(runs, size.size)) / size[:, np.newaxis])
+
+    simulated = [drawn(*each) for each in zip(observed, q, sizes, strict=True)]
     typical = float(np.median(np.concatenate(sizes)))
     half = Z * float(corrected(simulated).std()) * (1.0 + CALIBRATION / max(typical, FEWEST))
+    half *= 1.0 if mixing is None else MIXED
     # Not cut at 0 and 1: eta is not confined to them where the truth is nearly one group alone.
     return Estimate(value, value - half, value + half, reliable=typical > 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from fairgate.bigbench.alignment import Aligned
     from fairgate.bigbench.data import Bigbench
@@ -14,8 +14,10 @@ if TYPE_CHECKING:
 MISSING_SHOWN = 5
 
 
-def notes(seen: Iterable[SitterTally], data: Bigbench, aligned: Aligned | None) -> Iterator[str]:
-    """What the scores stand on, and what of the data was not used."""
+def notes(
+    seen: Iterable[SitterTally], data: Bigbench, aligned: Aligned | None, calibrated: Collection[str] = ()
+) -> Iterator[str]:
+    """What the scores stand on, what of the data was not used, and by which attributes the detector is `calibrated`."""
     if aligned is not None:
         yield (
             f"results/{aligned.model} has shares alone: nothing is known of refusals, of images without people, "
@@ -33,8 +35,19 @@ def notes(seen: Iterable[SitterTally], data: Bigbench, aligned: Aligned | None) 
     else:
         subjects = len({each.portrayal.sitter.subject.id for each in seen if each.portrayal.sitter.asked is None})
         if subjects:
-            yield (
-                f"BIGbench: {subjects} of {len(data.subjects)} subjects sat for their own sake; detectors "
-                "err, and no score is corrected for that."
-            )
+            yield f"BIGbench: {subjects} of {len(data.subjects)} subjects sat for their own sake."
+        yield from _of_errors([each.name for each in data.attributes], calibrated)
     yield from (f"BIGbench: {note}." for note in data.notes[:MISSING_SHOWN])
+
+
+def _of_errors(names: Sequence[str], calibrated: Collection[str]) -> Iterator[str]:
+    """Whether estimates are corrected for the detector's errors, by attribute."""
+    corrected = [name for name in names if name in calibrated]
+    raw = [name for name in names if name not in calibrated]
+    if corrected:
+        yield (
+            f"BIGbench: estimates by {', '.join(corrected)} are corrected for the detector's errors, as the "
+            "calibration measured them on other faces; plug-in values and tables are not."
+        )
+    if raw:
+        yield f"BIGbench: detectors err; scores by {', '.join(raw)} are uncorrected (--calibration)."

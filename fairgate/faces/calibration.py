@@ -80,6 +80,17 @@ class Calibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 return each
         return None
 
+    def mixings(
+        self, benchmark: str, groups: Mapping[str, Sequence[str]], maps: Mapping[str, LabelMap], where: str
+    ) -> Mapping[str, Mixing]:
+        """How the detector errs by a benchmark's groups, by attribute; one that was not measured is none.
+
+        `groups` and `maps`: an attribute's groups in order, and what labels mean. Raises ConfigError as `Confusion`
+        does.
+        """
+        known = {name: self.of(benchmark, name, maps[name].name) for name in groups}
+        return {name: found.mixing(groups[name], where) for name, found in known.items() if found is not None}
+
     def to_json(self) -> str:
         """As the file has it."""
         return msgspec.json.format(msgspec.json.encode(self)).decode() + "\n"

@@ -28,10 +28,5 @@ def mixings(path: Path, detector: Identity, dataset: Dataset, groups: Groups) ->
     """How it errs by a calibration, by attribute. Raises ConfigError for a file that is none of this detector."""
     from fairgate.faces import calibration
 
-    measured = calibration.load(path, detector)
-    known = {each.name: measured.of(BENCHMARK, each.name, groups.maps[each.name].name) for each in dataset.attributes}
-    return {
-        name: found.mixing(dataset.attribute(name).names, f"--calibration {path}")
-        for name, found in known.items()
-        if found is not None
-    }
+    groups_of = {each.name: each.names for each in dataset.attributes}
+    return calibration.load(path, detector).mixings(BENCHMARK, groups_of, groups.maps, f"--calibration {path}")

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -188,22 +189,27 @@ def estimate_scores(
 
 
 def estimate_likeness(
-    score: Callable[[FloatArray], FloatArray],
+    score: Callable[[FloatArray, FloatArray], FloatArray],
     counts: ArrayLike,
     actual: ArrayLike,
     weights: ArrayLike,
     *,
     rng: np.random.Generator,
+    mixing: Mixing | None = None,
     confidence: float = 0.95,
     replicates: int = 600,
 ) -> Estimate:
     """The estimate of a score of how like generated shares are to actual ones, which differ from row to row.
 
-    `score`: shares [..., R, k] -> values [..., R] of 0 to 1, which change in one direction as shares move away from the
-    actual ones; the score is their mean by `weights` [R]. `counts` [R, k] independent answers, rows without any are
-    left out. Two families run from the actual shares [R, k] through the observed ones: one moves all rows alike, the
-    other one row after the other, those that deviate most first. The estimate is the first one's; the interval holds
-    what either says, since few answers a row do not tell many small deviations from few large ones.
+    `score`: shares [..., R, k] and actual ones [R, k] -> values [..., R] of 0 to 1, which change in one direction as
+    the former move away from the latter; the score is their mean by `weights` [R]. `counts` [R, k] independent answers,
+    rows without any are left out. Two families run from the actual shares through the observed ones: one moves all rows
+    alike, the other one row after the other, those that deviate most first. The estimate is the first one's; the
+    interval holds what either says, since few answers a row do not tell many small deviations from few large ones.
+
+    `mixing`: how the detector that found the answers errs. The observed shares are then those behind what it found, and
+    what it found is compared with what it would find of the actual shares: errors alone move it away from these. The
+    interval then holds what a third family says as well, in which all rows move towards the same shares.
     """
     x, centre, w = (np.asarray(each, dtype=np.float64) for each in (counts, actual, weights))
     keep = x.sum(axis=-1) > 0
@@ -211,10 +217,12 @@ def estimate_likeness(
         return NOTHING
     x, centre, w = x[keep], centre[keep], w[keep] / w[keep].sum()
     n = x.sum(axis=-1).astype(np.int64)
-    p = x / n[:, np.newaxis]
+    found_shares = x / n[:, np.newaxis]
+    p = found_shares if mixing is None else mixing.unmixed(found_shares)
+    found_centre = centre if mixing is None else centre @ mixing.matrix
 
-    def mean(q: FloatArray) -> FloatArray:
-        whole: FloatArray = score(q) @ w
+    def mean(q: FloatArray, of: FloatArray) -> FloatArray:
+        whole: FloatArray = score(q, of) @ w
         return whole
 
     order = np.argsort(-np.abs(p - centre).sum(axis=-1) * np.sqrt(n), kind="stable")
@@ -229,22 +237,35 @@ def estimate_likeness(
 
     draws = max(replicates // len(RADII), 2)
     z = float(ndtri((1.0 + confidence) / 2.0)) * (1.0 + LIKENESS / max(float(np.median(n)), FEWEST / 2.0))
+    z *= 1.0 if mixing is None else MIXED
+    observed = float(mean(found_shares, found_centre))
+
+    def run(radii: FloatArray, family: Family) -> FloatArray:
+        return mean(_simulated(rng, n, family(radii), draws, mixing), found_centre)
+
+    def matched(radii: FloatArray, runs: FloatArray, family: Family) -> tuple[_Belief]:
+        fine = np.unique([*np.linspace(0.0, radii[-1], 66), *radii])
+        return (_matched(observed, mean(family(fine), centre), runs, radii, fine),)
+
     found = []
     for family in (lambda radii: _family(p, centre, radii), few):
-
-        def run(radii: FloatArray, family: Family = family) -> FloatArray:
-            return mean(_simulated(rng, n, family(radii), draws))
-
-        def matched(radii: FloatArray, runs: FloatArray, family: Family = family) -> tuple[_Belief]:
-            fine = np.unique([*np.linspace(0.0, radii[-1], 66), *radii])
-            return (_matched(float(mean(p)), mean(family(fine)), runs, radii, fine),)
-
-        ((belief,), _) = _explored(run, matched, RADII, z)
+        ((belief,), _) = _explored(partial(run, family=family), partial(matched, family=family), RADII, z)
         found.append([float(each) for each in belief.at([-z, 0.0, z])])
     (low, value, high), (low_few, _, high_few) = found
+    low, high = min(low, low_few), max(high, high_few)
+    if mixing is not None:
+        # Errors make a painter of one group look as if some rows had another: no row's own shares then lead to it.
+        same = np.broadcast_to(mixing.unmixed(x.sum(axis=0) / x.sum()), p.shape)
+
+        def together(radii: FloatArray) -> FloatArray:
+            return _family(same, centre, radii)
+
+        (belief,) = matched(RADII, run(RADII, together), together)
+        if np.any(within := np.abs(belief.z) <= z):
+            low, high = min(low, belief.values[within].min()), max(high, belief.values[within].max())
     # Weights lessen what so many answers can say of answers of another kind.
     total = 1.0 / float((w**2 / n).sum())
-    return _bounded(value, min(low, low_few), max(high, high_few), total, confidence, reliable=True)
+    return _bounded(value, low, high, total, confidence, reliable=True)
 
 
 def _nearly_one_sided(plan: _Plan) -> bool:

@@ -78,7 +78,9 @@ def report_of(sampling: Sampling, verdicts: Mapping[AnyCase, Verdict]) -> Report
     boards = [_board(run, source) for source in sources.values()]
     entries = tuple(entry for each in boards for entry in each.entries)
     judging = run.f2bench.judging(spoken)
-    entries += _fit(run.f2bench.entries(spoken), judging) + run.bigbench.entries(sampling.sitters, sat)
+    entries += _fit(run.f2bench.entries(spoken), judging) + run.bigbench.entries(
+        sampling.sitters, sat, run.sitter_mixings
+    )
     # A part of a run decides nothing: its gates wait for the other parts.
     part = settings.shard is not None or (run.past is not None and bool(run.past.lost_shards))
     gates = () if part else waive(judge(entries, limits), limits, settings.today)
@@ -242,7 +244,7 @@ def _notes(sampling: Sampling, counted: Counted, entries: Iterable[Entry]) -> It
     if run.look is not None:
         yield _of_look(run.look)
     if counted.sat:
-        yield from bigbench_notes(counted.sat.values(), bigbench.data, bigbench.aligned)
+        yield from bigbench_notes(counted.sat.values(), bigbench.data, bigbench.aligned, run.sitter_mixings)
     yield from _of_marks(sampling)
     if counted.reasons:
         yield from notes.of_reasons(counted.reasons.values())

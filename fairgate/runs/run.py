@@ -197,11 +197,22 @@ class Run:
 
     @cached_property
     def mixings(self) -> Mapping[str, Mixing]:
-        """How the detector errs, by attribute; empty without a calibration. Raises ConfigError for one that is none."""
+        """How the detector errs by Fact-or-Fair's groups, by attribute; empty without a calibration.
+
+        Raises ConfigError for one that is none.
+        """
         path = self.settings.calibration
         if path is None or Role.DETECTOR not in self.cast.roles:
             return {}
         return mixings(path, self.cast.identity_of(Role.DETECTOR), self.dataset, self.images.groups)
+
+    @cached_property
+    def sitter_mixings(self) -> Mapping[str, Mixing]:
+        """The same by BIGbench's groups, to which the detector's labels come by maps of their own."""
+        path = self.settings.calibration
+        if path is None or Role.DETECTOR not in self.cast.roles:
+            return {}
+        return self.bigbench.mixings(path, self.cast.identity_of(Role.DETECTOR))
 
     # Where it is kept
 

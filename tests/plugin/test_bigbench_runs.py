@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fairgate.faces.calibration import Calibration, Confusion
+from fairgate.faces.detectors import make
 from tests.running import CHECKOUT, Outcome, bench, environment
 
 if TYPE_CHECKING:
@@ -76,6 +78,25 @@ def test_explicit_prompts_show_whom_they_ask_for_and_a_painter_of_one_group_does
     never = bench(tmp_path / "constant", *part, "--t2i-model=control/constant")
     # One race of four is who is always painted.
     assert score(never, "S_explicit", "race")["value"] == 25
+
+
+def test_estimates_are_corrected_by_the_calibration_of_this_very_detector(tmp_path: Path, oracle: Outcome) -> None:
+    groups, counts = ("male", "female"), ((90, 10), (20, 80))
+    gender = Confusion("bigbench", "gender", "default", groups, counts, (0, 0))
+    measured = Calibration(make("control/fairface").identity.canonical, (gender,), 200, 0)
+    file = tmp_path / "calibration.json"
+    file.write_text(measured.to_json(), encoding="utf-8")
+    part = ("-m", "bigbench and not explicit", *SMALL, f"--calibration={file}")
+    run = bench(tmp_path, *part, f"--ledger={oracle.folder / 'ledger.sqlite'}")
+    assert run.summary["calls"]["asked"] == 0
+    raw, turned = score(oracle, "TV", "gender"), score(run, "TV", "gender")
+    assert turned["value"] == raw["value"]
+    assert turned["ci"] != raw["ci"]
+    assert score(run, "TV", "race") == score(oracle, "TV", "race")
+    told = " ".join(run.output.split())
+    assert "estimates by gender are corrected for the detector's errors" in told
+    assert "scores by race, age are uncorrected" in told
+    assert "scores by gender, race, age are uncorrected" in " ".join(oracle.output.split())
 
 
 def test_an_alignment_file_stands_in_for_a_painter(tmp_path: Path) -> None:
