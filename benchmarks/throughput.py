@@ -63,8 +63,7 @@ def stats(base_url: str) -> dict[str, float]:
 
 def gate_command(base_url: str, n: int, in_flight: int, folder: str, workers: str = "0") -> list[str]:
     return [
-        # deepeval brings pytest-asyncio, whose warnings would end the gate.
-        *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:asyncio"),
+        *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"),
         *(f"-n{workers}", f"--per-topic={n // PER_TOPIC}"),
         *("--model=openai/stub", f"--base-url={base_url}", f"--max-in-flight={in_flight}"),
         f"--ledger={folder}/ledger.sqlite",

@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """All warnings are errors here, but for those that pytest.ini names."""
+    config.getini("filterwarnings").insert(0, "error")
+
+
 @dataclass(frozen=True)
 class ControlRuns:
     """The same small run of the default control, in every way in which pytest can be started.

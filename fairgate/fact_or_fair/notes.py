@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from fairgate.fact_or_fair.data import Dataset
     from fairgate.fact_or_fair.explain import ReasonTally
     from fairgate.fact_or_fair.faces_tally import FacesTally
+    from fairgate.fact_or_fair.heard import Served
     from fairgate.fact_or_fair.results import ResultFolder
     from fairgate.fact_or_fair.tally import Tallies, TopicTally
-    from fairgate.fact_or_fair.text import Served
     from fairgate.models.base import Identity
 
 MISSING_SHOWN = 5

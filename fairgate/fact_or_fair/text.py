@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from fairgate.domain import AnswerKind, Modality, Task
@@ -11,12 +11,13 @@ from fairgate.fact_or_fair import cells
 from fairgate.fact_or_fair.cases import BENCHMARK, OWN_TASKS, text_cases
 from fairgate.fact_or_fair.explain import QUERIES, conversations, load_prompts
 from fairgate.fact_or_fair.folder import FolderSource
-from fairgate.fact_or_fair.tally import Tallies, tally
+from fairgate.fact_or_fair.heard import Heard, Served, count
+from fairgate.fact_or_fair.tally import Tallies
 from fairgate.report.evidence import shown
 from fairgate.store.samples import from_replies, replay
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from fairgate.benchmark import Replies
     from fairgate.domain import Query, Topic
@@ -30,17 +31,18 @@ if TYPE_CHECKING:
     from fairgate.report.evidence import Cell, Shown
     from fairgate.store.samples import Sample, Steps
 
-# Samples by the model and the fingerprint that their server gave itself.
-Served = Counter[tuple[str | None, str | None]]
-
 
 class FactOrFairText:
-    """Choices among groups and individuals. `plan` may be replaced by a smaller one, where a run stops early."""
+    """Choices among groups and individuals. `plan` may be replaced by a smaller one, where a run stops early.
+
+    `heard` counts what this process asks itself, as it is answered.
+    """
 
     name, modality = BENCHMARK, Modality.TEXT
 
     def __init__(self, plan: QueryPlan, folder: ResultFolder | None = None) -> None:
         self.plan, self.folder = plan, folder
+        self.heard = Heard(plan.dataset)
         self._counted: dict[Topic, tuple[TopicTally, Served]] = {}
 
     @property
@@ -102,18 +104,15 @@ class FactOrFairText:
         """A topic's reasons as the judge sorted them, each with its samples: the choice first."""
         return (replay(steps, reply) for steps in conversations(self.plan.queries(topic)))
 
-    def count(self, topic: Topic, samples: Iterable[Sample]) -> tuple[TopicTally, Served]:
-        """A topic's answers, counted once in a process, and which servers gave them."""
+    def is_heard(self, topic: Topic) -> bool:
+        """Whether all answers to a topic were counted as they came, so that nothing need be read."""
+        return self.heard.whole(topic, self.plan.size(topic)) is not None
+
+    def count(self, topic: Topic, read: Callable[[], Iterable[Sample]]) -> tuple[TopicTally, Served]:
+        """A topic's answers, counted once in a process, and which servers gave them; read where they were not heard."""
         if topic not in self._counted:
-            served: Served = Counter()
-
-            def seen() -> Iterator[Sample]:
-                for sample in samples:
-                    if sample.reply is not None:
-                        served[sample.reply.served_model, sample.reply.fingerprint] += 1
-                    yield sample
-
-            self._counted[topic] = tally(topic, seen(), self.dataset), served
+            heard = self.heard.whole(topic, self.plan.size(topic))
+            self._counted[topic] = heard or count(topic, read(), self.dataset)
         return self._counted[topic]
 
     def tally(self, cases: Sequence[Case], reply: Replies) -> Source | None:
@@ -122,18 +121,22 @@ class FactOrFairText:
         if self.folder is not None:
             return FolderSource(self.folder, self.modality, self.dataset, chosen) if chosen else None
         topics = dict.fromkeys(case.topic for case in cases)
-        tallies = {topic: self.count(topic, from_replies(self.plan.queries(topic), reply))[0] for topic in topics}
+
+        def read(topic: Topic) -> Iterator[Sample]:
+            return from_replies(self.plan.queries(topic), reply)
+
+        tallies = {topic: self.count(topic, partial(read, topic))[0] for topic in topics}
         return Tallies(self.dataset, tallies, chosen) if chosen else None
 
     def served(self, topics: Iterable[Topic]) -> Served:
         """Which servers answered, of topics that were counted."""
         return sum((self._counted[topic][1] for topic in topics), Counter())
 
-    def shares(self, case: Case, samples: Iterable[Sample]) -> Mapping[str, int]:
-        """A case's answers by group: those of the folder, or of these samples of its topic."""
+    def shares(self, case: Case, read: Callable[[], Iterable[Sample]]) -> Mapping[str, int]:
+        """A case's answers by group: those of the folder, or of the samples of its topic."""
         if self.folder is not None:
             return FolderSource(self.folder, self.modality, self.dataset, frozenset((case,))).shares(case)
-        picked = self.count(case.topic, samples)[0].by(case.attribute)
+        picked = self.count(case.topic, read)[0].by(case.attribute)
         return {group: picked[group] for group in self.dataset.attribute(case.attribute).names}
 
     def cell(self, case: Case, held: Source) -> Cell:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from fairgate.models.base import ChatModel
     from fairgate.runs.benchmarks import Benchmarks
     from fairgate.runs.settings import Settings
-    from fairgate.verdicts.thresholds import Thresholds
+    from fairgate.verdicts.thresholds import Price, Thresholds
 
 
 class Cast:
@@ -107,7 +107,15 @@ class Cast:
     @cached_property
     def line(self) -> Line:
         """Where the samples of this run wait, whoever they are asked of."""
-        return Line(Limits(self._settings.bounds, self._prices))
+        return Line(Limits(self._settings.bounds, self.prices))
+
+    @cached_property
+    def prices(self) -> Mapping[str, Price]:
+        """What those who are asked cost, by PROVIDER/NAME: what batches cost, where they are asked in batches."""
+        settings = self._settings
+        named = (settings.model_spec, settings.judge_spec) if settings.batch else ()
+        batched = {spec for spec in named if spec is not None and spec.startswith("openai/")}
+        return {name: price.batched if name in batched else price for name, price in self._prices.items()}
 
     @cached_property
     def model(self) -> ChatModel:

@@ -148,7 +148,7 @@ def _forecast(run: Run, selected: Selection, ledger: Ledger | None) -> Forecast:
             )
         held += here
     planned = sum(map(run.size, selected.asked))
-    prices = run.thresholds.prices
+    prices = run.cast.prices
     asked = tuple(
         Asked(
             label,
@@ -156,7 +156,7 @@ def _forecast(run: Run, selected: Selection, ledger: Ledger | None) -> Forecast:
             prompts[label],
             completions[label],
             counts[label].how,
-            prices[label].of(prompts[label], completions[label]) if label in prices else None,
+            prices[label].of(prompts[label], completions[label], calls[label]) if label in prices else None,
         )
         for label in sorted(calls)
     )

@@ -83,7 +83,7 @@ def report_of(sampling: Sampling, verdicts: Mapping[AnyCase, Verdict]) -> Report
     )
     # A part of a run decides nothing: its gates wait for the other parts.
     part = settings.shard is not None or (run.past is not None and bool(run.past.lost_shards))
-    gates = () if part else waive(judge(entries, limits), limits, settings.today)
+    gates = () if part else waive(judge(entries, limits, _lost(sampling)), limits, settings.today)
     comparison, drops = (None, ()) if part else _compared(sampling)
     evidence = evidence_of(run, {case: _cell(run, case, counted, verdicts) for case in sampling.cases})
     ends = Counter(verdicts.get(case, Verdict.TROUBLE) for case in sampling.cases)
@@ -311,6 +311,13 @@ def _calls(planned: int, progress: Progress) -> Calls:
         failed=progress.failed,
         retried=progress.retried,
     )
+
+
+def _lost(sampling: Sampling) -> str:
+    """What became of the samples that no answer came of: who was not asked has not failed."""
+    calls = _calls(sampling.planned, sampling.progress)
+    told = {"failed": calls.failed, "were not asked": calls.missing}
+    return " or ".join(word for word, n in told.items() if n) or "failed"
 
 
 def _trouble(sampling: Sampling, entries: Iterable[Entry], judging: Iterable[Fitness], broken: int) -> str | None:

@@ -251,6 +251,14 @@ class Run:
             self._latest = topic, self._waited_for(topic)
         return self._latest[1]
 
+    def wait_until_answered(self, topic: Topic) -> None:
+        """The same for a topic of Fact-or-Fair, of which nothing is read that was counted as it came."""
+        if self.sampling is not None:
+            with Ledger(self.settings.ledger) as ledger:
+                self._wait(topic, ledger)
+        if not self.text.is_heard(topic):
+            self.wait_for(topic)
+
     def _waited_for(self, topic: AnyTopic) -> Sequence[Sample]:
         benchmark = self.benchmarks.of(topic)
         with Ledger(self.settings.ledger) as ledger:

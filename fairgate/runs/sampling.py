@@ -62,6 +62,7 @@ class Sampling(Selection):
             run=run.id,
             line=run.cast.line,
             about=about(run, self.cases),
+            tell=run.text.heard.add,
             rounds=self._rounds() if self._in_rounds else None,
         )
 

@@ -129,6 +129,7 @@ class Meter:
     characters: int = 0
     prompt: float = 0.0
     completion: float = 0.0
+    images: int = 0
 
     @property
     def tokens(self) -> float:
@@ -138,13 +139,13 @@ class Meter:
     @property
     def usd(self) -> float | None:
         """What they cost; None where no price is known."""
-        return None if self.price is None else self.price.of(self.prompt, self.completion)
+        return None if self.price is None else self.price.of(self.prompt, self.completion, self.images)
 
     def expect(self, characters: int) -> Bill:
         """What a prompt of so many characters should cost, by what the ones before cost."""
         prompt = characters * self.prompt / self.characters if self.characters else characters / CHARACTERS_A_TOKEN
         completion = self.completion / self.replies if self.replies else FIRST_COMPLETION
-        return Bill(prompt + completion, self.price.of(prompt, completion) if self.price else 0.0)
+        return Bill(prompt + completion, self.price.of(prompt, completion, self._image) if self.price else 0.0)
 
     def add(self, characters: int, reply: Reply) -> Bill:
         """Count a reply to a prompt of so many characters; what it cost."""
@@ -155,7 +156,15 @@ class Meter:
         self.characters += characters
         self.prompt += prompt
         self.completion += completion
-        return Bill(prompt + completion, self.price.of(prompt, completion) if self.price else 0.0)
+        # Providers bill no image that their filter kept back.
+        painted = 0 if reply.filtered else self._image
+        self.images += painted
+        return Bill(prompt + completion, self.price.of(prompt, completion, painted) if self.price else 0.0)
+
+    @property
+    def _image(self) -> int:
+        """The images that a reply is: whoever has a price for images paints."""
+        return int(self.price is not None and self.price.image > 0)
 
 
 @dataclass(frozen=True, slots=True)

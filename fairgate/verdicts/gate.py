@@ -132,14 +132,17 @@ def _waived(gate: GateResult, waiver: Waiver | None, today: datetime.date) -> Ga
     return replace(gate, verdict=Verdict.WAIVED, waiver=waiver, reason=f"{gate.reason}; {answered}")
 
 
-def judge(entries: Iterable[Entry], thresholds: Thresholds) -> tuple[GateResult, ...]:
-    """Hold every limit against the entries that it is about; what was not selected has no gate."""
+def judge(entries: Iterable[Entry], thresholds: Thresholds, lost: str = "failed") -> tuple[GateResult, ...]:
+    """Hold every limit against the entries that it is about; what was not selected has no gate.
+
+    `lost`: what became of the samples that no answer came of, in words.
+    """
     judged = [entry for entry in entries if entry.scoring == "definition" and entry.group is None]
     results = []
     for limit in thresholds.gates:
         for entry in judged:
             if _is_about(limit, entry):
-                verdict, reason = _held(limit, entry, thresholds.allowed.failed)
+                verdict, reason = _held(limit, entry, thresholds.allowed.failed, lost)
                 results.append(GateResult(limit, entry, verdict, reason))
     return tuple(results)
 
@@ -152,11 +155,11 @@ def _is_about(limit: GateLimit, entry: Entry) -> bool:
     )
 
 
-def _held(limit: GateLimit, entry: Entry, allowed_failed: float) -> tuple[Verdict, str]:
+def _held(limit: GateLimit, entry: Entry, allowed_failed: float, lost: str) -> tuple[Verdict, str]:
     low, high = entry.ci
     if entry.failed_share > allowed_failed and limit.score != "failed":
         return Verdict.INCONCLUSIVE, (
-            f"{entry.failed_share:.1f} % of the planned samples failed; above {allowed_failed:g} % nothing is judged"
+            f"{entry.failed_share:.1f} % of the planned samples {lost}; above {allowed_failed:g} % nothing is judged"
         )
     if entry.n == 0 or low is None or high is None:
         why = entry.no_estimate or "nothing was answered, so there is nothing to judge"

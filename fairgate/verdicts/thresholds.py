@@ -169,15 +169,28 @@ class Waiver(Strict, frozen=True):
 
 
 class Price(Strict, frozen=True):
-    """USD for a million tokens that are sent (`input`) and that come back (`output`), as seen on that date."""
+    """USD for a million tokens that are sent (`input`) and that come back (`output`), as seen on that date.
+
+    `image`: USD for each image that comes back, beside its tokens. `batch`: the share of all that, 0 to 1, which a
+    batch costs.
+    """
 
     input: Money
     output: Money
     date: datetime.date
+    image: Money = 0.0
+    batch: Annotated[float, msgspec.Meta(ge=0, le=1)] = 1.0
 
-    def of(self, prompt: float, completion: float) -> float:
-        """What so many tokens cost, in USD."""
-        return (prompt * self.input + completion * self.output) / 1e6
+    def of(self, prompt: float, completion: float, images: float = 0.0) -> float:
+        """What so many tokens and images cost, in USD."""
+        return (prompt * self.input + completion * self.output) / 1e6 + images * self.image
+
+    @property
+    def batched(self) -> Price:
+        """The price of the same in a batch."""
+        share = self.batch
+        cheaper = {name: share * getattr(self, name) for name in ("input", "output", "image")}
+        return msgspec.structs.replace(self, **cheaper, batch=1.0)
 
 
 class Thresholds(Strict, frozen=True):

@@ -42,6 +42,9 @@ def test_a_spent_budget_is_trouble_with_a_verdict_and_its_gates_are_inconclusive
     assert "budget of 7 calls is spent" in run.summary["trouble"]
     assert "--budget-calls" in run.summary["trouble"]
     assert set(run.gates.values()) == {"inconclusive"}
+    said = " ".join(run.output.split())
+    assert "% of the planned samples were not asked; above" in said
+    assert "samples failed" not in said
     calls = run.summary["calls"]
     assert (calls["planned"], calls["asked"], calls["missing"], calls["failed"]) == (12, 7, 5, 0)
     assert "Traceback" not in run.output

@@ -61,6 +61,12 @@ def test_progress_is_seen_while_the_cases_wait(tmp_path: Path) -> None:
     assert "samples, " in run.output.partition("ledger")[2]
 
 
+def test_what_other_plugins_warn_of_decides_nothing(tmp_path: Path) -> None:
+    run = bench(tmp_path, "-n", "0", "-k", "crime and base and race", "-p", "tests.plugin.foreign")
+    assert run.code == 0, run.output
+    assert "an option is not set" in run.output
+
+
 def test_an_old_verdict_does_not_outlive_a_run_that_came_to_none(tmp_path: Path) -> None:
     assert bench(tmp_path, "-n", "0", "-k", "crime and base").code == 0
     assert (tmp_path / "report" / "summary.json").exists()

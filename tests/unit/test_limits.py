@@ -120,6 +120,21 @@ def test_a_meter_learns_from_replies_and_estimates_where_none_are_counted() -> N
     assert Meter().usd is None
 
 
+def test_a_meter_bills_each_image_that_was_not_kept_back() -> None:
+    meter = Meter(Price(input=1.0, output=0.0, image=0.04, date=PRICE.date))
+    assert meter.expect(400).usd == pytest.approx(100e-6 + 0.04)
+    assert meter.add(400, Reply("sha256:", prompt_tokens=50, completion_tokens=0)).usd == pytest.approx(50e-6 + 0.04)
+    assert meter.add(400, Reply("", filtered=True, prompt_tokens=50, completion_tokens=0)).usd == pytest.approx(50e-6)
+    assert meter.usd == pytest.approx(100e-6 + 0.04)
+
+
+def test_a_batch_costs_its_share_and_no_more_than_that() -> None:
+    price = Price(input=1.0, output=10.0, image=0.04, batch=0.5, date=PRICE.date)
+    assert price.batched.of(1e6, 1e6, 1) == pytest.approx(price.of(1e6, 1e6, 1) / 2)
+    assert price.batched.batched == price.batched
+    assert PRICE.batched == PRICE
+
+
 def reply(prompt: int, completion: int) -> Reply:
     return Reply("", prompt_tokens=prompt, completion_tokens=completion)
 

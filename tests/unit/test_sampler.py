@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 from collections import Counter
 from dataclasses import replace
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
     from fairgate.models.base import Identity
     from fairgate.store.ledger import RunStatus
-    from fairgate.store.samples import Steps
+    from fairgate.store.samples import Sample, Steps
 
 TOPICS = (subjective(), subjective(level=Level.LOW), objective())
 EACH = 10
@@ -74,6 +75,7 @@ def sampler(
     run: str = "r",
     max_in_flight: int = 4,
     ask: Callable[[AnyTopic], Iterator[Query]] = queries,
+    tell: Callable[[Sample], None] = lambda _: None,
 ) -> Sampler:
     return Sampler(
         topics=TOPICS,
@@ -83,6 +85,7 @@ def sampler(
         ledger=path,
         run=run,
         line=Line(Limits(Bounds(in_flight=max_in_flight))),
+        tell=tell,
     )
 
 
@@ -350,6 +353,26 @@ def test_queries_are_made_as_they_are_needed(path: Path) -> None:
 def test_a_ledger_that_cannot_be_opened_is_the_runs_trouble(tmp_path: Path) -> None:
     work = to_the_end(sampler(tmp_path, Model()))
     assert isinstance(work.error, LedgerError)
+
+
+def test_whoever_counts_is_told_of_all_that_is_answered_now_or_before(path: Path) -> None:
+    async def all_but_the_third(asked: Query) -> Reply:
+        if asked.index == 3:
+            raise CallFailed("no.", where="here", attempts=1)
+        return Reply('{"answer": "A"}')
+
+    for run, answer, expected in (("r", all_but_the_third, EACH - 1), ("r2", None, EACH)):
+        told: list[Sample] = []
+        work = sampler(path, Model(answer), run, tell=told.append)
+        to_the_end(work)
+        assert {each.query.id for each in told} == held(path)
+        assert len(told) == expected * len(TOPICS)
+
+
+def test_threads_take_turns_as_before_when_a_run_is_over(path: Path) -> None:
+    before = sys.getswitchinterval()
+    to_the_end(sampler(path, Model()))
+    assert sys.getswitchinterval() == before
 
 
 def test_what_the_replies_say_is_counted(path: Path) -> None:
