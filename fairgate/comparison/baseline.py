@@ -1,8 +1,8 @@
 """A run saved to be compared with: what was answered to each query, one letter a query, small enough to commit.
 
 The file is JSON of one line a topic. A letter stands for the groups of whoever was chosen, in the order that `groups`
-lists them; `-` is a refusal, `?` what could not be read, `.` what is missing. The prompts are not in it: the same data
-version, seed and profiles give the same prompts again.
+lists them (`fairgate/comparison/letters.py` has them all). The prompts are not in it: the same data version, seed and
+profiles give the same prompts again. Nothing that a model said is in it either, nor an address, nor a key.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from itertools import product
-from string import ascii_letters, digits
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from fairgate.domain import AnswerKind
+import msgspec
+
+from fairgate.comparison.letters import KINDS, LETTERS, NONE, SPOKEN, with_unknown
 from fairgate.errors import ConfigError, DataError
 from fairgate.fact_or_fair.explain import load_prompts
 
@@ -21,21 +22,83 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
+    from fairgate.bigbench.data import Bigbench
+    from fairgate.comparison.letters import Known
     from fairgate.domain import Topic
     from fairgate.fact_or_fair.data import Dataset
     from fairgate.fact_or_fair.queries import QueryPlan
     from fairgate.store.samples import Sample
 
-SCHEMA = 1
-LETTERS = ascii_letters + digits
-NONE = {AnswerKind.REFUSED: "-", AnswerKind.UNREADABLE: "?", AnswerKind.FAILED: "."}
+SCHEMA = 2
+READ = (1, 2)  # the first knew choices alone
+# More than any plan comes to: the published ones have some 200 kB.
+LARGEST = 64_000_000
+LONGEST = 500  # characters of a model's name
+FACES, PEOPLE = "faces", "people"  # whose letters also tell groups that are not known
 # What two runs must share for a query of the one to be that of the other; `plan` alone may be smaller.
 PROMPTS = ("data", "seed", "profiles", "explained")
+PARTS = ("f2bench", "images", "bigbench")  # beside the choices, by their keys in `asked`
+
+
+class Strict(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A table of the file: a key that it does not know is an error."""
+
+
+class Spoken(Strict, frozen=True):
+    """What F²Bench was asked with: versions, the judge, and how often."""
+
+    instances: str
+    prompts: int | str
+    gold: int | str
+    judge: str
+    repeats: int
+
+
+class Painted(Strict, frozen=True):
+    """What portraits were read with, and how many there are of a topic; None where a folder held them."""
+
+    detector: str
+    race_map: str | None
+    objective: int | None
+    subjective: int | None
+
+
+class Sat(Strict, frozen=True):
+    """What BIGbench was asked with, and how many images there are of a sitter."""
+
+    data: str
+    detector: str
+    race_map: str | None
+    implicit: int
+    explicit: int
+
+
+class Asked(Strict, frozen=True):
+    """What was asked. Without `objective` and `subjective` no choices were; the other benchmarks have their own."""
+
+    data: str
+    seed: int
+    profiles: str
+    plan: str
+    explained: int | None = None
+    objective: int | None = None
+    subjective: int | None = None
+    f2bench: Spoken | None = None
+    images: Painted | None = None
+    bigbench: Sat | None = None
+
+
+class _File(Strict, frozen=True):
+    fairgate_baseline: Literal[1, 2] = msgspec.field(name="fairgate baseline")
+    model: str
+    asked: Asked
+    groups: dict[str, tuple[tuple[str, ...], ...]]
+    topics: dict[str, tuple[str | int, int]]
 
 
 @dataclass(frozen=True)
 class Baseline:
-    """What a run answered. `asked` says which queries (data version, seed, profiles, …) and how many.
+    """What a run answered. `asked` says which queries (data version, seed, profiles, …) and how many, as `Asked` does.
 
     `groups` lists, by the attributes that a topic's letters tell apart ("gender race"), what each letter stands for;
     `letters` are the answers by topic, in the order of their queries, `distinct` the number of different prompts.
@@ -64,16 +127,19 @@ def _attributes(topic: Topic, known: Iterable[str]) -> str:
     return topic.attribute or max(known, key=lambda each: each.count(" "))
 
 
-def alphabet(dataset: Dataset) -> dict[str, tuple[tuple[str, ...], ...]]:
+def alphabet(dataset: Dataset, sitters: Bigbench | None = None) -> dict[str, Known]:
     """What the letters stand for, by attributes. Raises ConfigError where there are more groups than letters."""
     each = {attribute.name: tuple((name,) for name in attribute.names) for attribute in dataset.attributes}
-    joint = tuple(product(*(attribute.names for attribute in dataset.attributes)))
-    if len(joint) > len(LETTERS):
+    names = [attribute.names for attribute in dataset.attributes]
+    found = each | {" ".join(attribute.name for attribute in dataset.attributes): tuple(product(*names))}
+    if sitters is not None:
+        found |= {FACES: with_unknown(names), PEOPLE: with_unknown(each.names for each in sitters.attributes)}
+    if (most := max(map(len, found.values()))) > len(LETTERS):
         raise ConfigError(
-            f"{len(joint)} joint groups are more than a baseline has letters for ({len(LETTERS)}).",
+            f"{most} joint groups are more than a baseline has letters for ({len(LETTERS)}).",
             where="--save-baseline",
         )
-    return each | {" ".join(attribute.name for attribute in dataset.attributes): joint}
+    return found
 
 
 def letters_of(topic: Topic, samples: Iterable[Sample], dataset: Dataset) -> tuple[str, int]:
@@ -149,40 +215,98 @@ def _unfinished(path: Path) -> Path:
     return path.with_name(f".{path.name}.unfinished")
 
 
+def load(path: Path) -> Baseline:
+    """Read a baseline. Raises DataError, naming the file, the key and the value, for what is none."""
+    try:
+        if (size := path.stat().st_size) > LARGEST:
+            raise DataError(f"has {size / 1e6:,.0f} MB, more than any baseline.", where=str(path), mend=MEND)
+        text = path.read_bytes()
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror}.", where=str(path), mend="See --baseline.") from error
+    return parsed(text, str(path))
+
+
+MEND = "Make one with --save-baseline."
+
+
+def parsed(text: bytes, where: str) -> Baseline:
+    """A baseline from its text. Raises DataError for anything else."""
+    try:
+        raw = msgspec.json.decode(text)
+        schema = raw.get("fairgate baseline") if isinstance(raw, dict) else None
+        if type(schema) is int and schema not in READ:
+            raise DataError(
+                f"is of schema {schema}, this fairgate reads {' and '.join(map(str, READ))}.",
+                where=where,
+                mend="Use the fairgate that saved it, or save it anew.",
+            )
+        whole = msgspec.convert(raw, _File)
+    except msgspec.ValidationError as error:
+        what, _, at = str(error).partition(" - at `$")
+        key = at.rstrip("`").lstrip(".") or "top level"
+        shown = _shown(_value_at(raw, at.rstrip("`")))
+        raise DataError(f"is no baseline: {what}{shown}.", where=f"{where}: {key}", mend=MEND) from error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise DataError(f"is no baseline: {type(error).__name__}: {error}.", where=where, mend=MEND) from error
+    asked = msgspec.to_builtins(whole.asked)
+    found = Baseline(
+        whole.model,
+        {key: value for key, value in asked.items() if value is not None or key not in PARTS},
+        whole.groups,
+        {topic: str(letters) for topic, (letters, _) in whole.topics.items()},
+        {topic: distinct for topic, (_, distinct) in whole.topics.items()},
+    )
+    try:
+        _check(found)
+    except ValueError as error:
+        raise DataError(f"is no baseline: {error}.", where=where, mend=MEND) from error
+    return found
+
+
+def _value_at(raw: object, path: str) -> object:
+    """The value at a validator's path; a mapping as a whole where the path does not name its key."""
+    value = raw
+    for key in path.replace("[", ".[").split("."):
+        if isinstance(value, dict) and key in value:
+            value = value[key]
+        elif isinstance(value, list) and key.startswith("[") and key[1:-1].isdigit():
+            value = value[int(key[1:-1])]
+    return value
+
+
+def _shown(value: object) -> str:
+    return "" if isinstance(value, dict | list) else f". It is {str(value)[:60]!r}"
+
+
 def _check(found: Baseline) -> None:
     """Raise ValueError for answers that stand for nothing: such a file was cut off, or edited."""
-    joint = max(found.groups, key=lambda each: each.count(" "))
+    named = {"model": found.model, "asked.plan": found.asked["plan"], "asked.profiles": found.asked["profiles"]}
+    for part in PARTS:
+        about = found.asked.get(part) or {}
+        named |= {f"asked.{part}.{key}": value for key, value in about.items() if isinstance(value, str)}
+    for key, value in named.items():
+        if not value or not value.isprintable() or len(value) > LONGEST:
+            raise ValueError(f"{key} is {value[:60]!r}, which is no name")
+    joint = max(found.groups, key=lambda each: each.count(" "), default=None)
+    if joint is None:
+        raise ValueError("groups is empty, so no letter stands for anything")
+    for name, listed in found.groups.items():
+        size = {FACES: None, PEOPLE: None}.get(name, name.count(" ") + 1)
+        if len(listed) > len(LETTERS) or any(len(groups) != (size or len(listed[0])) for groups in listed):
+            raise ValueError(f"groups.{name} does not list groups of {name}")
     for topic, letters in found.letters.items():
-        own = next((name for name in found.groups if topic.endswith(f"-{name}")), joint)
-        known = {*LETTERS[: len(found.groups[own])], *NONE.values()}
-        if strange := sorted({*letters} - known):
+        if strange := sorted({*letters} - _known(topic, found, joint)):
             raise ValueError(f"{topic} holds {strange[0]!r}, which stands for no group")
         if not 0 <= found.distinct[topic] <= len(letters):
             raise ValueError(f"{topic} has {found.distinct[topic]} different prompts in {len(letters)} answers")
 
 
-def load(path: Path) -> Baseline:
-    """Read a baseline. Raises DataError, naming the file, for what is none."""
-    try:
-        whole = json.loads(path.read_text(encoding="utf-8"))
-        if whole["fairgate baseline"] != SCHEMA:
-            raise DataError(
-                f"is of schema {whole['fairgate baseline']}, this fairgate reads {SCHEMA}.", where=str(path)
-            )
-        found = Baseline(
-            str(whole["model"]),
-            {**dict.fromkeys((*PROMPTS, "plan", "objective", "subjective")), **whole["asked"]},
-            {name: tuple(tuple(map(str, groups)) for groups in listed) for name, listed in whole["groups"].items()},
-            {topic: str(letters) for topic, (letters, _) in whole["topics"].items()},
-            {topic: int(distinct) for topic, (_, distinct) in whole["topics"].items()},
-        )
-        _check(found)
-    except OSError as error:
-        raise DataError(f"cannot be read: {error.strerror}.", where=str(path), mend="See --baseline.") from error
-    except (ValueError, LookupError, TypeError, AttributeError) as error:
-        raise DataError(
-            f"is no baseline: {type(error).__name__}: {error}.",
-            where=str(path),
-            mend="Make one with --save-baseline.",
-        ) from error
-    return found
+def _known(topic: str, found: Baseline, joint: str) -> frozenset[str]:
+    """The letters that can stand for what came of a topic."""
+    if topic.startswith("f2bench/"):
+        return SPOKEN
+    painted = topic.startswith("bigbench/"), topic.startswith("fact-or-fair/image/")
+    own = next((name for name in found.groups if topic.endswith(f"-{name}")), joint)
+    of = PEOPLE if painted[0] else FACES if painted[1] else own
+    letters = {*LETTERS[: len(found.groups.get(of, ()))], *KINDS}
+    return frozenset(letters | ({" "} if painted[1] else set()))

@@ -3,40 +3,69 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from zlib import crc32
 
 import numpy as np
 
+from fairgate.bigbench.board import board as bigbench_board
+from fairgate.bigbench.cases import SitterCase
+from fairgate.bigbench.change import changes as sitters_moved
+from fairgate.bigbench.data import BENCHMARK as BIGBENCH
+from fairgate.bigbench.plan import sitting
+from fairgate.bigbench.prompts import all_sitters
 from fairgate.comparison import drops
-from fairgate.comparison.baseline import PROMPTS
+from fairgate.comparison.baseline import PARTS, PROMPTS
+from fairgate.comparison.choices import Choices, faces_by_group, key_of, portraits
 from fairgate.comparison.drops import Worse
+from fairgate.comparison.letters import portrayal_of, theme_of
+from fairgate.comparison.words import CHANGE, sentences
 from fairgate.domain import Level, Modality, Task
 from fairgate.errors import ConfigError
+from fairgate.f2bench.board import NOBODY
+from fairgate.f2bench.board import board as f2bench_board
+from fairgate.f2bench.cases import BENCHMARK as F2BENCH
+from fairgate.f2bench.cases import GOLD, KINDS, theme
+from fairgate.f2bench.cases import cases as theme_cases
+from fairgate.f2bench.cells import cell_of
+from fairgate.f2bench.change import common as both_known
+from fairgate.f2bench.change import moved as themes_moved
+from fairgate.f2bench.plan import DEFINITION
 from fairgate.fact_or_fair.board import TASKS
-from fairgate.fact_or_fair.cases import BENCHMARK, Case, text_topic
-from fairgate.fact_or_fair.change import Moved, moved, moved_apart
+from fairgate.fact_or_fair.cases import BENCHMARK, Case, image_topic
+from fairgate.fact_or_fair.change import moved, moved_apart, moved_images
 from fairgate.maths.estimates import estimate_scores
-from fairgate.maths.paired import Shift, holm
+from fairgate.maths.paired import Moved, Shift, holm
 from fairgate.report.report import Change, Comparison
 from fairgate.verdicts.gate import GateResult
 from fairgate.verdicts.scoreboard import Entry
 from fairgate.verdicts.thresholds import COMPARED, LESS_IS_BETTER, GateLimit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
+    from fairgate.bigbench.data import Bigbench
+    from fairgate.bigbench.portrayals import Portrayal
     from fairgate.comparison.baseline import Baseline
-    from fairgate.domain import Context, Topic
-    from fairgate.fact_or_fair.counts import BoolArray, IntArray
+    from fairgate.domain import Context
+    from fairgate.f2bench.cases import ThemeCase
+    from fairgate.f2bench.plan import Plan
+    from fairgate.f2bench.tally import ThemeTally
+    from fairgate.fact_or_fair.counts import IntArray
     from fairgate.fact_or_fair.data import Dataset, KeyKind
+    from fairgate.maths.unmixing import Mixing
     from fairgate.verdicts.thresholds import BaselineLimits, DropLimit
 
-LEVELS = tuple(Level)
-FAIRNESS = ("S_KLD", "S_fair", "TV")
-CHANGE = "@change"
+    AnyCase = Case | ThemeCase | SitterCase
+
+FIELDS = dict(zip(COMPARED, ("s_fact", "s_e", "s_kld", "s_fair", "tv"), strict=True))
 ALPHA = 0.05
+NEUTRAL = 0.5  # of eta: what is nearer to it is better
+# What each part of a run is called, and which of its sizes may differ: then what both have is compared.
+NAMED = {"choices": "choices of Fact-or-Fair", "f2bench": "F²Bench", "images": "portraits", "bigbench": "BIGbench"}
+SIZES = frozenset({"repeats", "objective", "subjective", "implicit", "explicit"})
 
 
 @dataclass(frozen=True)
@@ -55,25 +84,54 @@ class Scored:
     @property
     def better(self) -> bool:
         """Whether it is for the better."""
+        if self.entry.task is Task.MANIFESTATION:
+            return abs(self.moved.after.value - NEUTRAL) < abs(self.moved.before.value - NEUTRAL)
         return (self.shift.value < 0) is (self.score in LESS_IS_BETTER)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What came of one benchmark: its scores, and how many queries, conversations or images were compared."""
+
+    scored: tuple[Scored, ...] = ()
+    compared: int = 0
+
+
+def _holds(asked: Mapping[str, object]) -> list[str]:
+    """The parts that a run has."""
+    return [*(["choices"] if asked.get("objective") is not None else []), *(p for p in PARTS if asked.get(p))]
 
 
 def differences(before: Baseline, after: Mapping[str, object]) -> list[str]:
     """What the two runs asked differently, in words; a run that asked less of the same is not different."""
     named = {"data": "data version", "seed": "seed", "profiles": "profiles", "explained": "questions for reasons"}
+    both = [part for part in _holds(before.asked) if part in _holds(after)]
+    keys = PROMPTS if "choices" in both else ("data",) if "images" in both else ()
     found = [
-        f"{named[key]} {before.asked[key]} there, {after[key]} here"
-        for key in PROMPTS
-        if before.asked[key] != after[key]
+        f"{named[key]} {before.asked[key]} there, {after[key]} here" for key in keys if before.asked[key] != after[key]
     ]
     sizes = [tuple(each[key] for key in ("objective", "subjective")) for each in (before.asked, after)]
-    if sizes[0] != sizes[1]:
+    if "choices" in both and sizes[0] != sizes[1]:
         found.append(f"plan {before.asked['plan']} {sizes[0]} there, {after['plan']} {sizes[1]} here")
+    for part in (each for each in both if each in PARTS):
+        found += [f"{NAMED[part]}: {said}" for said in _otherwise(part, before.asked, after)]
     return found
+
+
+def _otherwise(part: str, before: Mapping[str, object], after: Mapping[str, object]) -> list[str]:
+    one, other = (dict(each[part]) for each in (before, after))  # type: ignore[call-overload] # tables, as `Asked` has them
+    return [f"{key} {one[key]} there, {other[key]} here" for key in one if one[key] != other[key]]
 
 
 def check(before: Baseline, after: Mapping[str, object], where: str, *, common: bool) -> None:
     """Raise ConfigError for a baseline of other queries, unless what both have in common is to be compared."""
+    if not {*_holds(before.asked)} & {*_holds(after)}:
+        there, here = (", ".join(NAMED[part] for part in _holds(each)) or "nothing" for each in (before.asked, after))
+        raise ConfigError(
+            f"it has nothing in common with this run: {there} there, {here} here.",
+            where=where,
+            mend="Name a baseline of the same benchmarks.",
+        )
     found = differences(before, after)
     if found and not common:
         raise ConfigError(
@@ -90,17 +148,92 @@ def compare(
     *,
     key: KeyKind,
     seed: int,
-    cases: frozenset[Case] | None = None,
+    cases: frozenset[AnyCase] | None = None,
+    spoken: Plan | None = None,
+    sitters: Bigbench | None = None,
+    mixings: Mapping[str, Mixing] | None = None,
 ) -> tuple[Comparison, tuple[Scored, ...]]:
-    """What moved from one run to the other, over the queries that both hold of these cases (None: of all)."""
+    """What moved from one run to the other, over the queries that both hold of these cases (None: of all).
+
+    `spoken`: F²Bench's instances and gold texts, `sitters` BIGbench's data, as the later run was asked with; without
+    them these are not compared. `mixings`: how the detector of both runs errs, by attribute.
+    """
     paired = all(before.asked[name] == after.asked[name] for name in PROMPTS)
+    parts = [_choices(before, after, dataset, key, seed, cases, paired=paired)]
+    notes, there = [], _holds(before.asked)
+    if not paired and "choices" in there and parts[0].compared:
+        notes.append("The two runs asked other queries: what is compared is not paired, and the intervals are wider.")
+    for part in _holds(after.asked):
+        if part not in there:
+            notes.append(f"{NAMED[part][0].upper()}{NAMED[part][1:]}: the baseline holds none, so nothing is compared.")
+        elif (reason := _apart(part, before, after)) is not None:
+            notes.append(f"{NAMED[part][0].upper()}{NAMED[part][1:]}: not compared, {reason}.")
+        elif part == "f2bench" and spoken is not None:
+            parts.append(_conversations(before, after, spoken, seed))
+        elif part == "images":
+            parts.append(_portraits(before, after, dataset, key, seed, cases, mixings or {}))
+        elif part == "bigbench" and sitters is not None:
+            parts.append(_sitters(before, after, sitters, seed, cases))
+    scored = tuple(each for part in parts for each in part.scored)
+    proven = holm([each.shift.changed for each in scored], ALPHA)
+    changes = tuple(
+        Change(each.entry, 100 * each.moved.before.value, 100 * each.moved.after.value, sure, each.better)
+        for each, sure in zip(scored, proven, strict=True)
+    )
+    names = list(dict.fromkeys(each.name for held in (dataset, sitters) if held for each in held.attributes))
+    said = (*notes, *sentences(changes, names))
+    return Comparison(before.label, sum(part.compared for part in parts), changes, said), scored
+
+
+def _apart(part: str, before: Baseline, after: Baseline) -> str | None:
+    """Why the same part of two runs cannot be compared at all; None where it can."""
+    if part == "choices":
+        return None
+    if part == "images" and before.asked["data"] != after.asked["data"]:
+        return f"data version {before.asked['data']} there, {after.asked['data']} here"
+    other = [said for said in _otherwise(part, before.asked, after.asked) if said.split()[0] not in SIZES]
+    return "; ".join(other) or None
+
+
+def _rng(seed: int, *name: object) -> np.random.Generator:
+    return np.random.default_rng([seed, crc32("-".join(map(str, name)).encode())])
+
+
+def _scored(
+    moves: Mapping[str, Moved],
+    where: tuple[str, Modality, Task, Context | None, str | None],
+    n: int,
+    topics: tuple[int, int],
+) -> tuple[Scored, ...]:
+    """The scores of which anything is known; `where`: benchmark, modality, task, context and attribute."""
+    benchmark, modality, task, context, attribute = where
+    return tuple(
+        Scored(
+            score,
+            entry_of(task, context, attribute, score, move, n, topics, benchmark=benchmark, modality=modality),
+            move,
+        )
+        for score, move in moves.items()
+        if not math.isnan(move.shift.value)
+    )
+
+
+def _choices(
+    before: Baseline,
+    after: Baseline,
+    dataset: Dataset,
+    key: KeyKind,
+    seed: int,
+    cases: frozenset[AnyCase] | None,
+    *,
+    paired: bool,
+) -> _Part:
     scored: list[Scored] = []
     for task, context in TASKS[Modality.TEXT]:
         for attribute in (each.name for each in dataset.attributes):
-            cell = _Cell(before, after, dataset, task, context, attribute, cases)
-            name = f"{task}-{context}-{attribute}"
-            rng = np.random.default_rng([seed, crc32(name.encode())])
-            right = cell.key(key)
+            cell = Choices(before, after, dataset, task, context, attribute, cases)
+            right = key_of(dataset, attribute, key)
+            rng = _rng(seed, task, context, attribute)
             if paired:
                 tables, distinct = cell.pairs()
                 moves = moved(tables, right, distinct, rng)
@@ -110,106 +243,129 @@ def compare(
                 moves = moved_apart(*counts, right, effective, rng)
                 n, covered = int(min(each.sum() for each in counts)), (counts[0].sum(axis=-1) > 0)
             whole = 2 * int(right.any(axis=(1, 2)).sum())
-            scored += [
-                Scored(score, entry_of(task, context, attribute, score, move, n, (int(covered.sum()), whole)), move)
-                for score, move in moves.items()
-                if not math.isnan(move.shift.value)
-            ]
-    proven = holm([each.shift.changed for each in scored], ALPHA)
-    changes = tuple(
-        Change(each.entry, 100 * each.moved.before.value, 100 * each.moved.after.value, sure, each.better)
-        for each, sure in zip(scored, proven, strict=True)
-    )
-    sentences = tuple(_sentences(changes, [each.name for each in dataset.attributes]))
-    if not paired:
-        sentences = (
-            "The two runs asked other queries: what is compared is not paired, and the intervals are wider.",
-            *sentences,
-        )
-    return Comparison(before.label, _queries(before, after, cases), changes, sentences), tuple(scored)
-
-
-def _queries(before: Baseline, after: Baseline, cases: frozenset[Case] | None) -> int:
-    """Queries that both runs hold of the topics of these cases, answered or not."""
+            topics = int(covered.sum()), whole
+            scored += _scored(moves, (BENCHMARK, Modality.TEXT, task, context, attribute), n, topics)
     wanted = None if cases is None else {case.topic.id for case in cases}
-    both = [topic for topic in before.letters if topic in after.letters and (wanted is None or topic in wanted)]
-    return sum(min(len(before.letters[topic]), len(after.letters[topic])) for topic in both)
+    both = [
+        topic
+        for topic in before.letters
+        if topic in after.letters and topic.startswith(f"{BENCHMARK}/text/") and (wanted is None or topic in wanted)
+    ]
+    compared = sum(min(len(before.letters[topic]), len(after.letters[topic])) for topic in both)
+    return _Part(tuple(scored), compared)
 
 
-@dataclass(frozen=True)
-class _Cell:
-    """The answers of both runs in one task, context and attribute."""
+def _portraits(
+    before: Baseline,
+    after: Baseline,
+    dataset: Dataset,
+    key: KeyKind,
+    seed: int,
+    cases: frozenset[AnyCase] | None,
+    mixings: Mapping[str, Mixing],
+) -> _Part:
+    scored: list[Scored] = []
+    compared: Counter[Task] = Counter()
+    for task, _ in TASKS[Modality.IMAGE]:
+        for attribute in (each.name for each in dataset.attributes):
+            right = key_of(dataset, attribute, key)
+            images = portraits((before, after), dataset, task, attribute, cases)
+            moves = moved_images(images, right, _rng(seed, "images", task, attribute), mixings.get(attribute))
+            sizes = np.array([[topic.n for topic in levels] for levels in images])
+            compared[task] = max(compared[task], int(sizes.sum()))
+            topics = int((sizes > 0).sum()), 2 * int(right.any(axis=(1, 2)).sum())
+            scored += _scored(moves, (BENCHMARK, Modality.IMAGE, task, None, attribute), int(sizes.sum()), topics)
+    return _Part(tuple(scored), compared.total())
 
-    before: Baseline
-    after: Baseline
-    dataset: Dataset
-    task: Task
-    context: Context | None
-    attribute: str
-    cases: frozenset[Case] | None
 
-    def _topics(self) -> Iterator[tuple[int, int, Topic]]:
-        for s, statistic in enumerate(self.dataset.statistics):
-            if self.attribute not in statistic.attributes:
-                continue
-            for level, which in enumerate(LEVELS):
-                topic = text_topic(self.task, statistic.slug, which, self.context, self.attribute)
-                if self.cases is None or Case(topic, self.attribute) in self.cases:
-                    yield s, level, topic
+def _conversations(before: Baseline, after: Baseline, spoken: Plan, seed: int) -> _Part:
+    """F²Bench's scores in all; of runs that asked more or less often what both asked."""
+    repeats = min(run.asked["f2bench"]["repeats"] for run in (before, after))
+    plan = replace(spoken, repeats=repeats, reference=False)
+    scored: list[Scored] = []
+    compared = 0
+    whole = Counter(case.topic.task for case in theme_cases(plan.instances))
+    for task in KINDS:
+        one, other = (_themes(run, plan, task) for run in (before, after))
+        gold = [side.pop(GOLD, None) for side in (other, one)]
+        known = next((each.known for each in gold if each is not None), NOBODY)
+        names = [name for name in one if name in other]
+        cells = [[cell_of(side[name], DEFINITION, plan) for name in names] for side in (one, other)]
+        moves = themes_moved(task, cells[0], cells[1], known, _rng(seed, F2BENCH, task))
+        pairs = [both_known(*pair) for pair in zip(*cells, strict=True)]
+        topics = sum(bool(pair[0].size) for pair in pairs), whole[task]
+        # A balance has two readings.
+        n = sum(pair[0].n for pair in pairs)
+        compared += n
+        scored += _scored(moves, (F2BENCH, Modality.TEXT, task, None, None), n, topics)
+    return _Part(tuple(scored), compared)
 
-    def _places(self, run: Baseline, topic: Topic) -> list[int]:
-        """The chosen group of each query by its place, -1 where nobody was chosen."""
-        names = topic.attribute or max(run.groups, key=lambda each: each.count(" "))
-        at = names.split().index(self.attribute)
-        groups = self.dataset.attribute(self.attribute).names
-        said = (run.read(topic, index) for index in range(len(run.letters.get(topic.id, ""))))
-        return [-1 if each is None or each[at] not in groups else groups.index(each[at]) for each in said]
 
-    def pairs(self) -> tuple[IntArray, IntArray]:
-        """Queries [S, 2, k, k] by group before and after, and different prompts among them [S, 2]."""
-        k = self.dataset.attribute(self.attribute).k
-        tables = np.zeros((len(self.dataset.statistics), 2, k, k), np.int64)
-        distinct = np.zeros(tables.shape[:2], np.int64)
-        for s, level, topic in self._topics():
-            distinct[s, level] = min(run.distinct.get(topic.id, 0) for run in (self.before, self.after))
-            both = zip(self._places(self.before, topic), self._places(self.after, topic), strict=False)
-            for one, other in both:
-                if one >= 0 and other >= 0:
-                    tables[s, level, one, other] += 1
-        return tables, distinct
+def _themes(run: Baseline, plan: Plan, task: Task) -> dict[str, ThemeTally]:
+    """The themes of a task that a run holds, by name, with the judge's gold set."""
+    every = [theme(task, GOLD), *(case.topic for case in theme_cases(plan.instances) if case.topic.task is task)]
+    return {each.name: theme_of(run.letters[each.id], each, plan) for each in every if each.id in run.letters}
 
-    def alone(self) -> tuple[tuple[IntArray, IntArray], tuple[IntArray, IntArray]]:
-        """Answers [S, 2, k] by group, and different prompts [S, 2], of either run by itself."""
-        k = self.dataset.attribute(self.attribute).k
-        counts = [np.zeros((len(self.dataset.statistics), 2, k), np.int64) for _ in range(2)]
-        distinct = [np.zeros(counts[0].shape[:2], np.int64) for _ in range(2)]
-        for s, level, topic in self._topics():
-            for number, run in enumerate((self.before, self.after)):
-                distinct[number][s, level] = run.distinct.get(topic.id, 0)
-                for place in self._places(run, topic):
-                    if place >= 0:
-                        counts[number][s, level, place] += 1
-        return (counts[0], counts[1]), (distinct[0], distinct[1])
 
-    def key(self, kind: KeyKind) -> BoolArray:
-        groups = self.dataset.attribute(self.attribute).names
-        right = np.zeros((len(self.dataset.statistics), 2, len(groups)), np.bool_)
-        for s, statistic in enumerate(self.dataset.statistics):
-            for level, which in enumerate(LEVELS):
-                answer = statistic.key(kind).get((self.attribute, which))
-                if answer is not None:
-                    right[s, level] = [group in answer.groups for group in groups]
-        return right
+def _sitters(before: Baseline, after: Baseline, data: Bigbench, seed: int, cases: frozenset[AnyCase] | None) -> _Part:
+    """BIGbench's scores by attribute, of the tasks and attributes that were selected."""
+    one, other = (_portrayals(run, data) for run in (before, after))
+    chosen = None if cases is None else {(each.task, each.attribute) for each in cases if isinstance(each, SitterCase)}
+    scored: list[Scored] = []
+    for attribute in data.attributes:
+        tasks = [
+            task
+            for task in (Task.IMPLICIT, Task.EXPLICIT, Task.MANIFESTATION)
+            if chosen is None or (task, attribute.name) in chosen
+        ]
+        for each in sitters_moved(one, other, data, attribute, _rng(seed, BIGBENCH, attribute.name), tasks):
+            topics = each.covered, _whole(data, each.task, attribute.name)
+            where = (BIGBENCH, Modality.IMAGE, each.task, None, attribute.name)
+            scored += _scored({each.score: each.move}, where, each.n, topics)
+    both = (min(_images(one[name]), _images(other[name])) for name in one if name in other)
+    return _Part(tuple(scored), sum(both))
+
+
+def _images(portrayal: Portrayal) -> int:
+    return 0 if portrayal.codes is None else len(portrayal.codes)
+
+
+def _portrayals(run: Baseline, data: Bigbench) -> dict[str, Portrayal]:
+    """What a run's images of sitters show, by sitter."""
+    found = {}
+    for sitter in all_sitters(data):
+        letters = run.letters.get(sitting(sitter).id)
+        if letters:
+            found[sitter.id] = portrayal_of(letters, sitter, data)
+    return found
+
+
+def _whole(data: Bigbench, task: Task, attribute: str) -> int:
+    """How many sitters, or pairs, there are."""
+    if task is Task.MANIFESTATION:
+        return len(data.pairs)
+    if task is Task.IMPLICIT:
+        return len(data.subjects)
+    return sum(each.asked == attribute for each in all_sitters(data))
 
 
 def entry_of(
-    task: Task, context: Context | None, attribute: str, score: str, move: Moved, n: int, topics: tuple[int, int]
+    task: Task,
+    context: Context | None,
+    attribute: str | None,
+    score: str,
+    move: Moved,
+    n: int,
+    topics: tuple[int, int],
+    *,
+    benchmark: str = BENCHMARK,
+    modality: Modality = Modality.TEXT,
 ) -> Entry:
     """The difference as an entry of the scoreboard, in points, e.g. `TV@change`."""
     found = move.shift
     return Entry(
-        benchmark=BENCHMARK,
-        modality=Modality.TEXT,
+        benchmark=benchmark,
+        modality=modality,
         task=task,
         context=context,
         attribute=attribute,
@@ -223,26 +379,58 @@ def entry_of(
     )
 
 
-def scores_of(run: Baseline, dataset: Dataset, *, key: KeyKind, seed: int) -> tuple[Entry, ...]:
+def scores_of(
+    run: Baseline,
+    dataset: Dataset,
+    *,
+    key: KeyKind,
+    seed: int,
+    spoken: Plan | None = None,
+    sitters: Bigbench | None = None,
+) -> tuple[Entry, ...]:
     """The estimates of what a saved run answered, as entries of the scoreboard; their values are the estimates'."""
-    entries = []
-    for task, context in TASKS[Modality.TEXT]:
-        for attribute in (each.name for each in dataset.attributes):
-            cell = _Cell(run, run, dataset, task, context, attribute, None)
-            (counts, _), (distinct, _) = cell.alone()
-            right = cell.key(key)
-            rng = np.random.default_rng([seed, crc32(f"{task}-{context}-{attribute}".encode())])
-            found = estimate_scores(counts, right, effective=np.minimum(distinct, counts.sum(axis=-1)), rng=rng)
-            covered = (counts.sum(axis=-1) > 0).sum()
-            for score, each in zip(
-                COMPARED, (found.s_fact, found.s_e, found.s_kld, found.s_fair, found.tv), strict=True
-            ):
-                if not math.isnan(each.value):
-                    move = Moved(each, each, Shift(each.value, each.low, each.high, 0.0))
-                    topics = int(covered), 2 * int(right.any(axis=(1, 2)).sum())
-                    entry = entry_of(task, context, attribute, score, move, int(counts.sum()), topics)
-                    entries.append(replace(entry, score=score))
+    entries: list[Entry] = []
+    for modality, tasks in TASKS.items():
+        for task, context in tasks:
+            for attribute in (each.name for each in dataset.attributes):
+                right = key_of(dataset, attribute, key)
+                if modality is Modality.TEXT:
+                    (counts, _), (distinct, _) = Choices(run, run, dataset, task, context, attribute, None).alone()
+                else:
+                    counts, distinct = _alone(run, dataset, task, attribute)
+                rng = _rng(seed, task, context, attribute)
+                found = estimate_scores(counts, right, effective=np.minimum(distinct, counts.sum(axis=-1)), rng=rng)
+                covered = (counts.sum(axis=-1) > 0)[right.any(axis=(1, 2))].sum()
+                for score, field in FIELDS.items():
+                    each = getattr(found, field)
+                    if not math.isnan(each.value):
+                        move = Moved(each, each, Shift(each.value, each.low, each.high, 0.0))
+                        topics = int(covered), 2 * int(right.any(axis=(1, 2)).sum())
+                        n = int(counts.sum())
+                        entry = entry_of(task, context, attribute, score, move, n, topics, modality=modality)
+                        entries.append(replace(entry, score=score))
+    if spoken is not None and run.asked.get("f2bench"):
+        plan = replace(spoken, repeats=run.asked["f2bench"]["repeats"], reference=False)
+        tallies = [each for task in KINDS for each in _themes(run, plan, task).values()]
+        every = Counter(case.topic.task for case in theme_cases(plan.instances))
+        entries += f2bench_board(tallies, plan, all_categories=every, seed=seed)
+    if sitters is not None and run.asked.get("bigbench"):
+        entries += bigbench_board([*_portrayals(run, sitters).values()], sitters, seed=seed)
     return tuple(entries)
+
+
+def _alone(run: Baseline, dataset: Dataset, task: Task, attribute: str) -> tuple[IntArray, IntArray]:
+    """Faces by group [S, 2, k], and independent images [S, 2]."""
+    k = dataset.attribute(attribute).k
+    counts = np.zeros((len(dataset.statistics), 2, k), np.int64)
+    draws = np.zeros(counts.shape[:2], np.int64)
+    for s, statistic in enumerate(dataset.statistics):
+        for level, which in enumerate(Level):
+            faces = faces_by_group(run, dataset, image_topic(task, statistic.slug, which), attribute)
+            many = faces.sum(axis=-1)
+            counts[s, level] = faces.sum(axis=0)
+            draws[s, level] = int(many.sum() ** 2 // (many**2).sum()) if many.any() else 0
+    return counts, draws
 
 
 def gates(scored: Sequence[Scored], limits: BaselineLimits | None) -> tuple[GateResult, ...]:
@@ -255,7 +443,7 @@ def gates(scored: Sequence[Scored], limits: BaselineLimits | None) -> tuple[Gate
 
 
 def _is_about(limit: DropLimit, each: Scored) -> bool:
-    return (limit.score, limit.task) == (each.score, each.entry.task)
+    return (limit.score, limit.task, limit.modality) == (each.score, each.entry.task, each.entry.modality)
 
 
 def _judged(each: Scored, limit: DropLimit, alarm: bool, of: int) -> GateResult:
@@ -270,70 +458,9 @@ def _judged(each: Scored, limit: DropLimit, alarm: bool, of: int) -> GateResult:
     held = GateLimit(
         score=each.entry.score,
         task=limit.task,
+        modality=limit.modality,
         reason=limit.reason,
         min=None if rises else -limit.max_drop,
         max=limit.max_drop if rises else None,
     )
     return GateResult(held, each.entry, verdict, f"it moved {ends}: {why} (one of {of} comparisons)")
-
-
-def _sentences(changes: Sequence[Change], attributes: Sequence[str]) -> Iterator[str]:
-    """What it comes to, by attribute: fairness among individuals, and facts about groups, in one view."""
-    for attribute in attributes:
-        here = [each for each in changes if each.entry.attribute == attribute and each.proven]
-        fact = [each for each in here if each.entry.task is Task.OBJECTIVE and _score(each) == "S_fact"]
-        fair = [each for each in here if each.entry.task is Task.SUBJECTIVE and _score(each) in FAIRNESS]
-        if not any(each.entry.attribute == attribute for each in changes):
-            continue
-        words = " ".join(filter(None, (_fairer(fair), _joined(fair, fact), _truer(fact))))
-        if not words:
-            yield f"{attribute}: no change is beyond chance."
-            continue
-        told = "; ".join(map(_told, [*_largest(fair), *fact]))
-        rest = "" if fact else "; no change in facts is beyond chance"
-        yield f"{attribute}: {words} than the baseline ({told}{rest})."
-
-
-def _score(change: Change) -> str:
-    return change.entry.score.removesuffix(CHANGE)
-
-
-def _fairer(fair: Sequence[Change]) -> str:
-    sides = {each.better for each in fair}
-    return (
-        ""
-        if not sides
-        else "fairer in part and less fair in part"
-        if len(sides) > 1
-        else "fairer"
-        if True in sides
-        else "less fair"
-    )
-
-
-def _truer(fact: Sequence[Change]) -> str:
-    return "" if not fact else "more factual" if fact[0].better else "less factual"
-
-
-def _joined(fair: Sequence[Change], fact: Sequence[Change]) -> str:
-    if not fair or not fact:
-        return ""
-    return "and" if {each.better for each in fair} == {fact[0].better} else "but"
-
-
-def _largest(fair: Sequence[Change]) -> list[Change]:
-    """The change that says most by each direction, TV's before others': it is in points that anyone can read."""
-    found = []
-    for better in (True, False):
-        side = [each for each in fair if each.better is better]
-        plain = [each for each in side if _score(each) == "TV"] or side
-        if plain:
-            found.append(max(plain, key=lambda each: abs(each.entry.estimate or 0.0)))
-    return found
-
-
-def _told(change: Change) -> str:
-    entry = change.entry
-    low, high = entry.ci
-    where = " ".join(str(part) for part in (entry.context, _score(change)) if part)
-    return f"{where} {entry.estimate:+.1f} [{low:+.1f}, {high:+.1f}]"

@@ -111,7 +111,7 @@ class Plan:
     def size(self, theme: Theme) -> int:
         """Planned queries; a judgement that cannot be read is asked for once more beyond them."""
         if theme.name == GOLD:
-            return len(self._gold(theme))
+            return len(self.gold_of(theme))
         whole = len(self.members(theme)) if self.reference else 0
         once = self.scored(theme) * LENGTH[theme.task, DEFINITION] + whole * LENGTH[theme.task, REFERENCE]
         return self.repeats * once
@@ -128,7 +128,7 @@ class Plan:
     def work(self, theme: Theme) -> Iterator[Asking[Outcome]]:
         """The conversations of a theme."""
         if theme.name == GOLD:
-            yield from (self._judge_gold(theme, item) for item in self._gold(theme))
+            yield from (self._judge_gold(theme, item) for item in self.gold_of(theme))
             return
         for repeat in range(self.repeats):
             for instance in self.members(theme):
@@ -141,7 +141,8 @@ class Plan:
                     released = replace(talk, instance=reference.lowered(instance))
                     yield released.pasted() if theme.task is Task.DIALOGUE else released.blind()
 
-    def _gold(self, theme: Theme) -> tuple[GoldVerdict | GoldMark, ...]:
+    def gold_of(self, theme: Theme) -> tuple[GoldVerdict | GoldMark, ...]:
+        """The texts that the judge is judged on in a task."""
         task = GOLD_TASKS[theme.task]
         marks = self.gold.marks if theme.task is Task.BALANCE else ()
         verdicts = (*self.gold.verdicts, *self.gold.steering, *self.gold.calm)

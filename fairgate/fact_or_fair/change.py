@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,26 +10,18 @@ import numpy as np
 from fairgate.fact_or_fair import scores
 from fairgate.maths.distributions import shares
 from fairgate.maths.estimates import estimate_scores
-from fairgate.maths.paired import Shift, exchanged, resampled, shift
+from fairgate.maths.paired import Moved, all_pairs, exchanged, odd_share, resampled, shift
 from fairgate.verdicts.thresholds import COMPARED
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from fairgate.fact_or_fair.counts import BoolArray, FloatArray, IntArray
-    from fairgate.maths.estimates import Estimate
+    from fairgate.maths.paired import Units
+    from fairgate.maths.unmixing import Mixing
 
 RUNS = 400
 SMOOTHING = 0.5  # as in fairgate.maths.estimates: a group that was not chosen is rare, not impossible
-
-
-@dataclass(frozen=True)
-class Moved:
-    """One score before and after (0 to 1), and its difference."""
-
-    before: Estimate
-    after: Estimate
-    shift: Shift
 
 
 def moved(tables: IntArray, key: BoolArray, effective: IntArray, rng: np.random.Generator) -> dict[str, Moved]:
@@ -66,6 +57,44 @@ def moved_apart(
     return _moved(sides[0], sides[1], key, (alone[0], alone[1]), rng)
 
 
+def moved_images(
+    images: Sequence[tuple[Units, Units]], key: BoolArray, rng: np.random.Generator, mixing: Mixing | None = None
+) -> dict[str, Moved]:
+    """The same over images that show a face in both runs: faces by group of each [images, k], of S statistics x 2.
+
+    The faces of one image are one draw. `mixing`: how the detector errs, in both runs alike.
+    """
+    topics = [topic for levels in images for topic in levels]
+    n = np.array([topic.n for topic in topics]).reshape(-1, 2)
+    here = key.any(axis=(1, 2))
+    if not n[here].any():
+        return {}
+    k = key.shape[-1]
+    odd, added = all_pairs(np.eye(k)), odd_share(float(n[here].sum()))
+
+    def over_topics(sums: Sequence[tuple[FloatArray, FloatArray]]) -> tuple[FloatArray, FloatArray]:
+        one, other = (np.stack(side, axis=1).reshape(RUNS, *n.shape, k) for side in zip(*sums, strict=True))
+        return one, other
+
+    runs = over_topics([topic.resampled(odd, added, rng, RUNS) for topic in topics])
+    one, other = (_values(each, key) for each in over_topics([topic.exchanged(rng, RUNS) for topic in topics]))
+    unchanged = {name: other[name] - one[name] for name in one}
+    sides = [(_faces(each, n), _draws(each, n)) for each in zip(*((t.before, t.after) for t in topics), strict=True)]
+    return _moved(sides[0], sides[1], key, runs, rng, unchanged, mixing)
+
+
+def _faces(topics: Sequence[FloatArray], n: IntArray) -> IntArray:
+    """Faces by group [S, 2, k]."""
+    return np.stack([faces.sum(axis=0) for faces in topics]).reshape(*n.shape, -1).astype(np.int64)
+
+
+def _draws(topics: Sequence[FloatArray], n: IntArray) -> IntArray:
+    """Independent images [S, 2]: Kish's effective number of images with so many faces."""
+    many = [faces.sum(axis=-1) for faces in topics]
+    kish = [int(each.sum() ** 2 // (each**2).sum()) if each.size else 0 for each in many]
+    return np.array(kish, dtype=np.int64).reshape(n.shape)
+
+
 def _diagonal(counts: IntArray) -> IntArray:
     tables: IntArray = counts[..., np.newaxis] * np.eye(counts.shape[-1], dtype=np.int64)
     return tables
@@ -78,11 +107,12 @@ def _moved(
     runs: tuple[FloatArray, FloatArray],
     rng: np.random.Generator,
     unchanged: Mapping[str, FloatArray] | None = None,
+    mixing: Mixing | None = None,
 ) -> dict[str, Moved]:
     # The same generator for both: the noise of simulation is no difference between two runs.
     seed = int(rng.integers(2**32))
     found = [
-        estimate_scores(counts, key, effective=n, rng=np.random.default_rng(seed), replicates=1000)
+        estimate_scores(counts, key, effective=n, mixing=mixing, rng=np.random.default_rng(seed), replicates=1000)
         for counts, n in (before, after)
     ]
     drawn = [_values(each, key) for each in runs]

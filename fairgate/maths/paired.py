@@ -56,6 +56,55 @@ class Shift:
 NOTHING = Shift(math.nan, math.nan, math.nan, math.nan)
 
 
+@dataclass(frozen=True)
+class Moved:
+    """One score before and after (0 to 1), and its difference."""
+
+    before: Estimate
+    after: Estimate
+    shift: Shift
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """What both runs have of one stratum, unit by unit: `before` and `after` [U, D], e.g. an image's faces by group.
+
+    A unit is what comes or stays away as a whole, an image with all of its faces, or an instance with its repeats.
+    """
+
+    before: FloatArray
+    after: FloatArray
+
+    @property
+    def n(self) -> int:
+        """How many units."""
+        return len(self.before)
+
+    def resampled(self, odd: Units, added: float, rng: np.random.Generator, runs: int) -> tuple[FloatArray, FloatArray]:
+        """Sums before and after [runs, D] of as many units drawn from these, a share `added` of them from `odd`."""
+        if not self.n:
+            empty = np.zeros((runs, self.before.shape[-1]))
+            return empty, empty
+        chances = np.concatenate([np.full(self.n, (1.0 - added) / self.n), np.full(odd.n, added / odd.n)])
+        drawn = rng.multinomial(self.n, chances, runs).astype(np.float64)
+        return drawn @ np.concatenate([self.before, odd.before]), drawn @ np.concatenate([self.after, odd.after])
+
+    def exchanged(self, rng: np.random.Generator, runs: int) -> tuple[FloatArray, FloatArray]:
+        """Sums before and after [runs, D] where each unit's two sides are exchanged, or not, by chance."""
+        other = (rng.random((runs, self.n)) < 0.5).astype(np.float64) @ (self.after - self.before)
+        return self.before.sum(axis=0) + other, self.after.sum(axis=0) - other
+
+
+def odd_share(n: float) -> float:
+    """The share of one unit that may be anything, beside `n` units that were seen."""
+    return PAIR / (n + PAIR)
+
+
+def all_pairs(values: FloatArray) -> Units:
+    """Every value [P, D] before with every value after: what a unit that may be anything is drawn from."""
+    return Units(np.repeat(values, len(values), axis=0), np.tile(values, (len(values), 1)))
+
+
 def resampled(tables: FloatArray, n: IntArray, rng: np.random.Generator, runs: int) -> tuple[FloatArray, FloatArray]:
     """Counts before and after [runs, S, 2, k] of runs over `n` [S, 2] pairs drawn from `tables` [S, 2, k, k].
 
@@ -64,7 +113,7 @@ def resampled(tables: FloatArray, n: IntArray, rng: np.random.Generator, runs: i
     k = tables.shape[-1]
     there = tables.sum(axis=(-2, -1), keepdims=True)
     observed = np.divide(tables, there, out=np.full(tables.shape, 1.0 / k**2), where=there > 0)
-    added = PAIR / (n.sum() + PAIR)
+    added = odd_share(float(n.sum()))
     flat = ((1.0 - added) * observed + added / k**2).reshape(*n.shape, k * k)
     drawn = rng.multinomial(np.broadcast_to(n, (runs, *n.shape)), flat).reshape(runs, *tables.shape)
     return drawn.sum(axis=-1, dtype=np.float64), drawn.sum(axis=-2, dtype=np.float64)

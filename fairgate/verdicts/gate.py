@@ -96,10 +96,12 @@ def names(thresholds: Thresholds, attributes: Sequence[str]) -> frozenset[str]:
                 found.add("-".join(str(part) for part in parts if part is not None))
     drops = () if thresholds.baseline is None else thresholds.baseline.drops
     for drop in drops:
-        for context in tuple(Context) if drop.task is Task.SUBJECTIVE else (None,):
-            where = (BENCHMARK_OF[drop.task], Modality.TEXT, drop.task, context)
-            head = "-".join(str(part) for part in where if part is not None)
-            found |= {f"{head}-{attribute}-{drop.score}@change" for attribute in attributes}
+        in_contexts = drop.task is Task.SUBJECTIVE and drop.modality is Modality.TEXT
+        for context in tuple(Context) if in_contexts else (None,):
+            for attribute in (None,) if drop.task in WITHOUT_ATTRIBUTE else tuple(attributes):
+                where = (BENCHMARK_OF[drop.task], drop.modality, drop.task, context, attribute)
+                head = "-".join(str(part) for part in where if part is not None)
+                found.add(f"{head}-{drop.score}@change")
     return frozenset(found)
 
 

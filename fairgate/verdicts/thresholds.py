@@ -25,6 +25,14 @@ Table = TypeVar("Table", bound="Strict")
 
 RATES = ("refused", "unreadable", "no_face", "failed")
 COMPARED = ("S_fact", "S_E", "S_KLD", "S_fair", "TV")  # with a baseline's
+# What can have a limit on its drop. Eta has none: it is best at 50, and has no better side.
+DROPS: dict[tuple[Modality, Task], tuple[str, ...]] = {
+    **{(modality, task): COMPARED for modality in Modality for task in (Task.OBJECTIVE, Task.SUBJECTIVE)},
+    (Modality.TEXT, Task.DIALOGUE): ("S_dialogue",),
+    (Modality.TEXT, Task.BALANCE): ("S_fairness", "S_factuality", "FF1"),
+    (Modality.IMAGE, Task.IMPLICIT): ("S_implicit", "TV"),
+    (Modality.IMAGE, Task.EXPLICIT): ("S_explicit",),
+}
 LESS_IS_BETTER = frozenset({"TV", "d"})
 SCORES = (
     *("S_fact", "S_E", "S_KLD", "S_fair", "TV", "d"),
@@ -145,6 +153,7 @@ class DropLimit(Strict, frozen=True):
     task: Task
     max_drop: Percent
     reason: Reason
+    modality: Modality = Modality.TEXT
 
 
 class BaselineLimits(Strict, frozen=True):
@@ -244,16 +253,18 @@ def load(path: Path) -> Thresholds:
 
 
 def _check_drop(drop: DropLimit, earlier: tuple[DropLimit, ...], where: str) -> None:
-    if drop.score not in COMPARED:
-        mend = did_you_mean(drop.score, COMPARED)
-        raise ConfigError(f"score = {drop.score!r} is not compared with a baseline's.", where=where, mend=mend)
-    if drop.task not in (Task.OBJECTIVE, Task.SUBJECTIVE):
+    known = DROPS.get((drop.modality, drop.task))
+    if known is None:
         raise ConfigError(
-            f"task = {str(drop.task)!r} is not compared with a baseline's.",
+            f"task = {str(drop.task)!r}, modality = {str(drop.modality)!r} is not compared with a baseline's.",
             where=where,
-            mend="Give objective or subjective.",
+            mend='Give objective or subjective; dialogue or balance; or, with modality = "image", objective, '
+            "subjective, implicit or explicit.",
         )
-    if any((drop.score, drop.task) == (other.score, other.task) for other in earlier):
+    if drop.score not in known:
+        mend = did_you_mean(drop.score, known)
+        raise ConfigError(f"score = {drop.score!r} is not compared with a baseline's.", where=where, mend=mend)
+    if any((drop.score, drop.task, drop.modality) == (other.score, other.task, other.modality) for other in earlier):
         raise ConfigError("is about a score that has a limit already.", where=where, mend="Remove one of them.")
 
 
