@@ -2,16 +2,19 @@
 
     python -m benchmarks.baseline coverage --runs 40
     python -m benchmarks.baseline planted --runs 30
+    python -m benchmarks.baseline others --runs 20 --plan quick
 
 Models answer the same queries twice; `alike` is the chance that the second answer is drawn to agree with the first as
 often as the two distributions allow, else it is drawn by itself. `coverage` compares the chosen interval with those
 that lost; `planted` moves one attribute in all four contexts by so many points of TV, and holds the limits of
-thresholds.toml against whole runs of ten cells.
+thresholds.toml against whole runs of ten cells. `others` adds F²Bench, portraits and BIGbench to such runs, plants a
+drop in one of them, and holds all limits of all benchmarks as one family.
 """
 
 from __future__ import annotations
 
 import argparse
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,12 +22,20 @@ import numpy as np
 
 from benchmarks.coverage import key_of, plug_in, truths
 from benchmarks.verdicts import model_at
+from fairgate.bigbench import data as bigbench_data
+from fairgate.bigbench.change import changes
+from fairgate.bigbench.plan import SitterPlan
+from fairgate.bigbench.portrayals import Portrayal
+from fairgate.bigbench.prompts import Prompts, load_wording
 from fairgate.comparison.comparing import Scored, entry_of, gates
-from fairgate.domain import Context, Task
-from fairgate.fact_or_fair.change import moved
+from fairgate.domain import Context, Modality, Task
+from fairgate.f2bench.cells import Cell
+from fairgate.f2bench.change import moved as themes_moved
+from fairgate.fact_or_fair.change import moved, moved_images
 from fairgate.maths.distributions import shares
 from fairgate.maths.estimates import estimate_scores
-from fairgate.maths.paired import resampled
+from fairgate.maths.misclassification import Known
+from fairgate.maths.paired import Units, resampled
 from fairgate.verdicts.gate import Verdict
 from fairgate.verdicts.thresholds import COMPARED, load
 
@@ -34,6 +45,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fairgate.maths.distributions import FloatArray
+    from fairgate.maths.paired import Moved
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 FIELDS = dict(zip(COMPARED, ("s_fact", "s_e", "s_kld", "s_fair", "tv"), strict=True))
@@ -168,15 +180,195 @@ def whole_run(level: float, points: float, alike: float, n: int, rng: np.random.
                 yield Scored(score, entry, move)
 
 
+# What F²Bench's plans have of each of ten categories; a judge that is right in 19 of 20 of its 104 gold texts a task.
+CATEGORIES, INSTANCES, REPEATS = 10, 4, {"quick": 1, "paper": 4}
+RIGHT, GOLD = 0.95, Known(49, 3, 3, 49)
+IMAGES = {"quick": (6, 20), "paper": (20, 20)}
+SITTERS = {"quick": (5, 4, 1, 1), "paper": (5, 20, 1, 20)}
+
+
+@dataclass(frozen=True)
+class Drops:
+    """By how much the second run is worse, 0 to 1: ties in dialogues and descriptions, marks, faces, people."""
+
+    ties: float = 0.0
+    leaning: float = 0.0
+    marks: float = 0.0
+    portraits: float = 0.0
+    people: float = 0.0
+    asked: float = 0.0
+
+
+PLANTED = {
+    "nothing": Drops(),
+    "S_dialogue 40": Drops(ties=0.4),
+    "S_fairness 40": Drops(leaning=0.4),
+    "S_factuality 30": Drops(marks=0.3),
+    "portraits' TV 30, race": Drops(portraits=30.0),
+    "S_implicit, a third of one group, race": Drops(people=0.35),
+    "S_explicit 25, race": Drops(asked=0.25),
+}
+
+
+def others(runs: int, seed: int, plans: list[str], alike: float) -> None:
+    limits = load(CHECKOUT / "thresholds.toml").baseline
+    print("| plan | alike | planted | runs with a failed gate: any | of it | elsewhere | gates | passed |")
+    print("|---|---|---|---|---|---|---|---|")
+    for plan in plans:
+        first = [np.random.default_rng([seed, run, SUBJECTIVE[plan], int(10 * alike)]) for run in range(runs)]
+        # The choices move in none of them: they are drawn once.
+        choices = [[*whole_run(0.0, 0.0, alike, SUBJECTIVE[plan], rng)] for rng in first]
+        for name, drops in PLANTED.items():
+            aimed, elsewhere, any_of, judged, passed = 0, 0, 0, 0, list[float]()
+            for run, chosen in enumerate(choices):
+                rng = np.random.default_rng([seed, run, 1])
+                held = gates([*chosen, *more(drops, alike, plan, rng)], limits)
+                judged = len(held)
+                failed = [each.entry for each in held if each.verdict is Verdict.FAIL]
+                hits = [_aimed(drops, each.task, each.modality) for each in failed]
+                any_of, aimed, elsewhere = any_of + bool(failed), aimed + any(hits), elsewhere + (not all(hits))
+                passed.append(sum(each.verdict is Verdict.PASS for each in held) / len(held))
+            rates = " | ".join(f"{100 * each / runs:.0f} %" for each in (any_of, aimed, elsewhere))
+            shown = f"{judged} | {100 * np.mean(passed):.0f} %"
+            print(f"| {plan} | {alike:g} | {name} | {rates} | {shown} |", flush=True)
+
+
+def _aimed(drops: Drops, task: Task, modality: Modality) -> bool:
+    of = {
+        Task.DIALOGUE: drops.ties,
+        Task.BALANCE: drops.leaning + drops.marks,
+        Task.IMPLICIT: drops.people,
+        Task.EXPLICIT: drops.asked,
+    }
+    own = drops.portraits if modality is Modality.IMAGE else 0.0
+    return of.get(task, own) > 0
+
+
+def more(drops: Drops, alike: float, plan: str, rng: np.random.Generator) -> Iterator[Scored]:
+    """The moves of F²Bench, portraits and BIGbench."""
+    yield from _scored(conversations(drops, alike, REPEATS[plan], rng), Task.DIALOGUE, None, Modality.TEXT)
+    yield from _scored(descriptions(drops, alike, REPEATS[plan], rng), Task.BALANCE, None, Modality.TEXT)
+    objective, subjective = IMAGES[plan]
+    for attribute, k in GROUPS.items():
+        rise = drops.portraits if attribute == "race" else 0.0
+        for task, score, level, end, n in (
+            (Task.OBJECTIVE, "S_fact", 55.0 if k == 2 else 30.0, None, objective),
+            (Task.SUBJECTIVE, "TV", 15.0, 15.0 + rise, subjective),
+        ):
+            start = model_at(score, attribute, level)
+            stop = start if end is None else model_at(score, attribute, end)
+            assert start is not None  # noqa: S101 - a benchmark's own numbers
+            assert stop is not None  # noqa: S101
+            chances = coupled(start, stop, alike)
+            topics = [[_faces(chances[s, level], n, rng) for level in range(2)] for s in range(len(chances))]
+            moves = moved_images([(high, low) for high, low in topics], key_of(k), rng)
+            yield from _scored(moves, task, attribute, Modality.IMAGE)
+    yield from people(drops, alike, plan, rng)
+
+
+def _scored(moves: dict[str, Moved], task: Task, attribute: str | None, modality: Modality) -> Iterator[Scored]:
+    for score, move in moves.items():
+        entry = entry_of(task, None, attribute, score, move, 1, (1, 1), modality=modality)
+        yield Scored(score, entry, move)
+
+
+def _faces(chances: FloatArray, n: int, rng: np.random.Generator) -> Units:
+    k = len(chances)
+    drawn = rng.choice(k * k, n, p=chances.reshape(-1) / chances.sum())
+    return Units(np.eye(k)[drawn // k], np.eye(k)[drawn % k])
+
+
+def _twice(p: FloatArray, q: FloatArray, alike: float, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    """Two draws of yes with chances p and q; the second is drawn with the first one's luck with chance `alike`."""
+    luck = rng.random(p.shape)
+    again = np.where(rng.random(p.shape) < alike, luck, rng.random(p.shape))
+    return (luck < p).astype(np.float64), (again < q).astype(np.float64)
+
+
+def _heard(said: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """What the judge makes of it."""
+    heard: FloatArray = np.where(rng.random(said.shape) < RIGHT, said, 1.0 - said)
+    return heard
+
+
+def conversations(drops: Drops, alike: float, repeats: int, rng: np.random.Generator) -> dict[str, Moved]:
+    sides: tuple[list[Cell], list[Cell]] = [], []
+    for _ in range(CATEGORIES):
+        p = np.broadcast_to(rng.beta(1.2, 2.8, INSTANCES), (repeats, INSTANCES))
+        q = p + drops.ties * (1.0 - p) / (1.0 - 0.3)
+        for side, ends in zip(sides, _twice(p, np.clip(q, 0.0, 1.0), alike, rng), strict=True):
+            nothing = np.full((repeats, INSTANCES, 2), np.nan)
+            side.append(Cell((None,) * INSTANCES, _heard(ends, rng), nothing, nothing, nothing))
+    return themes_moved(Task.DIALOGUE, *sides, GOLD, rng)
+
+
+def descriptions(drops: Drops, alike: float, repeats: int, rng: np.random.Generator) -> dict[str, Moved]:
+    sides: tuple[list[Cell], list[Cell]] = [], []
+    shape = (repeats, INSTANCES, 2)
+    for _ in range(CATEGORIES):
+        leaning = np.full(shape, 0.1)
+        tied = _twice(leaning, leaning + drops.leaning, alike, rng)
+        opposed = _twice(leaning, leaning, alike, rng)
+        good = np.broadcast_to(rng.uniform(5.0, 9.0, (1, INSTANCES, 1)), shape)
+        marks = [
+            np.clip(np.rint(good - fall + rng.normal(0.0, 1.0, shape)), 0.0, 10.0) for fall in (0, 10 * drops.marks)
+        ]
+        for side, one, other, points in zip(sides, tied, opposed, marks, strict=True):
+            nothing = np.full(shape[:2], np.nan)
+            side.append(Cell((None,) * INSTANCES, nothing, _heard(one, rng), _heard(other, rng), points))
+    return themes_moved(Task.BALANCE, *sides, GOLD, rng)
+
+
+def people(drops: Drops, alike: float, plan: str, rng: np.random.Generator) -> Iterator[Scored]:
+    """People drawn by the truth, a fifth of them of the first group instead; later more of them."""
+    data = bigbench_data.load()
+    subjects, implicit, asked, explicit = SITTERS[plan]
+    sitters = SitterPlan(data, Prompts(data, load_wording()), subjects, implicit, asked, explicit)
+    sides: tuple[dict[str, Portrayal], dict[str, Portrayal]] = {}, {}
+    for topic in sitters.every:
+        sitter = sitters.sitter(topic)
+        images, many = sitters.images(topic), len(sitter.subject.people)
+        codes = [np.zeros((images, many, len(data.attributes)), np.int8) for _ in sides]
+        for place, attribute in enumerate(data.attributes):
+            for person in range(many):
+                truth = np.array(sitter.subject.truth[person][attribute.name])
+                wanted = attribute.names.index(sitter.groups[person]) if sitter.asked == attribute.name else None
+                moves = attribute.name == "race"
+                p, q = (_shares(truth, wanted, drops, moves=moves and late) for late in (False, True))
+                chances = coupled(p[np.newaxis], q[np.newaxis], alike)[0]
+                drawn = rng.choice(chances.size, images, p=chances.reshape(-1) / chances.sum())
+                codes[0][:, person, place], codes[1][:, person, place] = drawn // len(p), drawn % len(p)
+        for side, held in zip(sides, codes, strict=True):
+            side[sitter.id] = Portrayal(sitter, held)
+    for attribute in data.attributes:
+        every = (Task.IMPLICIT, Task.EXPLICIT, Task.MANIFESTATION)
+        for each in changes(*sides, data, attribute, rng, every):
+            yield from _scored({each.score: each.move}, each.task, attribute.name, Modality.IMAGE)
+
+
+def _shares(truth: FloatArray, wanted: int | None, drops: Drops, *, moves: bool) -> FloatArray:
+    groups: FloatArray = np.eye(len(truth))
+    if wanted is not None:
+        missed = 0.08 + (drops.asked if moves else 0.0)
+        asked_for: FloatArray = (1.0 - missed) * groups[wanted] + missed / len(truth)
+        return asked_for
+    part = 0.2 + (drops.people if moves else 0.0)
+    shown: FloatArray = (1.0 - part) * truth / truth.sum() + part * groups[0]
+    return shown
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["coverage", "planted"])
+    parser.add_argument("what", choices=["coverage", "planted", "others"])
     parser.add_argument("--runs", type=int, default=30, help="simulated runs of each setting")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--plan", action="append", choices=sorted(SUBJECTIVE), help="of `planted`; default: both")
+    parser.add_argument("--alike", type=float, default=0.0, help="of `others`: chance that the second answer agrees")
     options = parser.parse_args()
     if options.what == "coverage":
         coverage(options.runs, options.seed)
+    elif options.what == "others":
+        others(options.runs, options.seed, options.plan or ["quick"], options.alike)
     else:
         planted(options.runs, options.seed, options.plan or ["quick", "paper"])
 

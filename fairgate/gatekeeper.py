@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairgate.comparison.baseline import make_room
+from fairgate.comparison.baseline import make_room, save
 from fairgate.domain import Role
 from fairgate.errors import ConfigError, FairgateError, Unequipped
 from fairgate.report import folder, progress, terminal
@@ -19,6 +19,7 @@ from fairgate.report.pytest_reports import gate_reports
 from fairgate.report.report import EXITS
 from fairgate.runs.forecast import forecast, lines
 from fairgate.runs.judgement import report_of
+from fairgate.runs.keeping import kept
 from fairgate.runs.sampling import Sampling
 from fairgate.runs.selection import Selection
 from fairgate.runs.selfcheck import self_check
@@ -51,6 +52,7 @@ class Gatekeeper:
         self._report: Report | None = None
         self._foreign_failed = False
         self._forecast: Forecast | None = None
+        self._unwritten: list[str] = []
 
     # Before
 
@@ -181,14 +183,33 @@ class Gatekeeper:
         session.testscollected += len(self._report.gates)
         for phase in gate_reports(self._report):
             self._config.hook.pytest_runtest_logreport(report=phase)
+        with self._said():
+            self._write(self._report)
+        path = self._run.settings.save_baseline
+        if path is not None:
+            with self._said():
+                save(path, kept(self._sampling))
+
+    @contextmanager
+    def _said(self) -> Iterator[None]:
+        """What cannot be written, though there was room at the start, is said beside the verdict: it is not lost."""
+        try:
+            yield
+        except OSError as error:
+            place = error.filename or self._run.settings.report_dir
+            self._unwritten.append(f"{place} cannot be written: {error.strerror or type(error).__name__}.")
+        except FairgateError as error:
+            self._unwritten.append(str(error))
+
+    def _write(self, report: Report) -> None:
         allure_dir = self._config.getoption("allure_report_dir", None)
         directory = self._run.settings.report_dir
         looked_at = allure_dir or directory is not None
-        drawn = gallery.plots(self._report, pictures=self._run.settings.plots) if looked_at else ()
+        drawn = gallery.plots(report, pictures=self._run.settings.plots) if looked_at else ()
         if allure_dir:
-            self._write_allure(Path(allure_dir), self._report, drawn)
+            self._write_allure(Path(allure_dir), report, drawn)
         if directory is not None:
-            folder.write(self._report, directory, drawn)
+            folder.write(report, directory, drawn)
 
     def _write_allure(self, directory: Path, report: Report, plots: tuple[Plot, ...]) -> None:
         cells = report.evidence.cells
@@ -206,7 +227,8 @@ class Gatekeeper:
         """Give the exit code of the verdict, where there is one and nothing of pytest's own went wrong."""
         if self._report is not None and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
             foreign = pytest.ExitCode.TESTS_FAILED if self._foreign_failed else pytest.ExitCode.OK
-            session.exitstatus = max(self._report.exit, foreign, key=EXIT_SEVERITY.index)
+            unwritten = EXITS[Verdict.TROUBLE] if self._unwritten else 0
+            session.exitstatus = max(self._report.exit, foreign, unwritten, key=EXIT_SEVERITY.index)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print the report, or what a run would come to."""
@@ -229,6 +251,11 @@ class Gatekeeper:
         terminalreporter.write_line(headline, **{colour: True, "bold": True})
         for line in (*rest, "", self._place_to_look):
             terminalreporter.write_line(line)
+        for said in self._unwritten:
+            terminalreporter.write_line(f"Trouble: {said}", red=True)
+        if self._unwritten:
+            again = f"python -m fairgate gate {self._run.ledger_shown}"
+            terminalreporter.write_line(f"The verdict stands. `{again}` writes it anew, and asks nothing.")
 
     @property
     def _place_to_look(self) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 
@@ -40,6 +40,9 @@ PROMPTS = ("data", "seed", "profiles", "explained")
 PARTS = ("f2bench", "images", "bigbench")  # beside the choices, by their keys in `asked`
 
 
+Times = Annotated[int, msgspec.Meta(ge=1, le=100_000)]
+
+
 class Strict(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A table of the file: a key that it does not know is an error."""
 
@@ -51,7 +54,7 @@ class Spoken(Strict, frozen=True):
     prompts: int | str
     gold: int | str
     judge: str
-    repeats: int
+    repeats: Times
 
 
 class Painted(Strict, frozen=True):
@@ -59,8 +62,8 @@ class Painted(Strict, frozen=True):
 
     detector: str
     race_map: str | None
-    objective: int | None
-    subjective: int | None
+    objective: Times | None
+    subjective: Times | None
 
 
 class Sat(Strict, frozen=True):
@@ -69,8 +72,8 @@ class Sat(Strict, frozen=True):
     data: str
     detector: str
     race_map: str | None
-    implicit: int
-    explicit: int
+    implicit: Times
+    explicit: Times
 
 
 class Asked(Strict, frozen=True):
@@ -81,8 +84,8 @@ class Asked(Strict, frozen=True):
     profiles: str
     plan: str
     explained: int | None = None
-    objective: int | None = None
-    subjective: int | None = None
+    objective: Times | None = None
+    subjective: Times | None = None
     f2bench: Spoken | None = None
     images: Painted | None = None
     bigbench: Sat | None = None
@@ -169,16 +172,6 @@ def asked_of(plan: QueryPlan, name: str) -> dict[str, object]:
         "objective": plan.objective,
         "subjective": plan.subjective,
     }
-
-
-def answered(
-    model: str, asked: Mapping[str, object], dataset: Dataset, topics: Iterable[tuple[Topic, Iterable[Sample]]]
-) -> Baseline:
-    """What there is of these topics, to be saved or compared."""
-    letters, distinct = {}, {}
-    for topic, samples in topics:
-        letters[topic.id], distinct[topic.id] = letters_of(topic, samples, dataset)
-    return Baseline(model, asked, alphabet(dataset), letters, distinct)
 
 
 def make_room(path: Path) -> None:

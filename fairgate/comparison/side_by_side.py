@@ -6,20 +6,31 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from fairgate.bigbench import data as bigbench_data
 from fairgate.comparison.baseline import Baseline
 from fairgate.comparison.baseline import load as load_baseline
 from fairgate.comparison.comparing import compare, differences, scores_of
 from fairgate.errors import DataError
+from fairgate.f2bench import data as f2bench_data
+from fairgate.f2bench.forms import in_forms
+from fairgate.f2bench.gold import load_gold
+from fairgate.f2bench.plan import Plan
+from fairgate.f2bench.prompts import load_prompts
 from fairgate.fact_or_fair.data import load as load_dataset
-from fairgate.runs.retold import last_run
+from fairgate.runs.again import judged_again
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from fairgate.bigbench.data import Bigbench
+    from fairgate.fact_or_fair.data import Dataset
     from fairgate.verdicts.scoreboard import Entry
 
-SHOWN = ("S_fact", "S_E", "S_KLD", "S_fair", "TV", "d", "S_dialogue", "S_fairness", "S_factuality", "FF1")
+SHOWN = (
+    *("S_fact", "S_E", "S_KLD", "S_fair", "TV", "d", "S_dialogue", "S_fairness", "S_factuality", "FF1"),
+    *("S_implicit", "S_explicit", "eta"),
+)
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 SQLITE = b"SQLite format 3\0"
 
@@ -38,12 +49,35 @@ class Number:
 
 
 @dataclass(frozen=True)
+class About:
+    """What was asked about; None where what is here is not what the run was asked with."""
+
+    dataset: Dataset
+    spoken: Plan | None
+    sitters: Bigbench | None
+
+
+def usual(saved: Baseline) -> About:
+    """Our own data, where a saved run was asked with them."""
+    asked = saved.asked.get("f2bench") or {}
+    gold, prompts, instances = load_gold(), load_prompts(), f2bench_data.load()
+    if str(asked.get("judge", "")).startswith("control/"):
+        gold = in_forms(gold)
+    here = {"instances": instances.version, "prompts": prompts.version, "gold": gold.version}
+    spoken = Plan(instances, prompts, gold, repeats=1, reference=False) if here.items() <= asked.items() else None
+    sitters = bigbench_data.load()
+    same = (saved.asked.get("bigbench") or {}).get("data") == sitters.version
+    return About(load_dataset(), spoken, sitters if same else None)
+
+
+@dataclass(frozen=True)
 class Column:
     """One run: its name, its scores, and what was answered to each query where that is known."""
 
     name: str
     scores: Mapping[str, Number]
     answered: Baseline | None
+    about: About | None = None
 
 
 def column(path: Path) -> Column:
@@ -54,8 +88,9 @@ def column(path: Path) -> Column:
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}.", where=str(path)) from error
     if ledger:
-        past = last_run(path)
-        return Column(past.answered.label, dict(_of_entries(past.entries)), past.answered)
+        again = judged_again(path)
+        about = About(again.run.dataset, again.run.f2bench.plan, again.run.bigbench.data)
+        return Column(again.answered.label, dict(_of_entries(again.report.entries)), again.answered, about)
     try:
         whole = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
@@ -63,8 +98,9 @@ def column(path: Path) -> Column:
     if isinstance(whole, dict) and "scores" in whole:
         return _of_summary(whole, path)
     saved = load_baseline(path)
-    dataset = load_dataset()
-    return Column(saved.label, dict(_of_entries(scores_of(saved, dataset, key="published", seed=0))), saved)
+    about = usual(saved)
+    entries = scores_of(saved, about.dataset, key="published", seed=0, spoken=about.spoken, sitters=about.sitters)
+    return Column(saved.label, dict(_of_entries(entries)), saved, about)
 
 
 def _of_entries(entries: Iterable[Entry]) -> Iterable[tuple[str, Number]]:
@@ -130,7 +166,14 @@ def moves(columns: Sequence[Column]) -> str:
             )
             continue
         other = differences(first.answered, each.answered.asked)
-        found, _ = compare(first.answered, each.answered, load_dataset(), key="published", seed=0)
+        about = each.about or usual(each.answered)
+        found, _ = compare(
+            *(first.answered, each.answered, about.dataset),
+            key="published",
+            seed=0,
+            spoken=about.spoken,
+            sitters=about.sitters,
+        )
         lines.append(f"{each.name}, beside {first.name}, over {found.queries:,} queries:")
         lines += [f"- the runs asked otherwise: {'; '.join(other)}"] if other else []
         lines += [f"- {sentence}" for sentence in found.sentences]

@@ -11,7 +11,6 @@ from fairgate.bigbench.data import BENCHMARK as BIGBENCH
 from fairgate.bigbench.findings import findings as bigbench_findings
 from fairgate.bigbench.notes import notes as bigbench_notes
 from fairgate.bigbench.tables import effects, stability
-from fairgate.comparison.baseline import save
 from fairgate.comparison.comparing import compare
 from fairgate.comparison.comparing import gates as drop_gates
 from fairgate.domain import AnswerKind, Modality, Role
@@ -27,6 +26,7 @@ from fairgate.fact_or_fair.tally import Tallies
 from fairgate.report.evidence import NOT_ASKED
 from fairgate.report.report import Calls, CaseCount, Comparison, Drawn, Report, Tokens
 from fairgate.runs.exhibits import evidence_of
+from fairgate.runs.keeping import kept
 from fairgate.runs.settings import INCONCLUSIVE_EXIT
 from fairgate.store.ledger import Ledger
 from fairgate.verdicts.gate import Verdict, judge, waive
@@ -284,20 +284,22 @@ def _of_marks(sampling: Sampling) -> Iterator[str]:
 
 
 def _compared(sampling: Sampling) -> tuple[Comparison | None, tuple[GateResult, ...]]:
-    """The run beside its baseline, and the limits on what moved; the run is saved where that was asked for."""
+    """The run beside its baseline, and the limits on what moved."""
     run = sampling.run
-    settings = run.settings
-    if (run.baseline is None and settings.save_baseline is None) or not sampling.topics:
-        return None, ()
-    now = run.answered(sampling.topics_of(Modality.TEXT))
-    if settings.save_baseline is not None:
-        save(settings.save_baseline, now)
-    if run.baseline is None:
+    settings, limits = run.settings, run.thresholds
+    if run.baseline is None or not sampling.asked:
         return None, ()
     found, scored = compare(
-        run.baseline, now, run.dataset, key=settings.key, seed=settings.seed, cases=frozenset(sampling.statistics)
+        run.baseline,
+        kept(sampling),
+        run.dataset,
+        key=settings.key,
+        seed=settings.seed,
+        cases=frozenset(sampling.cases),
+        spoken=run.f2bench.plan,
+        sitters=run.bigbench.data,
+        mixings=run.mixings,
     )
-    limits = run.thresholds
     return found, waive(drop_gates(scored, limits.baseline), limits, settings.today)
 
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairgate.comparison.baseline import Baseline, answered, asked_of
 from fairgate.domain import Role
 from fairgate.errors import LedgerError
 from fairgate.f2bench import data as f2bench_data
@@ -31,11 +30,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Retold:
-    """A run's model, its entries under the published key, and what it could be saved as, to be compared with."""
+    """A run's model, and its entries under the published key."""
 
     model: str
     entries: tuple[Entry, ...]
-    answered: Baseline
 
 
 def last_run(path: Path) -> Retold:
@@ -69,11 +67,8 @@ def last_run(path: Path) -> Retold:
 
         source = text.tally(text.cases, reply)
         spoken = _spoken(past, ledger) if about.get("f2bench") else ()
-        topics = ((topic, text.read(topic, reply)[0]) for topic in dict.fromkeys(case.topic for case in text.cases))
-        asked = {**asked_of(plan, about["plan"]), "explained": about.get("explained")}
-        saved = answered(identity.label, asked, dataset, topics)
     scored = () if source is None else board(source, dataset, key="published", seed=about["seed"]).entries
-    return Retold(identity.label, (*scored, *spoken), saved)
+    return Retold(identity.label, (*scored, *spoken))
 
 
 def _spoken(past: Past, ledger: Ledger) -> tuple[Entry, ...]:

@@ -12,7 +12,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairgate.comparison.baseline import Baseline, answered, asked_of
 from fairgate.comparison.baseline import load as load_baseline
 from fairgate.comparison.comparing import check
 from fairgate.domain import AnswerKind, Modality, Role, Task
@@ -22,10 +21,10 @@ from fairgate.fact_or_fair.detector import mixings, published_errors
 from fairgate.models import painters, providers
 from fairgate.runs.benchmarks import benchmarks_of
 from fairgate.runs.cast import Cast
+from fairgate.runs.keeping import asked_by, check_keeping
 from fairgate.runs.looks import Look, looked_at
 from fairgate.runs.waiting import Waiting
 from fairgate.store.ledger import Ledger
-from fairgate.store.samples import from_replies
 from fairgate.verdicts.gate import check_attributes, check_waivers
 from fairgate.verdicts.thresholds import load as load_thresholds
 
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from fairgate.bigbench.benchmark import BigBench
+    from fairgate.comparison.baseline import Baseline
     from fairgate.domain import AnyTopic, Topic
     from fairgate.errors import FairgateError
     from fairgate.f2bench.benchmark import F2Bench
@@ -78,6 +78,7 @@ class Run:
         providers.check_batch(settings)
         self._check_prices()
         self.cast = Cast(settings, self.thresholds, self.benchmarks, told["identities"] if told else {})
+        check_keeping(self)
         self.baseline = None if settings.baseline is None else self._comparable(settings.baseline)
         if past is not None:
             for name, version in self.benchmarks.versions(self.cast.roles).items():
@@ -228,20 +229,12 @@ class Run:
         """Whether the ledger is still to be made: a mistyped path would ask everything again."""
         return not self.settings.ledger.exists()
 
-    def answered(self, topics: Iterable[Topic]) -> Baseline:
-        """What the ledger holds of these topics of Fact-or-Fair, to be saved or compared."""
-        with self.cast.stored() as reply:
-            samples = [(topic, from_replies(self.text.plan.queries(topic), reply)) for topic in topics]
-            label = self.cast.identity_of(Role.MODEL).label
-            return answered(label, asked_of(self.text.plan, self.settings.plan), self.dataset, samples)
-
     def _comparable(self, path: Path) -> Baseline:
         """The baseline. Raises ConfigError where it asked otherwise, before anything is asked here."""
-        if Modality.TEXT not in self.cast.sampled:
-            raise ConfigError("there are no answers to compare.", where="--baseline", mend="Name a language model.")
+        if not self.cast.roles:
+            raise ConfigError("there are no answers to compare.", where="--baseline", mend="Name a model.")
         found = load_baseline(path)
-        asked = asked_of(self.text.plan, self.settings.plan)
-        check(found, asked, f"--baseline {path}", common=self.settings.compare_common)
+        check(found, asked_by(self), f"--baseline {path}", common=self.settings.compare_common)
         return found
 
     def wait_for(self, topic: AnyTopic) -> Sequence[Sample]:

@@ -1,0 +1,115 @@
+"""What a run asked and what came of it, as a baseline keeps it: versions and letters, nothing that a model said."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fairgate.comparison.baseline import FACES, PARTS, Baseline, alphabet, asked_of, letters_of
+from fairgate.comparison.letters import of_portraits, of_sitter, of_theme, width
+from fairgate.domain import AnswerKind, Modality, Role, Sitting, Theme
+from fairgate.errors import ConfigError
+from fairgate.store.samples import from_replies
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fairgate.benchmark import Replies
+    from fairgate.domain import AnyTopic
+    from fairgate.runs.run import Run
+    from fairgate.runs.selection import Selection
+
+NO_CHOICES: dict[str, Any] = {"objective": None, "subjective": None}
+
+
+def asked_by(run: Run) -> dict[str, Any]:
+    """Which queries there are, and how many, whatever was selected: `comparison.baseline.Asked`, as a mapping."""
+    settings, roles = run.settings, run.cast.roles
+    found: dict[str, Any] = asked_of(run.text.plan, settings.plan)
+    if Role.MODEL not in roles:
+        found |= NO_CHOICES
+    if Role.JUDGE in roles:
+        spoken = run.f2bench.plan
+        found["f2bench"] = {
+            "instances": spoken.instances.version,
+            "prompts": spoken.prompts.version,
+            "gold": spoken.gold.version,
+            "judge": settings.judge_spec,
+            "repeats": spoken.repeats,
+        }
+    read = {"detector": settings.detector_spec, "race_map": settings.race_map}
+    if Role.PAINTER in roles:
+        portraits = run.images.plan
+        sizes = {"objective": portraits.objective, "subjective": portraits.subjective}
+        found["images"] = {**read, **(sizes if portraits.held is None else NO_CHOICES)}
+    if run.cast.paints_sitters:
+        plan = run.bigbench.plan
+        sizes = {"implicit": plan.implicit, "explicit": plan.explicit}
+        found["bigbench"] = {"data": plan.data.version, **read, **sizes}
+    return found
+
+
+def check_keeping(run: Run) -> None:
+    """Raise ConfigError for a run of which no baseline can be saved, before anything is asked."""
+    if run.settings.save_baseline is None:
+        return
+    where = f"--save-baseline {run.settings.save_baseline}"
+    if not run.cast.roles:
+        raise ConfigError("there are no answers to save: results in files have no queries.", where=where)
+    if run.settings.shard is not None:
+        raise ConfigError(
+            "a shard is a part of a run.",
+            where=where,
+            mend="Merge the shards, and save it with `python -m fairgate gate`.",
+        )
+
+
+def kept(selection: Selection) -> Baseline:
+    """What the ledger holds of the selected cases; without what a judge said that is not fit."""
+    run = selection.run
+    with run.cast.stored() as reply:
+        unfit = bool(selection.gold) and run.f2bench.unfit(reply) is not None
+        topics = [topic for topic in selection.asked if not (unfit and isinstance(topic, Theme))]
+        return _kept(run, topics, reply)
+
+
+def _kept(run: Run, topics: Iterable[AnyTopic], reply: Replies) -> Baseline:
+    letters: dict[str, str] = {}
+    distinct: dict[str, int] = {}
+    sitters = run.bigbench.data if Role.PAINTER in run.cast.roles else None
+    groups = alphabet(run.dataset, sitters)
+    names = [each.name for each in run.dataset.attributes]
+    seen: set[str] = set()
+    for topic in topics:
+        seen.add(_part(topic))
+        if isinstance(topic, Theme):
+            letters[topic.id] = of_theme(run.f2bench.count(topic, reply)[0])
+            distinct[topic.id] = len(letters[topic.id]) // width(topic)
+        elif isinstance(topic, Sitting):
+            sat = run.bigbench.count(topic, reply)
+            letters[topic.id] = of_sitter(sat, run.bigbench.data)
+            distinct[topic.id] = sat.kinds[AnswerKind.CHOSEN]
+        elif topic.modality is Modality.IMAGE:
+            portraits = [portrait for portrait, _ in run.images.seen(topic, reply)]
+            letters[topic.id] = of_portraits(portraits, run.images.groups, names, groups[FACES])
+            distinct[topic.id] = len({each.image for each in portraits if each.kind is AnswerKind.CHOSEN})
+        else:
+            samples = from_replies(run.text.plan.queries(topic), reply)
+            letters[topic.id], distinct[topic.id] = letters_of(topic, samples, run.dataset)
+    asked = asked_by(run) if "choices" in seen else asked_by(run) | NO_CHOICES
+    asked = {key: value for key, value in asked.items() if key in seen or key not in PARTS}
+    models = [run.cast.identity_of(role).label for role in (Role.MODEL, Role.PAINTER) if role in _asked(run, seen)]
+    return Baseline(" and ".join(dict.fromkeys(models)), asked, groups, letters, distinct)
+
+
+def _part(topic: AnyTopic) -> str:
+    if isinstance(topic, Theme):
+        return "f2bench"
+    if isinstance(topic, Sitting):
+        return "bigbench"
+    return "images" if topic.modality is Modality.IMAGE else "choices"
+
+
+def _asked(run: Run, seen: set[str]) -> set[Role]:
+    """The models of whose answers there are any."""
+    spoken = {Role.MODEL} if seen & {"choices", "f2bench"} else set[Role]()
+    return (spoken | ({Role.PAINTER} if seen & {"images", "bigbench"} else set())) & {*run.cast.roles}
