@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from fairgate.runs.run import Run
 
 GRACE = 2.0  # seconds
+IMAGES = "pip install 'fairgate[images]'"
 EXIT_SEVERITY = (0, 6, 1, 7)
 SEVERITY = (Verdict.PASS, Verdict.INCONCLUSIVE, Verdict.FAIL, Verdict.TROUBLE)
 
@@ -64,6 +65,8 @@ class Gatekeeper:
         named = " and ".join(name for name in models if name is not None)
         missing = [name for name, spec in zip(("text", "image"), models, strict=True) if spec is None]
         without = f"; no {missing[0]} model was named, so its cases are deselected" if missing else ""
+        if settings.without_images:
+            without = f"; the cases of images are deselected: their packages are not installed ({IMAGES})"
         new = " (new)" if self._run.ledger_is_new else ""
         if settings.ledger_wait and is_taken(settings.ledger):
             new += f" (another run asks with it: waiting up to {settings.ledger_wait:g} s)"

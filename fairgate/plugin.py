@@ -54,7 +54,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.clean_alluredir = False
     try:
         given = options.read(config)
-        past = recall(given.ledger) if given.replay else None
+        past = recall(given.ledger, given.replay_run) if given.replay else None
         run = Run(given, getattr(config, "workerinput", {}).get("fairgate"), past)
     except FairgateError as error:
         raise pytest.UsageError(str(error)) from error

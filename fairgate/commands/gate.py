@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
+    from fairgate.runs.past import Past
+
 # What may be said anew: all other options are those of the run.
 PATHS = (
     "thresholds",
@@ -59,6 +61,9 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     gate.add_argument(
         "--compare-common", action="store_true", help="compare what both runs hold, whatever else differs"
     )
+    gate.add_argument(
+        "--run", metavar="ID", help="the run whose id begins so. Default: the last one, where all asked the same models"
+    )
     gate.add_argument("-v", "--verbose", action="store_true", help="name every case and gate")
     gate.set_defaults(command=_gate)
 
@@ -70,7 +75,9 @@ def _gate(options: argparse.Namespace) -> tuple[str, int]:
     cases = CHECKOUT / "tests_bench"
     if not cases.is_dir():
         raise ConfigError("the benchmarks' cases are not here.", where=str(cases), mend="Use fairgate from a checkout.")
-    past = recall(options.ledger)
+    past = recall(options.ledger, options.run)
+    if options.run is None:
+        _check_alone(past, options.ledger)
     limits = Path(past.about["thresholds"])
     command = [
         *(sys.executable, "-m", "pytest", "-c", str(CHECKOUT / "pytest.ini"), f"--rootdir={CHECKOUT}", str(cases)),
@@ -80,8 +87,28 @@ def _gate(options: argparse.Namespace) -> tuple[str, int]:
         *_given(options),
         f"--ledger={options.ledger.absolute()}",
         "--replay",
+        *([f"--replay-run={past.id}"] if options.run is not None else []),
     ]
     return "", subprocess.run(command, check=False).returncode  # noqa: S603 - our own interpreter
+
+
+def _check_alone(past: Past, path: Path) -> None:
+    """Raise ConfigError where a ledger holds runs of several models: which of them is to be judged, nobody said."""
+    from fairgate.store.custody import survey
+    from fairgate.store.ledger import Ledger
+
+    with Ledger(path, write=False) as ledger:
+        runs = {run.id: run for run in survey(ledger).runs}
+    last = runs[past.id].model
+    latest = {run.model: run for run in runs.values() if run.id not in past.members and run.model != last}
+    if not latest:
+        return
+    there = "; ".join(f"{run.id[:8]} of {run.model}" for run in (*latest.values(), runs[past.id]))
+    raise ConfigError(
+        f"it holds runs of {len(latest) + 1} models: {there}.",
+        where=str(path),
+        mend=f"Say which one to judge, e.g. --run {past.id[:8]}",
+    )
 
 
 def _given(options: argparse.Namespace) -> Iterator[str]:

@@ -35,11 +35,17 @@ def _merge(options: argparse.Namespace) -> str:
 def _said(merged: Merged, out: Path) -> str:
     past = merged.past
     runs = "one run" if len(past.members) == 1 else f"{len(past.members)} runs as one"
-    lines = [f"{out}: {runs}, {len(past.cases)} cases."]
+    cases = "1 case" if len(past.cases) == 1 else f"{len(past.cases)} cases"
+    lines = [f"{out}: {runs}, {cases}."]
+    if merged.others:
+        lines.append(f"Of {merged.model}. The ledger holds other runs too, which stay runs of their own:")
+        lines += [f"  {run}" for run in merged.others[-SHOWN:]]
+        lines.append(f"`python -m fairgate gate {out} --run ID` judges one of them.")
     if past.lost_shards:
         lines.append(f"Still to come: shard {', '.join(past.lost_shards)}. Until then no gate is held.")
     if merged.conflicts:
-        lines.append(f"{len(merged.conflicts)} queries have two replies; the one asked first is kept:")
+        many = "1 query has" if len(merged.conflicts) == 1 else f"{len(merged.conflicts)} queries have"
+        lines.append(f"{many} two replies; the one asked first is kept:")
         lines += [f"  {query}" for query in merged.conflicts[:SHOWN]]
         if len(merged.conflicts) > SHOWN:
             lines.append(f"  and {len(merged.conflicts) - SHOWN} more")

@@ -90,6 +90,15 @@ def _arguments(given: Sequence[str], size: int) -> tuple[int, float]:
     return int(chosen["size"]), chosen["confidence"]
 
 
+def equipped() -> bool:
+    """Whether the packages are here that open images and find faces: the extra `images`."""
+    try:
+        _installed()
+    except Unequipped:
+        return False
+    return True
+
+
 def _installed() -> None:
     for package in ("insightface", "pillow"):
         try:

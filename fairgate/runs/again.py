@@ -8,7 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from fairgate.runs import settings
+from fairgate.runs import options
 from fairgate.runs.judgement import report_of
 from fairgate.runs.keeping import kept
 from fairgate.runs.past import recall
@@ -40,11 +40,11 @@ def judged_again(ledger: Path) -> Again:
     return Again(run, report_of(sampling, {}), kept(sampling))
 
 
-def _settings(options: Sequence[str]) -> Settings:
+def _settings(given: Sequence[str]) -> Settings:
     """The settings that these options of pytest's say."""
     parser = argparse.ArgumentParser()
     group = SimpleNamespace(addoption=parser.add_argument)
-    settings.add_options(SimpleNamespace(getgroup=lambda *_: group))  # type: ignore[arg-type] # all that it asks of pytest's
-    given: dict[str, Any] = vars(parser.parse_args(options))
-    config = SimpleNamespace(getoption=given.get, invocation_params=SimpleNamespace(dir=Path.cwd()))
-    return settings.read(config)  # type: ignore[arg-type] # as above
+    options.add_options(SimpleNamespace(getgroup=lambda *_: group))  # type: ignore[arg-type] # all that it asks of pytest's
+    known: dict[str, Any] = vars(parser.parse_args(given))
+    config = SimpleNamespace(getoption=known.get, invocation_params=SimpleNamespace(dir=Path.cwd()))
+    return options.read(config)  # type: ignore[arg-type] # as above

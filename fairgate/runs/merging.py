@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairgate.errors import LedgerError
 from fairgate.runs.past import Past, recall
+from fairgate.store.custody import survey
 from fairgate.store.images import ImageStore
 from fairgate.store.ledger import Ledger, PastRun, RunState
 
@@ -28,10 +29,15 @@ PLACES = ("--data=", "--scenarios=", "--f2bench=", "--weights=", "--calibration=
 
 @dataclass(frozen=True)
 class Merged:
-    """What came of a merge: the run, its shards, and the queries that two ledgers answer otherwise."""
+    """What came of a merge: the run, its shards, and the queries that two ledgers answer otherwise.
+
+    `model` is the run's; `others` are the runs of other models that the ledger holds, each in a line.
+    """
 
     past: Past
     conflicts: tuple[str, ...]
+    model: str
+    others: tuple[str, ...]
 
 
 def merge(out: Path, sources: Sequence[Path]) -> Merged:
@@ -52,7 +58,12 @@ def merge(out: Path, sources: Sequence[Path]) -> Merged:
                 _copy_images(path, out)
             members: list[str] = json.loads(run.about)["members"]
             ledger.put_run(run, members)
-    return Merged(recall(out), tuple(sorted(conflicts)))
+    past = recall(out)
+    with Ledger(out, write=False) as ledger:
+        runs = {each.id: each for each in survey(ledger).runs}
+    model = runs[past.id].model
+    others = tuple(f"{each.id[:8]} {each.model}" for each in runs.values() if each.model != model)
+    return Merged(past, tuple(sorted(conflicts)), model, others)
 
 
 def _joined(parts: Sequence[Past]) -> PastRun:
@@ -98,8 +109,8 @@ def _alike(one: Past, other: Past) -> str | None:
 
 def _copied(path: Path, folder: Path) -> Path:
     """A copy of the ledger, with what stands in its write-ahead log, by this fairgate's schema."""
-    if not path.is_file():
-        raise LedgerError("no such file.", where=str(path))
+    # Says what is wrong with a path, and writes nothing.
+    Ledger(path, write=False).close()
     copy = folder / f"{len([*folder.iterdir()])}.sqlite"
     try:
         with (

@@ -268,6 +268,7 @@ def add_options(parser: pytest.Parser) -> None:
         help="first run two controls through the gate, and judge nothing unless the oracle passes and the stereotype "
         "fails",
     )
+    option("--replay-run", metavar="ID", help="of --replay: the run whose id begins so. Default: the last one")
     option(
         "--replay",
         action="store_true",

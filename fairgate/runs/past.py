@@ -87,17 +87,17 @@ class Past:
             raise LedgerError(f"its run used {name} {there}, here is {here}.", where=self.where, mend=AGAIN)
 
 
-def find(path: Path) -> Past:
-    """The last run of a ledger, which is not written to. Raises LedgerError where there is none."""
+def find(path: Path, run: str | None = None) -> Past:
+    """The last run of a ledger, or the one whose id begins so; nothing is written. Raises LedgerError without one."""
     with Ledger(path, write=False) as ledger:
-        last = ledger.last_run()
+        last = ledger.last_run() if run is None else ledger.run_of(run)
     about = json.loads(last.about)
     return Past(last.id, tuple(about.get("members", [last.id])), about, last.state, last.message, str(path))
 
 
-def recall(path: Path) -> Past:
+def recall(path: Path, run: str | None = None) -> Past:
     """The same, to be judged again. Raises LedgerError where there is none, or it did not note all that this takes."""
-    past = find(path)
+    past = find(path, run)
     if not {"identities", "cases", "options", "versions"} <= past.about.keys():
         raise LedgerError(
             "its last run was made by an older fairgate, which did not note all that judging again takes.",

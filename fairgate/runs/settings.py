@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
 
+from fairgate.faces.detectors import equipped
 from fairgate.fact_or_fair.queries import Profiles
 from fairgate.models.base import CONTROL_JUDGE
 from fairgate.sampling.limits import Bounds
@@ -62,6 +63,7 @@ class Settings:
     stop_early: bool = False
     plots: bool = True
     replay: bool = False
+    replay_run: str | None = None
     dry_run: bool = False
     self_check: bool = False
     shard: tuple[int, int] | None = None
@@ -108,8 +110,16 @@ class Settings:
 
     @property
     def t2i_spec(self) -> str | None:
-        """PROVIDER/NAME of the text-to-image model under test: the control where nobody gave any model at all."""
-        return self.t2i_model if self.given else DEFAULT_MODEL
+        """PROVIDER/NAME of the text-to-image model under test: the control where nobody gave any model at all.
+
+        None where nobody did and images cannot be read here; what a past run asked does not depend on that.
+        """
+        return self.t2i_model if self.given else None if self.without_images else DEFAULT_MODEL
+
+    @property
+    def without_images(self) -> bool:
+        """Whether a run that names no model leaves images out, since the extra that reads them is not installed."""
+        return not self.given and not self.replay and not equipped()
 
     @property
     def detector_spec(self) -> str | None:

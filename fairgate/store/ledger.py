@@ -136,6 +136,10 @@ class Ledger:
         self.path = path
         self._models: dict[str, int] = {}
         self._marked: dict[bytes, str] | None = None
+        if path.is_dir():
+            inside = sorted(path.glob("*.sqlite"))
+            mend = f"Name a file in it: {inside[0]}" if inside else "Name a file."
+            raise LedgerError("is a folder, and a ledger is a file.", where=str(path), mend=mend)
         if not write and not path.is_file():
             raise LedgerError("no such file.", where=str(path))
         with self.translated():
@@ -404,6 +408,19 @@ class Ledger:
             row = self._db.execute("SELECT id, about, state, message FROM runs ORDER BY rowid DESC LIMIT 1").fetchone()
         if row is None:
             raise LedgerError("holds no run.", where=str(self.path), mend="Gate a model with it first.")
+        return PastRun(row[0], row[1], RunState(row[2]), row[3])
+
+    def run_of(self, start: str) -> PastRun:
+        """The run whose id begins so. Raises LedgerError where there is none, or more than one."""
+        with self.translated():
+            found = self._db.execute(
+                "SELECT id, about, state, message FROM runs WHERE substr(id, 1, ?) = ?", (len(start), start)
+            ).fetchall()
+        if len(found) != 1:
+            count = "no run" if not found else f"{len(found)} runs"
+            mend = "`python -m fairgate ledger LEDGER` lists them."
+            raise LedgerError(f"holds {count} whose id begins with {start!r}.", where=str(self.path), mend=mend)
+        [row] = found
         return PastRun(row[0], row[1], RunState(row[2]), row[3])
 
     def mean_latency(self) -> float | None:
