@@ -29,11 +29,11 @@ from fairgate.verdicts.gate import check_attributes, check_waivers
 from fairgate.verdicts.thresholds import load as load_thresholds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from fairgate.bigbench.benchmark import BigBench
     from fairgate.comparison.baseline import Baseline
-    from fairgate.domain import AnyTopic, Topic
+    from fairgate.domain import AnyTopic
     from fairgate.errors import FairgateError
     from fairgate.f2bench.benchmark import F2Bench
     from fairgate.fact_or_fair.cases import Case
