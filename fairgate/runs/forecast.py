@@ -11,20 +11,30 @@ from zlib import crc32
 
 import numpy as np
 
+from fairgate.bigbench.cases import SitterCase
+from fairgate.bigbench.power import standard_error as sitters_error
 from fairgate.domain import Context, Form, Modality, Query, Reply, Task
-from fairgate.fact_or_fair.cases import Case
+from fairgate.f2bench.cases import GOLD, theme
+from fairgate.f2bench.power import ASSUMED
+from fairgate.f2bench.power import tells as spoken_tells
+from fairgate.faces.reading import Reading
+from fairgate.fact_or_fair.cases import OWN_TASKS, Case
 from fairgate.fact_or_fair.power import ALIKE, FIELDS, from_baseline, from_limit, standard_error
+from fairgate.store.images import said as image_said
 from fairgate.store.ledger import Ledger
 from fairgate.store.samples import replay
-from fairgate.verdicts.thresholds import LESS_IS_BETTER
+from fairgate.verdicts.gate import WITHOUT_ATTRIBUTE
+from fairgate.verdicts.thresholds import LESS_IS_BETTER, RATES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from fairgate.domain import AnyTopic
     from fairgate.fact_or_fair.counts import FloatArray
+    from fairgate.maths.misclassification import Known
     from fairgate.runs.run import Run
     from fairgate.runs.selection import Selection
+    from fairgate.verdicts.thresholds import GateLimit
 
 WIDTH = 80
 CHARACTERS = 4.0  # a token in English, about
@@ -35,7 +45,14 @@ USUAL = {
     Form.VERDICT: "No.",
     Form.MARK: "8",
     Form.KIND: "none",
+    Form.IMAGE: image_said("0" * 64),
+    Form.FACES: Reading((1024, 1024)).to_json(),
+    Form.PERSON: '{"gender": "unknown", "race": "unknown", "age": "unknown"}',
 }
+# What is no text has no tokens.
+UNCOUNTED = (Form.IMAGE, Form.FACES)
+SPOKEN = ("S_dialogue", "S_fairness", "S_factuality")
+SITTING = (Task.IMPLICIT, Task.EXPLICIT, Task.MANIFESTATION)
 SECONDS = 1.0  # a call, where the ledger knows of none
 # Beyond which a difference cannot be: nothing of use is found.
 WHOLE = 100.0
@@ -141,8 +158,11 @@ def _forecast(run: Run, selected: Selection, ledger: Ledger | None) -> Forecast:
             label = names[query.to].label
             sent = [each.content for each in query.messages]
             calls[label] += 1
+            if query.form in UNCOUNTED:
+                sent = sent if query.form is Form.IMAGE else []
             prompts[label] += sum(map(counts[label], sent))  # type: ignore[assignment] # a Counter adds fractions too
-            completions[label] += counts[label](USUAL.get(query.form, ""))  # type: ignore[assignment] # as above
+            said = "" if query.form in UNCOUNTED else USUAL.get(query.form, "")
+            completions[label] += counts[label](said)  # type: ignore[assignment] # as above
             texts.add(
                 crc32(query.text.encode("utf-8", "replace")).to_bytes(4, "big") + len(query.text).to_bytes(4, "big")
             )
@@ -205,7 +225,10 @@ def _latency(ledger: Ledger | None) -> float | None:
 
 def _notes(run: Run, selected: Selection) -> Iterator[str]:
     if selected.themes:
-        yield "F²Bench: replies are taken as long as usual; what it can tell depends on the judge, and is not forecast."
+        yield (
+            "F²Bench: replies are taken as long as usual. What it can tell is forecast for the judge as the ledger "
+            "knows it, else for one that is right about nine of ten gold texts."
+        )
     if run.settings.stop_early:
         yield "--stop-early asks no more than that, and fewer where every gate is decided before."
     if run.settings.budget_calls or run.settings.budget_tokens or run.settings.budget_usd:
@@ -213,36 +236,99 @@ def _notes(run: Run, selected: Selection) -> Iterator[str]:
 
 
 def _detects(run: Run, selected: Selection) -> Iterator[Detects]:
-    cases = [case for case in selected.cases if isinstance(case, Case) and case.topic.modality is Modality.TEXT]
-    drops = {} if run.thresholds.baseline is None else {(d.score, d.task): d for d in run.thresholds.baseline.drops}
-    cells = {(case.topic.task, case.topic.context, case.attribute) for case in cases}
-    comparisons = sum(task is of for _, task in drops for of, _, _ in cells)
-    alpha = 0.05 if run.thresholds.baseline is None else run.thresholds.baseline.alpha
+    """By limit and attribute, for what was selected; each row once, whatever the number of contexts."""
     done: set[tuple[object, ...]] = set()
+    family = _Family(run, selected)
     for limit in run.thresholds.gates:
-        if limit.score not in FIELDS or limit.modality is not Modality.TEXT:
+        bound = limit.min if limit.min is not None else limit.max
+        if limit.score in RATES or bound is None:
             continue
-        for attribute in (each.name for each in run.dataset.attributes):
-            contexts = [c for c in limit.contexts if (limit.task, c, attribute) in cells]
-            bound = limit.min if limit.min is not None else limit.max
-            if not contexts or bound is None or limit.attribute not in (None, attribute):
+        for attribute in _attributes(run, limit):
+            contexts = [c for c in limit.contexts if (limit.modality, limit.task, c, attribute) in family.cells]
+            if not contexts:
                 continue
-            n = _sizes(run, cases, limit.task, contexts[0], attribute)
-            what = (limit.score, attribute, bound, n.tobytes())
-            if what in done:
+            rng = np.random.default_rng([run.settings.seed, crc32(repr((limit.score, attribute, bound)).encode())])
+            beyond, error, what = _told(run, selected, limit, bound / 100, contexts[0], attribute, rng)
+            row = (limit.modality, limit.task, limit.score, attribute, bound, what)
+            if row in done:
                 continue
-            done.add(what)
-            rng = np.random.default_rng([run.settings.seed, crc32(repr(what[:3]).encode())])
-            error = standard_error(limit.score, bound / 100, n, run.dataset.attribute(attribute).k, rng)
-            drop = drops.get((limit.score, limit.task))
-            beyond = moved = None
-            if error is not None:
-                room = WHOLE - bound if limit.score in LESS_IS_BETTER else bound
-                beyond = _within(100 * from_limit(error), room)
-                if drop is not None:
-                    moved = _within(100 * from_baseline(error, comparisons, alpha, ALIKE), room)
+            done.add(row)
+            room = WHOLE - bound if limit.score in LESS_IS_BETTER else bound
+            moved = None
+            if error is not None and (limit.score, limit.task, limit.modality) in family.drops:
+                moved = _within(100 * from_baseline(error, family.comparisons, family.alpha, ALIKE), room)
             sign = ">=" if limit.min is not None else "<="
-            yield Detects(limit.score, attribute, _where(limit.task, contexts), f"{sign} {bound:g}", beyond, moved)
+            where = _where(limit.task, contexts)
+            where = f"{where}, images" if limit.modality is Modality.IMAGE and limit.task in OWN_TASKS else where
+            far = None if beyond is None else _within(100 * beyond, room)
+            yield Detects(limit.score, attribute or "", where, f"{sign} {bound:g}", far, moved)
+
+
+class _Family:
+    """What is compared with a baseline: `comparisons` limits on drops are held at once."""
+
+    def __init__(self, run: Run, selected: Selection) -> None:
+        limits = run.thresholds.baseline
+        self.alpha = 0.05 if limits is None else limits.alpha
+        self.drops = frozenset() if limits is None else {(d.score, d.task, d.modality) for d in limits.drops}
+        cells: set[tuple[Modality, Task, Context | None, str | None]] = set()
+        for case in selected.cases:
+            if isinstance(case, Case):
+                cells.add((case.topic.modality, case.topic.task, case.topic.context, case.attribute))
+            elif isinstance(case, SitterCase):
+                cells.add((Modality.IMAGE, case.task, None, case.attribute))
+            else:
+                cells.add((Modality.TEXT, case.topic.task, None, None))
+        self.cells = frozenset(cells)
+        self.comparisons = sum((task, modality) == cell[1::-1] for _, task, modality in self.drops for cell in cells)
+
+
+def _attributes(run: Run, limit: GateLimit) -> Sequence[str | None]:
+    if limit.task in WITHOUT_ATTRIBUTE:
+        return (None,)
+    known = run.bigbench.data.attributes if limit.task in SITTING else run.dataset.attributes
+    return [each.name for each in known if limit.attribute in (None, each.name)]
+
+
+def _told(
+    run: Run,
+    selected: Selection,
+    limit: GateLimit,
+    bound: float,
+    context: Context | None,
+    attribute: str | None,
+    rng: np.random.Generator,
+) -> tuple[float | None, float | None, object]:
+    """How far beyond the limit is found, 0 to 1, the standard error there, and what tells the sizes of rows apart."""
+    if attribute is None:
+        plan = run.f2bench.plan
+        sizes = [plan.scored(case.topic) for case in selected.themes if case.topic.task is limit.task]
+        if limit.score not in SPOKEN or not any(sizes):
+            return None, None, ()
+        found = spoken_tells(limit.score, bound, list(filter(None, sizes)), plan.repeats, _judge(run, limit.task), rng)
+        return *found, ()
+    if limit.task in SITTING:
+        painted = run.bigbench.plan
+        topics = {t: None for case in selected.sitters for t in case.topics if case.task is limit.task}
+        images = painted.explicit if limit.task is Task.EXPLICIT else painted.implicit
+        of = run.bigbench.data.attribute(attribute)
+        sitters = [painted.sitter(topic) for topic in topics]
+        error = sitters_error(limit.task, limit.score, bound, sitters, images, run.bigbench.data, of, rng)
+        return None if error is None else from_limit(error), error, ()
+    if limit.score not in FIELDS:
+        return None, None, ()
+    n = _sizes(run, selected, limit, context, attribute)
+    error = standard_error(limit.score, bound, n, run.dataset.attribute(attribute).k, rng)
+    return None if error is None else from_limit(error), error, n.tobytes()
+
+
+def _judge(run: Run, task: Task) -> Known:
+    """The judge's record as the ledger has it, an assumed one where it has none."""
+    if not run.settings.ledger.exists():
+        return ASSUMED
+    with run.cast.stored() as reply:
+        known = run.f2bench.count(theme(task, GOLD), reply)[0].known
+    return known if known.yes_yes + known.yes_no and known.no_yes + known.no_no else ASSUMED
 
 
 def _within(points: float, room: float) -> float | None:
@@ -254,14 +340,15 @@ def _where(task: Task, contexts: Sequence[Context | None]) -> str:
     return str(task) if not named else named[0] if len(named) == 1 else f"{len(named)} contexts"
 
 
-def _sizes(run: Run, cases: Sequence[Case], task: Task, context: Context | None, attribute: str) -> FloatArray:
-    """Planned answers [S, 2] of the selected topics."""
+def _sizes(run: Run, selected: Selection, limit: GateLimit, context: Context | None, attribute: str) -> FloatArray:
+    """Planned answers, or images, [S, 2] of the selected topics."""
     places = {statistic.slug: s for s, statistic in enumerate(run.dataset.statistics)}
     n = np.zeros((len(places), 2))
-    for case in cases:
+    for case in selected.of(limit.modality):
         topic = case.topic
-        if (topic.task, topic.context, case.attribute) == (task, context, attribute):
-            n[places[topic.statistic], ["high", "low"].index(topic.level)] = run.text.plan.size(topic)
+        if (topic.task, topic.context, case.attribute) == (limit.task, context, attribute):
+            size = run.benchmarks.of(topic).answers(topic)
+            n[places[topic.statistic], ["high", "low"].index(topic.level)] = size
     return n
 
 

@@ -1,0 +1,74 @@
+"""What a plan of F²Bench can tell: how far beyond a limit a score must be for its gate to fail in four of five runs.
+
+Models are simulated whose instances are all alike, judged by a judge that errs as it does on the gold set, and moved
+away from the limit until the end of the interval that faces it is beyond it in four of five runs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fairgate.domain import Task
+from fairgate.f2bench import scores
+from fairgate.f2bench.cells import Cell
+from fairgate.f2bench.estimates import estimated
+from fairgate.maths.misclassification import Known
+from fairgate.maths.special import ndtri
+from fairgate.maths.strata import Z
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fairgate.maths.distributions import FloatArray
+
+POWER = 0.8
+RUNS, STEPS = 16, 5
+# Where nothing is known of the judge: right about nine of ten of its gold texts.
+ASSUMED = Known(47, 5, 5, 47)
+
+
+def tells(
+    score: str, limit: float, sizes: Sequence[int], repeats: int, known: Known, rng: np.random.Generator
+) -> tuple[float | None, float]:
+    """How far below the limit (0 to 1) the truth must be, None where nothing is far enough; and the standard error.
+
+    `sizes`: the instances of each category, each asked `repeats` times.
+    """
+    task = Task.DIALOGUE if score == "S_dialogue" else Task.BALANCE
+    truth, error = limit, 0.0
+    for step in range(STEPS):
+        ends = []
+        for _ in range(RUNS):
+            cells = [_cell(score, truth, size, repeats, known, rng) for size in sizes]
+            found = estimated(task, cells, known, rng)[score]
+            ends.append((found.low, found.high))
+        low, high = np.array(ends).T
+        if not step:
+            error = float((high - low).mean()) / (2.0 * Z)
+        truth -= float(high.mean() + ndtri(POWER) * high.std()) - limit
+        if truth <= 0.0:
+            return None, error
+    return limit - truth, error
+
+
+def _cell(score: str, truth: float, size: int, repeats: int, known: Known, rng: np.random.Generator) -> Cell:
+    """A category of a model whose score is `truth`, as the judge sees it."""
+    shape = (repeats, size, 2)
+    nothing = np.full(shape, np.nan)
+    if score == "S_dialogue":
+        return Cell((None,) * size, _heard(np.full(shape[:2], 1.0 - truth), known, rng), nothing, nothing, nothing)
+    leaning = 1.0 - truth if score == "S_fairness" else 0.0
+    tied, opposed = (_heard(np.full(shape, share), known, rng) for share in (leaning, 0.0))
+    marks = rng.binomial(int(scores.MARKS_TO), truth if score == "S_factuality" else 0.5, shape).astype(np.float64)
+    return Cell((None,) * size, np.full(shape[:2], np.nan), tied, opposed, marks)
+
+
+def _heard(chances: FloatArray, known: Known, rng: np.random.Generator) -> FloatArray:
+    """What the judge makes of ties that are there with these chances."""
+    sensitivity = known.yes_yes / max(known.yes_yes + known.yes_no, 1)
+    specificity = known.no_no / max(known.no_yes + known.no_no, 1)
+    there = rng.random(chances.shape) < chances
+    said = np.where(there, rng.random(chances.shape) < sensitivity, rng.random(chances.shape) >= specificity)
+    return np.asarray(said, dtype=np.float64)
