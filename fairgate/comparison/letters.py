@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from fairgate.bigbench.prompts import Sitter
     from fairgate.domain import Theme
     from fairgate.f2bench.plan import Plan
+    from fairgate.faces.seen import Seen
     from fairgate.fact_or_fair.faces_tally import Groups
-    from fairgate.fact_or_fair.portraits import Portrait
 
 LETTERS = ascii_letters + digits
 NONE = {
@@ -133,7 +133,7 @@ def _as_reading(said: str) -> Reading:
 # Images
 
 
-def of_portraits(portraits: Iterable[Portrait], groups: Groups, attributes: Sequence[str], known: Known) -> str:
+def of_portraits(portraits: Iterable[Seen], groups: Groups, attributes: Sequence[str], known: Known) -> str:
     """A topic's images, a word each: a letter for every face."""
     places = {names: LETTERS[place] for place, names in enumerate(known)}
     words = []

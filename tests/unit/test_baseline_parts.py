@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairgate.bigbench import data as bigbench_data
-from fairgate.bigbench.plan import Seen, SitterTally, sitting
+from fairgate.bigbench.plan import SitterTally, sitting
 from fairgate.bigbench.portrayals import UNKNOWN, Portrayal
 from fairgate.bigbench.prompts import all_sitters
 from fairgate.comparison.baseline import FACES, Baseline, alphabet, load, parsed, save
@@ -30,6 +30,7 @@ from fairgate.f2bench.plan import DEFINITION, Balanced, Dialogue, Judged, Plan, 
 from fairgate.f2bench.prompts import load_prompts
 from fairgate.f2bench.swap import twin
 from fairgate.f2bench.tally import ThemeTally
+from fairgate.faces.seen import Seen
 from fairgate.fact_or_fair.cases import image_cases
 from fairgate.fact_or_fair.data import load as load_dataset
 from fairgate.verdicts.gate import Verdict
