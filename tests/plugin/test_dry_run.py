@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import re
+import sqlite3
 import sys
+from collections import Counter
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
@@ -20,6 +24,7 @@ SAID = re.compile(r"([\d,]+) samples: ([\d,]+) are in the ledger, ([\d,]+) would
 PARTS = {
     "both benchmarks": ("-k", "crime or (f2bench and (gender or health))"),
     "reasons": ("-k", "crime and subjective", "--explain"),
+    "images": ("-k", "(t2i and crime and low) or (sports and gender) or (balance and gender)"),
     "a shard": ("-k", "crime or dialogue_induction", "--shard=2/3"),
 }
 
@@ -58,6 +63,18 @@ def test_it_counts_what_the_run_then_asks(runs: list[Outcome]) -> None:
     calls = run.summary["calls"]
     assert numbers(before) == (calls["planned"], 0, calls["asked"])
     assert numbers(after) == (calls["planned"], calls["planned"], 0)
+
+
+def test_it_counts_what_each_model_is_asked(tmp_path: Path) -> None:
+    part = ("-k", "(t2i and crime and low) or (balance and gender)")
+    before, _, _ = three(tmp_path, part)
+    told = re.findall(r"(control/\S+): ([\d,]+) calls", before.output)
+    with contextlib.closing(sqlite3.connect(tmp_path / "ledger.sqlite")) as database:
+        rows = database.execute("SELECT identity, count(*) FROM samples JOIN models ON model = models.id GROUP BY 1")
+        asked = Counter[str]()
+        for identity, count in rows:
+            asked[f"control/{json.loads(identity)['name']}"] += count
+    assert {name: int(count.replace(",", "")) for name, count in told} == asked
 
 
 def test_it_asks_nothing_and_leaves_nothing(tmp_path: Path) -> None:
