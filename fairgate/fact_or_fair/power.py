@@ -57,6 +57,10 @@ def population(score: str, key: BoolArray, p: FloatArray) -> float:
 
 def model_at(score: str, key: BoolArray, target: float) -> FloatArray | None:
     """The model whose population score is `target` (0 to 1), by bisection; None where there is none."""
+    k = key.shape[-1]
+    if score == "S_fact" and target < 1.0 / k:
+        # Below chance a model leaves the key, for all other groups alike.
+        return np.where(key, target, (1.0 - target) / (k - 1))
     low, high = 0.0, 1.0
     rises = population(score, key, model(score, key, 1.0)) > population(score, key, model(score, key, 0.0))
     for _ in range(50):

@@ -370,7 +370,7 @@ def lines(found: Forecast) -> list[str]:
     if found.detects:
         wrapped += ["", f"{'found in four of five runs':<40}{'limit':>9}{'beyond it':>14}{'since baseline':>17}"]
         for row in found.detects:
-            name = f"  {row.score} {row.attribute}, {row.where}"
+            name = f"  {' '.join(filter(None, (row.score, row.attribute)))}, {row.where}"
             wrapped.append(f"{name:<40}{row.limit:>9}{_points(row.beyond):>14}{_points(row.moved):>17}")
         wrapped += textwrap.wrap(
             "Points that a model must be beyond the limit for its gate to fail, or must have moved since the baseline "
