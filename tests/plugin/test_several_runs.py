@@ -35,11 +35,8 @@ def version(name):
         raise metadata.PackageNotFoundError(name)
     return known(name)
 metadata.version = version
-class Lost:
-    def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in ("PIL", "insightface", "onnxruntime", "cv2", "onnx"):
-            raise ModuleNotFoundError(name)
-sys.meta_path.insert(0, Lost())
+for name in ("PIL", "insightface", "onnxruntime", "cv2", "onnx"):
+    sys.modules[name] = None
 """
 
 
