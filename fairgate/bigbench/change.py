@@ -109,13 +109,10 @@ def _implicit(
         def plain(p: FloatArray, score: Callable[[FloatArray, FloatArray], FloatArray] = score) -> FloatArray:
             return scores.weighted(score(p, actual), weights)
 
-        def whole(p: FloatArray, score: Callable[[FloatArray, FloatArray], FloatArray] = score) -> FloatArray:
-            return score(p, actual[there])
-
         # The same generator for both: the noise of simulation is no difference between two runs.
         seed = int(rng.integers(2**32))
         one, other = (
-            estimate_likeness(whole, held.counts[there], actual[there], weights[there], rng=np.random.default_rng(seed))
+            estimate_likeness(score, held.counts[there], actual[there], weights[there], rng=np.random.default_rng(seed))
             for held in rows
         )
         seen = float(plain(rows[1].p) - plain(rows[0].p))

@@ -74,7 +74,7 @@ def _implicit(
     if p is None:
         return None
     counts = rng.multinomial(images, p)
-    return _half(estimate_likeness(lambda q: whole(q, actual), counts, actual, weights, rng=rng))
+    return _half(estimate_likeness(whole, counts, actual, weights, rng=rng))
 
 
 def _explicit(

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from fairgate.bigbench.benchmark import BigBench
     from fairgate.comparison.baseline import Baseline
-    from fairgate.domain import AnyTopic
+    from fairgate.domain import AnyTopic, Topic
     from fairgate.errors import FairgateError
     from fairgate.f2bench.benchmark import F2Bench
     from fairgate.fact_or_fair.cases import Case
