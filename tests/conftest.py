@@ -7,15 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.plugin.strict import pytest_configure as pytest_configure
 from tests.running import Outcome, bench
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """All warnings are errors here, but for those that pytest.ini names."""
-    config.getini("filterwarnings").insert(0, "error")
 
 
 @dataclass(frozen=True)

@@ -62,7 +62,7 @@ def arguments(folder: Path, *more: str | Path, where: Sequence[str | Path] = ())
     """pytest's arguments for the benchmarks of this checkout, with everything that is written below `folder`."""
     given = [
         *("-c", CHECKOUT / "pytest.ini", "--rootdir", CHECKOUT, *(where or (CHECKOUT / "tests_bench",))),
-        *("-p", "no:cacheprovider", f"--thresholds={LIMITS}", "--no-plots"),
+        *("-p", "no:cacheprovider", "-p", "tests.plugin.strict", f"--thresholds={LIMITS}", "--no-plots"),
         *(f"--ledger={folder / 'ledger.sqlite'}", f"--report-dir={folder / 'report'}"),
         *more,
     ]

@@ -376,4 +376,5 @@ def _fast_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
         import uvloop
     except ImportError:
         return None
-    return uvloop.new_event_loop
+    make: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
+    return make

@@ -62,7 +62,17 @@ def test_progress_is_seen_while_the_cases_wait(tmp_path: Path) -> None:
 
 
 def test_what_other_plugins_warn_of_decides_nothing(tmp_path: Path) -> None:
-    run = bench(tmp_path, "-n", "0", "-k", "crime and base and race", "-p", "tests.plugin.foreign")
+    run = bench(
+        tmp_path,
+        "-n",
+        "0",
+        "-k",
+        "crime and base and race",
+        "-p",
+        "no:tests.plugin.strict",
+        "-p",
+        "tests.plugin.foreign",
+    )
     assert run.code == 0, run.output
     assert "an option is not set" in run.output
 
