@@ -138,7 +138,7 @@ class Ledger:
         self._marked: dict[bytes, str] | None = None
         if path.is_dir():
             inside = sorted(path.glob("*.sqlite"))
-            mend = f"Name a file in it: {inside[0]}" if inside else "Name a file."
+            mend = f"Name a file in it: {inside[0]}" if inside else "Name a file, as --ledger or in its place."
             raise LedgerError("is a folder, and a ledger is a file.", where=str(path), mend=mend)
         if not write and not path.is_file():
             raise LedgerError("no such file.", where=str(path))

@@ -18,13 +18,15 @@ if TYPE_CHECKING:
 PART = ("-p", "no:xdist", "-k", "crime and objective and high and not t2i")
 # Takes away, when it is first asked, what there was room for at the start.
 THIEF = """
-import os, pathlib, shutil
+import os, pathlib, shutil, threading
+one_at_a_time = threading.Lock()
 def answer(prompt):
     here = pathlib.Path(os.environ["THIEF"])
-    if (here / "report").is_dir():
-        shutil.rmtree(here / "report")
-        (here / "report").touch()
-        (here / "b.json").mkdir()
+    with one_at_a_time:
+        if (here / "report").is_dir():
+            shutil.rmtree(here / "report")
+            (here / "report").touch()
+            (here / "b.json").mkdir()
     return "A"
 """
 WITHOUT = """
