@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -36,7 +37,7 @@ class API:
     version: str = ""
 
 
-class HTTPChat:
+class HTTPChat(ABC):
     """A model behind a server of an API, asked over HTTP. Who knows the API says what a body is made of.
 
     `parameters` are the body fields beside what is said (see `body_fields`). The rest as for an `Endpoint`.
@@ -82,9 +83,9 @@ class HTTPChat:
         """What the ledger's key holds of this model."""
         return self._identity
 
+    @abstractmethod
     def body(self, query: Query) -> bytes:
         """The request's body, JSON. Raises CallFailed for an image that cannot be shown."""
-        raise NotImplementedError
 
     async def ask(self, query: Query) -> Reply:
         """The model's reply to this query."""
