@@ -93,6 +93,22 @@ def bare_httpx(base_url: str, n: int, in_flight: int, *, through_aiohttp: bool =
     asyncio.run(run())
 
 
+def bare_pyreqwest(base_url: str, n: int, in_flight: int) -> None:
+    from pyreqwest.client import ClientBuilder
+
+    async def run() -> None:
+        headers = {"Content-Type": "application/json"}
+        async with ClientBuilder().no_proxy().default_headers(headers).build() as client:
+
+            async def ask(sent: bytes) -> bytes:
+                answer = await client.post(f"{base_url}/chat/completions").body_bytes(sent).build().send()
+                return bytes(await answer.bytes())
+
+            await over(n, in_flight, ask)
+
+    asyncio.run(run())
+
+
 class AtOnce:
     """A model that answers without a server: what is left is everything but the request."""
 
@@ -150,6 +166,7 @@ def peer(name: str) -> Callable[[str, int, int], None]:
 CLIENTS: dict[str, Callable[[str, int, int], None]] = {
     "aiohttp loop": bare_aiohttp,
     "httpx loop": bare_httpx,
+    "pyreqwest loop": bare_pyreqwest,
     "httpx-aiohttp loop": lambda *given: bare_httpx(*given, through_aiohttp=True),
     "fairgate sampler": ours_sampler,
     "fairgate sampler, no requests": lambda *given: ours_sampler(*given, at_once=True),

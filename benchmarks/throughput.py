@@ -139,7 +139,9 @@ def table(title: str, rows: Sequence[tuple[str, Measured]], latency: float, in_f
 
 
 PARTS = ("latency", "peers", "few", "zero", "bookkeeping", "large", "memory", "workers")
-BARE = ("aiohttp loop", "httpx-aiohttp loop", "fairgate sampler", GATE)
+OURS = ("fairgate sampler", GATE)
+BEST = ("aiohttp loop", "pyreqwest loop", *OURS)
+BARE = ("aiohttp loop", "httpx-aiohttp loop", "pyreqwest loop", *OURS)
 
 
 def main() -> None:
@@ -160,7 +162,7 @@ def main() -> None:
         print(f"\nThe gate's first request after {dict(rows)[GATE].first:.2f} s.")
     if "peers" in only:
         here = installed()
-        beside = (BARE[0], *BARE[2:], *(name for name, is_here in here.items() if is_here))
+        beside = (*BEST, *(name for name, is_here in here.items() if is_here))
         with stub(latency) as url:
             rows = [(name, client(name, url, n, 128, 1)) for name in beside]
         table(f"{told}, 128 in flight, beside peers", rows, latency, 128)
@@ -184,7 +186,7 @@ def main() -> None:
                 print(f"- {name}: {1000 * (more.cpu - once.cpu) / (4 * n):.3f} ms CPU a sample, marginal", flush=True)
     if "large" in only:
         with stub(latency) as url:
-            rows = [(name, client(name, url, 48 * PER_TOPIC, 128, 1)) for name in (BARE[0], *BARE[2:])]
+            rows = [(name, client(name, url, 48 * PER_TOPIC, 128, 1)) for name in BEST]
         table(f"{told}, 128 in flight, long", rows, latency, 128)
     if "memory" in only:
         with stub(0) as url:

@@ -15,7 +15,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import httpx
 import msgspec
 
 from fairgate.domain import Reply
@@ -265,7 +264,7 @@ class BatchChat:
         if 200 <= status < 300:
             reply = read_completion(content, 0.0, 1)
             return reply or CallFailed("no choices in the answer.", where=self._chat.identity.label)
-        judged = self._chat.endpoint.judged(status, content, httpx.Headers(), 0.0, 1)
+        judged = self._chat.endpoint.judged(status, content, {}, 0.0, 1)
         if isinstance(judged, Filtered):
             return Reply("", filtered=True)
         return CallFailed(f"{judged}.", where=self._chat.identity.label) if isinstance(judged, MayPass) else judged

@@ -10,12 +10,15 @@ import urllib.request
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from time import perf_counter
 from typing import TYPE_CHECKING, TypeVar
+from urllib.parse import unquote
 
-import aiohttp
-import httpx
-from httpx_aiohttp import AiohttpTransport
+from pyreqwest.client import ClientBuilder
+from pyreqwest.exceptions import DetailedPyreqwestError, PyreqwestError
+from pyreqwest.http import Url
+from pyreqwest.proxy import ProxyBuilder
 
 from fairgate.errors import CallFailed, ConfigError, FairgateError, RunStopped
 from fairgate.models.redaction import Redaction
@@ -24,13 +27,20 @@ from fairgate.models.retries import CROWDED, Judgement, MayPass, Retries, judge,
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
+    from pyreqwest.client import Client
+    from pyreqwest.response import Response
+
 T = TypeVar("T")
 Read = Callable[[bytes, float, int], T | MayPass | FairgateError | None]
 
 JSON = "application/json"
 CONNECT_TIMEOUT = 15.0
 
-HOST = re.compile(r"[\w.:-]+")
+HOST = re.compile(r"[\w.-]+|\[[\da-f:.]+\]")
+
+# How the library says these.
+NOT_TRUSTED = "invalid peer certificate: "
+OS_ERROR = re.compile(r" \(os error \d+\)$")
 
 # Shorter than the five seconds after which common servers close an idle connection: reused at that moment, it is cut.
 KEEP_ALIVE = 4.0
@@ -60,24 +70,12 @@ class Filtered:
     attempts: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    """What came back over HTTP, whole."""
-
-    status: int
-    headers: httpx.Headers
-    content: bytes
-
-
 class Endpoint:
     """One server, and what is asked of it under `path`.
 
     At most `max_in_flight` requests are under way at once; `timeout` is for one whole request, in seconds, waiting for
     a free place not included. `fields` are the body fields that the user can remove. `version` ends the address,
     whether the user wrote it or not. Raises ConfigError for an address or a key that cannot be used.
-
-    httpx is the interface, spoken to its transport rather than through its client: the client costs as much again as
-    half the request, and logs each address, with a key that stands in its query.
     """
 
     def __init__(
@@ -109,44 +107,40 @@ class Endpoint:
                 where=f"{provider.name}/{name}",
                 mend=f"Set {provider.key}.",
             )
-        self.address = str(url.copy_with(userinfo=b"", query=None, fragment=None)).rstrip("/")
+        username, password, query = unquote(url.username), unquote(url.password or ""), url.query_string
+        self.address = shown(url).rstrip("/")
         if version and not self.address.endswith(f"/{version}"):
             self.address += f"/{version}"
-        self.redaction = Redaction(
-            [key, url.username, url.password, url.userinfo.decode(), *url.params.values(), url.query.decode()]
-        )
-        self._query = url.query or None
+        userinfo = f"{url.username}:{url.password or ''}" if url.username or url.password else None
+        self.redaction = Redaction([key, username, password, userinfo, *(value for _, value in url.query_pairs), query])
+        self._query = query
         self._path, self._url = path, self._at(path)
-        self._headers = httpx.Headers(
-            {
-                "Host": self._url.netloc.decode(),
-                "Accept": "application/json",
-                "Accept-Encoding": "identity",
-                "Content-Type": JSON,
-                "User-Agent": "fairgate",
-                **provider.headers,
-            }
-        )
+        self._headers = {
+            "Accept": JSON,
+            "Accept-Encoding": "identity",
+            "User-Agent": "fairgate",
+            **provider.headers,
+        }
         # User info in the address is meant for this server; a key may just lie in the environment.
         header, scheme = provider.scheme
-        if url.userinfo:
-            pair = base64.b64encode(f"{url.username}:{url.password}".encode()).decode()
+        if userinfo:
+            pair = base64.b64encode(f"{username}:{password}".encode()).decode()
             self._headers["Authorization"] = f"Basic {pair}"
         elif key:
             self._headers[header] = f"{scheme}{key}"
-        self._has_key = bool(url.userinfo or key)
+        self._has_key = bool(userinfo or key)
 
         self._fields = tuple(fields)
         self._max_in_flight, self._timeout, self._retries = max_in_flight, timeout, retries
-        self._line: tuple[AiohttpTransport, asyncio.Semaphore] | None = None
+        self._line: tuple[Client, asyncio.Semaphore] | None = None
         self._reached = False
 
     def __repr__(self) -> str:
         """Without the key."""
         return f"Endpoint({self._provider.name}/{self._name} at {self.address})"
 
-    def _at(self, path: str) -> httpx.URL:
-        return httpx.URL(f"{self.address}/{path}").copy_with(query=self._query)
+    def _at(self, path: str) -> Url:
+        return Url(f"{self.address}/{path}").with_query_string(self._query)
 
     async def post(self, body: bytes, read: Read[T]) -> T | Filtered:
         """What `read` makes of the answer to this body: it is given the answer's bytes, the latency and the number of
@@ -167,15 +161,6 @@ class Endpoint:
         retries = replace(self._retries, attempts=attempts) if attempts else self._retries
         return await self._repeated(retries, method, path, kind, body, read)
 
-    def _request(self, method: str, path: str, kind: str, body: bytes) -> httpx.Request:
-        return httpx.Request(
-            method,
-            self._url if path == self._path else self._at(path),
-            headers=self._headers if kind == JSON else httpx.Headers({**self._headers, "Content-Type": kind}),
-            stream=httpx.ByteStream(body),
-            extensions={"timeout": {"connect": CONNECT_TIMEOUT}},
-        )
-
     async def _repeated(
         self, retries: Retries, method: str, path: str, kind: str, body: bytes, read: Read[T]
     ) -> T | Filtered:
@@ -183,7 +168,7 @@ class Endpoint:
 
         async def attempt() -> T | Filtered:
             # No local variable of a frame that raises holds address or headers, which may hold a secret.
-            outcome = await self._attempt(self._request(method, path, kind, body), 1 + len(failures), read)
+            outcome = await self._attempt(method, path, kind, body, 1 + len(failures), read)
             if isinstance(outcome, MayPass):
                 failures.append(outcome.kind)
             if isinstance(outcome, MayPass | FairgateError):
@@ -201,96 +186,97 @@ class Endpoint:
         """Give back the connections."""
         line, self._line = self._line, None
         if line is not None:
-            await line[0].aclose()
+            await line[0].close()
 
     async def _attempt(
-        self, request: httpx.Request, number: int, read: Read[T]
+        self, method: str, path: str, kind: str, body: bytes, number: int, read: Read[T]
     ) -> T | Filtered | MayPass | FairgateError:
         """One request. Troubles are handed back and not raised: no traceback then holds what was sent."""
         if self._line is None:
             self._line = self._open(), asyncio.Semaphore(self._max_in_flight)
-        transport, places = self._line
+        client, places = self._line
+        url = self._url if path == self._path else self._at(path)
         async with places:
             began = perf_counter()
-            answered = await self._exchange(transport, request)
+            try:
+                request = client.request(method, url).header("Content-Type", kind).body_bytes(body).build()
+                response = await request.send()
+                content = self.redaction.conceal(bytes(await response.bytes()))
+            except PyreqwestError as error:
+                return self._broken(error, perf_counter() - began)
             latency = perf_counter() - began
-        if not isinstance(answered, _Answer):
-            return answered
         self._reached = True
-        content = self.redaction.conceal(answered.content)
-        if content is not answered.content:
-            answered = replace(answered, content=content)
-        if 200 <= answered.status < 300:
-            outcome = read(answered.content, latency, number)
-            return self._unreadable(answered, latency, number) if outcome is None else outcome
-        return self.judged(answered.status, answered.content, answered.headers, latency, number)
+        if 200 <= response.status < 300:
+            outcome = read(content, latency, number)
+            return self._unreadable(response, content, latency, number) if outcome is None else outcome
+        return self.judged(response.status, content, _headers(response), latency, number)
 
-    async def _exchange(self, transport: AiohttpTransport, request: httpx.Request) -> _Answer | MayPass | FairgateError:
-        # The transport takes a body that was read; given as `content`, httpx would build all headers anew for it.
-        request.read()
-        try:
-            # Around the whole of it, because the transport's own limit starts anew with every byte of a slow server.
-            async with asyncio.timeout(self._timeout):
-                response = await transport.handle_async_request(request)
-                try:
-                    return _Answer(response.status_code, response.headers, await _content(response))
-                finally:
-                    await response.aclose()
-        except TimeoutError:
-            return MayPass("timeout", f"no whole answer within {self._timeout:g} s", crowded=True)
-        except (httpx.HTTPError, aiohttp.ClientError, aiohttp.http_exceptions.HttpProcessingError, OSError) as error:
-            return self._broken(error)
-
-    def _broken(self, error: Exception) -> MayPass | FairgateError:
-        """What a failed exchange means. Messages are ours: the libraries' show addresses with all that is in them."""
-        cause = error.__cause__ if isinstance(error, httpx.HTTPError) and error.__cause__ else error
-        if isinstance(cause, aiohttp.ClientConnectorDNSError):
+    def _broken(self, error: PyreqwestError, waited: float) -> MayPass | FairgateError:
+        """What a failed exchange means. The library's first words are not shown: they hold the address, whole."""
+        details = error.details["causes"] if isinstance(error, DetailedPyreqwestError) else None
+        causes = [each["message"] for each in details or ()]
+        last = self.redaction.show(causes[-1]) if len(causes) > 1 else type(error).__name__
+        if "dns error" in causes:
             # A name that was found before is a hiccup of the resolver.
             if self._reached:
-                return MayPass("name not resolved", self._url.host)
+                return MayPass("name not resolved", self._host)
             return self._stop(
-                f"the name {self._url.host!r} does not resolve.", f"Check --base-url or {self._provider.address}."
+                f"the name {self._host!r} does not resolve.", f"Check --base-url or {self._provider.address}."
             )
-        if isinstance(cause, aiohttp.ClientConnectorCertificateError):
+        if last.startswith(NOT_TRUSTED):
             mend = "Let SSL_CERT_FILE name the certificates to trust, or check --base-url."
-            return self._stop("the server's certificate is not trusted.", mend)
-        if isinstance(cause, TimeoutError):
+            return self._stop(f"the server's certificate is not trusted ({last.removeprefix(NOT_TRUSTED)}).", mend)
+        if isinstance(error, TimeoutError):
+            if waited >= self._timeout:
+                return MayPass("timeout", f"no whole answer within {self._timeout:g} s", crowded=True)
             return MayPass("timeout", f"no connection within {CONNECT_TIMEOUT:g} s")
-        if isinstance(cause, aiohttp.ClientConnectorError):
-            reason = cause.os_error.strerror or type(cause.os_error).__name__
-            via = "proxy " if isinstance(cause, aiohttp.ClientProxyConnectionError) else ""
-            refused = isinstance(cause.os_error, ConnectionRefusedError)
-            kind = f"{via}connection refused" if refused else f"no {via}connection"
-            return MayPass(kind, self.redaction.show(reason))
-        return MayPass("cut connection", type(cause).__name__)
+        if "tcp connect error" in causes:
+            via = "proxy " if proxy_of(self._url.scheme, self._host) else ""
+            kind = f"{via}connection refused" if "refused" in last else f"no {via}connection"
+            return MayPass(kind, OS_ERROR.sub("", last))
+        return MayPass("cut connection", last)
 
-    def _open(self) -> AiohttpTransport:
-        proxy = proxy_of(self._url)
+    def _open(self) -> Client:
+        proxy = proxy_of(self._url.scheme, self._host)
         if isinstance(proxy, ConfigError):
             raise proxy
-        return AiohttpTransport(
-            limits=httpx.Limits(max_connections=self._max_in_flight, keepalive_expiry=KEEP_ALIVE),
-            proxy=proxy,
+        builder = (
+            ClientBuilder()
+            .default_headers(self._headers)
+            .follow_redirects(enable=False)
+            .timeout(timedelta(seconds=self._timeout))
+            .connect_timeout(timedelta(seconds=min(CONNECT_TIMEOUT, self._timeout)))
+            .pool_max_idle_per_host(self._max_in_flight)
+            .pool_idle_timeout(timedelta(seconds=KEEP_ALIVE))
+            .no_proxy()
         )
+        return (builder.proxy(ProxyBuilder.all(proxy)) if proxy else builder).build()
 
-    def _unreadable(self, response: _Answer, latency: float, number: int) -> Filtered | MayPass | FairgateError:
+    @property
+    def _host(self) -> str:
+        return self._url.host_str or ""
+
+    def _unreadable(
+        self, response: Response, content: bytes, latency: float, number: int
+    ) -> Filtered | MayPass | FairgateError:
         """Some gateways wrap an error in a 200; all else is a server in disorder, which may pass."""
+        headers = _headers(response)
         try:
-            whole = json.loads(response.content)
+            whole = json.loads(content)
         except (ValueError, RecursionError):
-            kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+            kind = headers.get("content-type", "").partition(";")[0].strip().lower()
             if kind and not kind.endswith("json"):
-                said = self.redaction.show(response.content.decode("utf-8", "replace"))
+                said = self.redaction.show(content.decode("utf-8", "replace"))
                 return MayPass(f"{self.redaction.show(kind)} instead of JSON", said)
-            return MayPass("broken JSON", f"{len(response.content)} bytes")
+            return MayPass("broken JSON", f"{len(content)} bytes")
         if isinstance(whole, dict) and isinstance(error := whole.get("error"), dict):
             code = error.get("code")
             status = code if isinstance(code, int) and 400 <= code < 600 else 500
-            return self.judged(status, response.content, response.headers, latency, number)
-        return MayPass("no choices in the answer", self.redaction.show(response.content.decode("utf-8", "replace")))
+            return self.judged(status, content, headers, latency, number)
+        return MayPass("no choices in the answer", self.redaction.show(content.decode("utf-8", "replace")))
 
     def judged(
-        self, status: int, content: bytes, headers: httpx.Headers, latency: float, number: int
+        self, status: int, content: bytes, headers: Mapping[str, str], latency: float, number: int
     ) -> Filtered | MayPass | FairgateError:
         """What an answer that is no success means."""
         error = read_error(content)
@@ -323,16 +309,15 @@ class Endpoint:
             case Judgement.REJECTED:
                 return CallFailed(f"the server rejects this query ({http}).", where=self._where, attempts=number)
 
-    def _lost(self, status: int, http: str, headers: httpx.Headers) -> RunStopped:
+    def _lost(self, status: int, http: str, headers: Mapping[str, str]) -> RunStopped:
         mend = f"Check --base-url or {self._provider.address}; it usually ends in /v1."
         if status >= 400:
             return self._stop(f"{self._path} is not served there ({http}).", mend)
         target = headers.get("location", "")
         try:
-            aim = httpx.URL(target).copy_with(userinfo=b"", query=None, fragment=None) if target else None
-        except httpx.InvalidURL:
-            aim = None
-        onward = f" to {self.redaction.show(str(aim))}" if aim else ""
+            onward = f" to {self.redaction.show(shown(self._url.join(target)))}" if target else ""
+        except ValueError:
+            onward = ""
         return self._stop(f"the base URL redirects{onward} (HTTP {status}), and redirects are not followed.", mend)
 
     def _bad_field(self, name: str, http: str) -> RunStopped:
@@ -358,38 +343,48 @@ class Endpoint:
         return RunStopped(what, where=self._where, mend=mend)
 
 
-async def _content(response: httpx.Response) -> bytes:
-    if "content-encoding" in response.headers or not isinstance(response.stream, httpx.AsyncByteStream):
-        return await response.aread()
-    # httpx counts and decodes what it reads, which costs as much again as reading it.
-    return b"".join([chunk async for chunk in response.stream])
+def _headers(response: Response) -> dict[str, str]:
+    """By names in lower case, without those that are no text."""
+    found: dict[str, str] = {}
+    for name in response.headers:
+        try:
+            found[name] = response.headers[name]
+        except ValueError:
+            continue
+    return found
 
 
-def _parsed(base_url: str) -> httpx.URL | None:
+def _parsed(base_url: str) -> Url | None:
     try:
-        url = httpx.URL(base_url.strip())
-    except httpx.InvalidURL:
+        url = Url(base_url.strip())
+    except ValueError:
         return None
-    usable = url.scheme in {"http", "https"} and HOST.fullmatch(url.raw_host.decode())
+    usable = url.scheme in {"http", "https"} and HOST.fullmatch(url.host_str or "")
     return url if usable else None
 
 
-def proxy_of(url: httpx.URL) -> httpx.Proxy | ConfigError | None:
+def shown(url: Url) -> str:
+    """An address without what may be secret in it."""
+    return str(url.with_username("").with_password(None).with_query(None).with_fragment(None))
+
+
+def proxy_of(scheme: str, host: str) -> str | ConfigError | None:
     """The environment's proxy for this address; none for this machine's own servers, whatever the environment says."""
-    if url.host in {"localhost", "::1"} or url.host.startswith("127.") or urllib.request.proxy_bypass(url.host):
+    host = host.strip("[]")
+    if host in {"localhost", "::1"} or host.startswith("127.") or urllib.request.proxy_bypass(host):
         return None
     proxies = urllib.request.getproxies()
-    proxy = proxies.get(url.scheme) or proxies.get("all")
+    proxy = proxies.get(scheme) or proxies.get("all")
     if not proxy:
         return None
     kind, found, _ = proxy.partition("://")
     if found and kind not in {"http", "https"}:
         return ConfigError(
             f"the environment names a {kind} proxy; only http and https proxies can be used.",
-            where=f"{url.scheme}_proxy",
-            mend=f"To do without it: NO_PROXY={url.host}",
+            where=f"{scheme}_proxy",
+            mend=f"To do without it: NO_PROXY={host}",
         )
-    return httpx.Proxy(proxy if found else f"http://{proxy}")
+    return proxy if found else f"http://{proxy}"
 
 
 def _times(count: int) -> str:

@@ -158,10 +158,10 @@ def _on_this_machine(host: str) -> bool:
 
 
 def _proxy(url: httpx.URL) -> str | None:
-    found = proxy_of(url)
+    found = proxy_of(url.scheme, url.host)
     if isinstance(found, ConfigError):
         raise found
-    return None if found is None else str(found.url)
+    return found
 
 
 def _shown(url: httpx.URL) -> str:

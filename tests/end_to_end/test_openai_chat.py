@@ -6,6 +6,7 @@ import asyncio
 import logging
 import random
 import socket
+import ssl
 import threading
 import traceback
 from dataclasses import replace
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
+import trustme
 
 from fairgate.domain import Level, Message, Modality, Query, Reply, Task, Topic
 from fairgate.errors import CallFailed, ConfigError, FairgateError, RunStopped
@@ -44,6 +46,7 @@ from tests.servers.chat import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 KEY = "planted-key-5f1e/9c"
 TOPIC = Topic("b", Modality.TEXT, Task.OBJECTIVE, "s", Level.HIGH)
@@ -391,6 +394,19 @@ def test_a_closed_model_opens_again(stub: ChatStub) -> None:
     ask(model)
     ask(model)
     assert stub.answered == 2
+
+
+def test_a_certificate_is_trusted_where_the_user_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    authority, tls = trustme.CA(), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("127.0.0.1").configure_cert(tls)
+    authority.cert_pem.write_to_path(str(tmp_path / "authority.pem"))
+    with ChatStub(tls=tls) as stub:
+        with pytest.raises(RunStopped, match=r"certificate is not trusted \(UnknownIssuer\).*SSL_CERT_FILE"):
+            ask(chat(stub))
+        assert stub.requests == 0
+        monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "authority.pem"))
+        [reply] = ask(chat(stub))
+    assert reply.attempts == 1
 
 
 def test_this_machines_servers_are_reached_without_a_proxy(stub: ChatStub, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,6 +24,7 @@ import msgspec
 from aiohttp import web
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Callable, Coroutine, Mapping
     from concurrent.futures import Future
 
@@ -201,10 +202,12 @@ class ChatStub:
         model: str | None = None,
         fingerprint: str | None = "fp_stub",
         remember: bool = True,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         self.reply, self.plan, self.latency = reply, plan, latency
         self.most = math.inf
         self.key, self.model, self.fingerprint, self.remember = key, model, fingerprint, remember
+        self.tls = tls
         self.shown: list[bytes] = []
         self.raw: dict[str, object] | None = None
         self.requests = self.answered = self.in_flight = self.peak = 0
@@ -220,7 +223,7 @@ class ChatStub:
 
     @property
     def base_url(self) -> str:
-        return f"http://127.0.0.1:{self.port}/v1"
+        return f"{'https' if self.tls else 'http'}://127.0.0.1:{self.port}/v1"
 
     def stats(self) -> dict[str, object]:
         return {
@@ -236,7 +239,7 @@ class ChatStub:
         """Listen on this port, or the one held before, or any free one."""
         runner = web.ServerRunner(web.Server(self._handle, access_log=None), shutdown_timeout=0.01)
         await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", self.port if port is None else port, backlog=2048)
+        site = web.TCPSite(runner, "127.0.0.1", self.port if port is None else port, backlog=2048, ssl_context=self.tls)
         await site.start()
         self._runner = runner
         self.port = int(runner.addresses[0][1])

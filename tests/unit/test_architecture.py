@@ -42,7 +42,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
 BENCHMARKS = ("fairgate.fact_or_fair", "fairgate.f2bench", "fairgate.bigbench")
 # numpy and scipy in, numbers out.
 PURE = ("fairgate.maths",)
-NOT_IN_PURE = {"pytest", "httpx", "aiohttp", "onnxruntime", "allure", "allure_commons", "sqlite3", "asyncio"}
+NOT_IN_PURE = {"pytest", "pyreqwest", "onnxruntime", "allure", "allure_commons", "sqlite3", "asyncio"}
 
 
 def source(module: str) -> Path:
@@ -202,7 +202,7 @@ def test_the_benchmarks_tests_hold_no_maths_and_no_http() -> None:
     for module in modules():
         if stands_in(module, "tests_bench"):
             used = {name.partition(".")[0] for name in imports(module).used}
-            assert not used & {"numpy", "scipy", "httpx", "aiohttp", "fairgate"}, module
+            assert not used & {"numpy", "scipy", "pyreqwest", "fairgate"}, module
 
 
 def test_pytest_is_known_at_the_edge_alone() -> None:
