@@ -62,7 +62,9 @@ def read_batch(detector: FaceDetector, contents: Sequence[bytes]) -> tuple[list[
 def images_of(ledger: Ledger, identity: Identity) -> Iterator[Query]:
     """What a ledger's images still lack of this detector: the queries that a run would ask of it."""
     with ledger.translated():
-        rows = ledger.database.execute("SELECT query, reply FROM samples WHERE form = ?", (Form.IMAGE,)).fetchall()
+        rows = ledger.database.execute(
+            "SELECT query, reply FROM samples WHERE form = ? ORDER BY key", (Form.IMAGE,)
+        ).fetchall()
     for name, said in rows:
         digest = hash_in(said)
         topic, _, rest = name.partition("#")

@@ -160,6 +160,7 @@ def _of_samples(ledger: Ledger) -> Iterator[str]:
     with ledger.translated():
         for key, identity, query, prompt, kind, choice, reply in ledger.database.execute(
             "SELECT key, identity, query, prompt, kind, choice, reply FROM samples JOIN models ON model = models.id"
+            " ORDER BY key"
         ):
             if key != key_of(identity, query, prompt):
                 wrong.setdefault("are not what their keys say", []).append(query)

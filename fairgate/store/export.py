@@ -43,6 +43,7 @@ SELECT lower(hex(samples.key)) AS key, identity, query, prompt, reply, filtered,
     word AS mark, who AS mark_who, why AS mark_why
 FROM samples JOIN models ON model = models.id
 LEFT JOIN ({MARKS}) AS marked ON marked.key = samples.key
+ORDER BY samples.key
 """  # noqa: S608 - our own words
 
 

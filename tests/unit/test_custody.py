@@ -50,6 +50,18 @@ CREATE TABLE IF NOT EXISTS runs (
 CREATE TABLE IF NOT EXISTS sampled (run TEXT NOT NULL, topic TEXT NOT NULL, PRIMARY KEY (run, topic)) WITHOUT ROWID;
 PRAGMA user_version=1;
 """
+SCHEMA_2 = """
+ALTER TABLE samples ADD COLUMN form TEXT;
+ALTER TABLE samples ADD COLUMN letters TEXT;
+CREATE TABLE marks (
+    id INTEGER PRIMARY KEY, key BLOB NOT NULL, word TEXT, who TEXT NOT NULL, why TEXT NOT NULL, made_at REAL NOT NULL
+);
+CREATE TABLE batches (
+    id TEXT PRIMARY KEY, model INTEGER NOT NULL REFERENCES models (id), remote TEXT, sent_at REAL NOT NULL
+);
+CREATE TABLE batched (key BLOB PRIMARY KEY, batch TEXT NOT NULL REFERENCES batches (id)) WITHOUT ROWID;
+PRAGMA user_version=2;
+"""
 
 
 def about(name: str) -> str:
@@ -340,6 +352,32 @@ def test_an_older_ledger_is_brought_up_to_date_and_loses_nothing(old: Path) -> N
         [sample] = from_ledger(ledger, MODEL, [query()])
         assert sample.answer.choice == 3
         assert custody.survey(ledger).kinds == {"chosen": 2}
+
+
+def test_what_the_second_schema_holds_is_taken_over_whole(old: Path) -> None:
+    with closing(sqlite3.connect(old, isolation_level=None)) as database:
+        database.executescript(SCHEMA_2)
+        for number in range(1, 40):
+            asked = query(number)
+            key = key_of(MODEL.canonical, asked.id, asked.text)
+            counts = (None, 7) if number % 2 else (150, None)
+            reply = (f"{number}: ü", number % 3 == 0, "chosen", 0, "letter", 2, *counts, "served", None, 0.25, 2)
+            values = (key, 1, asked.id, asked.text, *reply, 100.0 - number, "r", "choice", "AB")
+            database.execute(f"INSERT INTO samples VALUES ({','.join('?' * len(values))})", values)  # noqa: S608
+            database.execute("INSERT INTO marks VALUES (NULL, ?, 'C', 'me', 'so', ?)", (key, number))
+        database.execute("INSERT INTO batches VALUES ('b', 1, 'remote', 1.0)")
+        database.execute("INSERT INTO batched VALUES (?, 'b')", (bytes(16),))
+    with Ledger(old, write=False) as ledger:
+        before = list(export.rows(ledger))
+        assert len({row["mark"] for row in before}) == 2
+        assert len(before) == 40
+    with Ledger(old) as ledger:
+        assert ledger.schema == SCHEMA
+        assert list(export.rows(ledger)) == before
+        assert ledger.batches(MODEL) == [("b", "remote", frozenset({bytes(16)}))]
+        ledger.add("r2", MODEL, query(3), Reply("never asked twice"), CHOSEN)
+        assert list(export.rows(ledger)) == before
+        assert list(custody.problems(ledger)) == []
 
 
 def test_an_older_ledger_is_read_without_being_changed(old: Path) -> None:
