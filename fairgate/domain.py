@@ -191,6 +191,8 @@ class Query:
     @property
     def text(self) -> str:
         """All that is sent, as one text: the prompt alone where nothing was said before, and nothing is shown."""
+        if not self.before and not self.images:
+            return self.prompt
         shown = (f"image\x1f{each}" for each in self.images)
         return "\x1e".join([*(f"{each.role}\x1f{each.content}" for each in self.before), *shown, self.prompt])
 

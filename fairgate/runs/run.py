@@ -246,7 +246,7 @@ class Run:
 
     def wait_until_answered(self, topic: Topic) -> None:
         """The same for a topic of Fact-or-Fair, of which nothing is read that was counted as it came."""
-        if self.sampling is not None:
+        if self.sampling is not None and not self.text.is_heard(topic):
             with Ledger(self.settings.ledger) as ledger:
                 self._wait(topic, ledger)
         if not self.text.is_heard(topic):
