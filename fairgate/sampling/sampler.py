@@ -146,7 +146,9 @@ class Sampler:
         usual = sys.getswitchinterval()
         sys.setswitchinterval(SWITCH)
         try:
-            with asyncio.Runner(loop_factory=_fast_loop()) as runner:
+            import uvloop
+
+            with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
                 runner.run(self._sample())
         except asyncio.CancelledError:
             pass
@@ -368,13 +370,3 @@ class Sampler:
                 where=model.identity.label,
                 mend="Run again when it answers: what was answered is kept.",
             ) from None
-
-
-def _fast_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """What makes uvloop's event loop, which costs a tenth less a request, where it is installed."""
-    try:
-        import uvloop
-    except ImportError:
-        return None
-    make: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
-    return make
