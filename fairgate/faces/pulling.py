@@ -6,6 +6,7 @@ that appears whole or not at all. What is pulled first is trusted; its SHA-256 i
 
 from __future__ import annotations
 
+import asyncio
 import fnmatch
 import hashlib
 import ipaddress
@@ -14,24 +15,30 @@ import shutil
 import tempfile
 import zipfile
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pyreqwest.client import ClientBuilder
+from pyreqwest.exceptions import DetailedPyreqwestError, PyreqwestError
+from pyreqwest.http import Url
+
 from fairgate.errors import ConfigError, FairgateError
 from fairgate.faces.weights import SUMS, Kind, Network, WeightsFolder, kinds, sum_of
+from fairgate.models.redaction import Redaction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    import httpx
+    from pyreqwest.client import Client
+    from pyreqwest.response import Response
 
     # Bytes so far, and of how many; None where the server does not say.
     Progress = Callable[[int, int | None], None]
 
 LARGEST = 2**30  # bytes of a file, and of what is unpacked from it
 REDIRECTS = 5
-TIMEOUT = 60.0  # seconds without a byte
+TIMEOUT = timedelta(seconds=60)  # to connect, and without a byte
 
 
 def package_address(package: str = "buffalo_l") -> str:
@@ -151,35 +158,40 @@ class Puller:
         return aim
 
     def _fetch(self, url: str, aim: Path, sha256: str | None) -> Path:
-        import httpx
-
         try:
-            here = _allowed(httpx.URL(url), redirected_from=None)
-            with httpx.Client(timeout=TIMEOUT, headers={"User-Agent": "fairgate"}) as client:
-                for _ in range(REDIRECTS + 1):
-                    with client.stream("GET", here) as answer:
-                        if answer.is_redirect:
-                            here = _allowed(here.join(answer.headers.get("location", "")), redirected_from=here)
-                            continue
-                        found = self._write(answer, aim, shown(url))
-                        _compare(found, sha256, shown(url))
-                        return aim
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise FairgateError(
-                f"could not be fetched: {type(error).__name__}: {error}.",
-                where=shown(url),
-                mend="Nothing was kept. Try again, or bring the files: python -m fairgate weights add KIND FILE",
-            ) from error
+            # In an event loop, because there Ctrl-C is heard while nothing comes.
+            found = asyncio.run(self._followed(url, aim))
+        except PyreqwestError as error:
+            trouble = _trouble(error)
+        else:
+            _compare(found, sha256, shown(url))
+            return aim
+        # Raised here, so that the library's words, which hold the whole address, do not hang on it as its context.
+        raise FairgateError(
+            f"could not be fetched: {trouble}.",
+            where=shown(url),
+            mend="Nothing was kept. Try again, or bring the files: python -m fairgate weights add KIND FILE",
+        )
+
+    async def _followed(self, url: str, aim: Path) -> str:
+        """The SHA-256 of what was fetched into this file."""
+        here = _allowed(_read(url), redirected_from=None)
+        async with _client() as client:
+            for _ in range(REDIRECTS + 1):
+                async with client.get(here).build_streamed() as answer:
+                    if not 300 <= answer.status < 400:
+                        return await self._write(answer, aim, shown(url))
+                    here = _allowed(_onward(here, answer), redirected_from=here)
         raise FairgateError(f"redirects more than {REDIRECTS} times.", where=shown(url))
 
-    def _write(self, answer: httpx.Response, aim: Path, where: str) -> str:
-        if answer.status_code != 200:
-            raise FairgateError(f"answers with HTTP {answer.status_code}.", where=where, mend="Check the address.")
-        said = answer.headers.get("content-length", "")
+    async def _write(self, answer: Response, aim: Path, where: str) -> str:
+        if answer.status != 200:
+            raise FairgateError(f"answers with HTTP {answer.status}.", where=where, mend="Check the address.")
+        said = answer.get_header("content-length") or ""
         whole = int(said) if said.isdigit() else None
         digest, size = hashlib.sha256(), 0
         with aim.open("wb") as file:
-            for block in answer.iter_bytes(2**20):
+            while (block := await answer.body_reader.read(2**20)) is not None:
                 size += len(block)
                 if max(size, whole or 0) > self._largest:
                     raise FairgateError(f"is larger than {self._largest} bytes.", where=where)
@@ -189,9 +201,37 @@ class Puller:
         return digest.hexdigest()
 
 
-def _allowed(url: httpx.URL, *, redirected_from: httpx.URL | None) -> httpx.URL:
-    here = url.scheme == "http" and _on_this_machine(url.host)
-    if url.host and (url.scheme == "https" or (here and (redirected_from is None or redirected_from.scheme == "http"))):
+def _client() -> Client:
+    # Some hosts of large files redirect in circles without their cookies.
+    builder = ClientBuilder().user_agent("fairgate").follow_redirects(enable=False).default_cookie_store(enable=True)
+    return builder.connect_timeout(TIMEOUT).read_timeout(TIMEOUT).build()
+
+
+def _trouble(error: PyreqwestError) -> str:
+    """What went wrong, by its innermost cause: the outermost holds the whole address."""
+    causes = (error.details["causes"] if isinstance(error, DetailedPyreqwestError) else None) or []
+    return Redaction().show(causes[-1]["message"]) if len(causes) > 1 else type(error).__name__
+
+
+def _read(url: str) -> Url:
+    try:
+        return Url(url)
+    except ValueError:
+        raise ConfigError(
+            f"{shown(url)} cannot be read.", where="--url", mend="Give an address that begins with https://."
+        ) from None
+
+
+def _onward(here: Url, answer: Response) -> Url:
+    try:
+        return here.join(answer.get_header("location") or "")
+    except ValueError:
+        raise FairgateError("redirects to an address that cannot be read.", where=shown(str(here))) from None
+
+
+def _allowed(url: Url, *, redirected_from: Url | None) -> Url:
+    here = url.scheme == "http" and _on_this_machine(url.host_str or "")
+    if url.scheme == "https" or (here and (redirected_from is None or redirected_from.scheme == "http")):
         return url
     where = "it redirects there" if redirected_from is not None else "--url"
     raise ConfigError(
@@ -210,12 +250,12 @@ def _on_this_machine(host: str) -> bool:
 
 def shown(url: str) -> str:
     """An address without what may be secret in it: user, query."""
-    import httpx
-
     try:
-        return str(httpx.URL(url).copy_with(userinfo=b"", query=None, fragment=None))
-    except httpx.InvalidURL:
+        found = Url(url).with_query_string(None).with_fragment(None)
+    except ValueError:
         return "the address"
+    # Some kinds of addresses have no user that could be taken away.
+    return str(found.with_username("").with_password(None) if found.username or found.password else found)
 
 
 def _compare(found: str, wanted: str | None, where: str) -> None:

@@ -9,18 +9,25 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import socket
-from typing import TYPE_CHECKING, Any
+from contextlib import AsyncExitStack, suppress
+from datetime import timedelta
+from typing import TYPE_CHECKING
 
-import aiohttp
-import httpx
-from aiohttp.resolver import ThreadedResolver
+from pyreqwest.client import ClientBuilder
+from pyreqwest.exceptions import ConnectError, ConnectTimeoutError, PyreqwestError
+from pyreqwest.http import Url
+from pyreqwest.proxy import ProxyBuilder
 
 from fairgate.errors import CallFailed, ConfigError
-from fairgate.models.endpoint import CONNECT_TIMEOUT, proxy_of
+from fairgate.models.endpoint import CONNECT_TIMEOUT, KEEP_ALIVE, proxy_of
 from fairgate.models.redaction import Redaction
 from fairgate.models.retries import MayPass
 
 if TYPE_CHECKING:
+    from pyreqwest.client import Client
+    from pyreqwest.request import StreamRequest
+    from pyreqwest.response import Response
+
     from fairgate.models.retries import Retries
 
 REDIRECTS = 3
@@ -34,9 +41,9 @@ class Fetcher:
 
     def __init__(self, address: str, *, timeout: float, limit: int, retries: Retries) -> None:
         self._address = address
-        self._here = _on_this_machine(httpx.URL(address).host)
+        self._here = _on_this_machine(Url(address).host_str or "")
         self._timeout, self._limit, self._retries = timeout, limit, retries
-        self._sessions: dict[bool, aiohttp.ClientSession] = {}
+        self._clients: dict[str | None, Client] = {}
 
     async def get(self, url: str) -> bytes | None:
         """The bytes behind this address, None where they are more than the limit. Raises CallFailed."""
@@ -53,25 +60,19 @@ class Fetcher:
 
     async def close(self) -> None:
         """Give back the connections."""
-        sessions, self._sessions = self._sessions, {}
-        for session in sessions.values():
-            await session.close()
+        clients, self._clients = self._clients, {}
+        for client in clients.values():
+            await client.close()
 
     async def _followed(self, url: str) -> bytes | None:
-        aim = self._allowed(url, redirected=False)
+        aim = self._first(url)
         for hop in range(REDIRECTS + 1):
-            proxy = _proxy(aim)
             try:
-                # Around the whole of it: a slow server may send a byte now and then for ever.
-                async with (
-                    asyncio.timeout(self._timeout),
-                    # A proxy looks names up itself, and may well stand in this network.
-                    self._session(public=hop > 0 and proxy is None).get(
-                        str(aim), allow_redirects=False, proxy=proxy, headers=HEADERS
-                    ) as answer,
-                ):
+                # Around the whole of it: no other limit holds for the look-up, and for all addresses of a name.
+                async with asyncio.timeout(self._timeout), AsyncExitStack() as opened:
+                    answer = await self._answer(aim, opened, redirected=hop > 0)
                     if answer.status in MOVED:
-                        aim = self._allowed(str(aim.join(answer.headers.get("Location", ""))), redirected=True)
+                        aim = self._next(aim, answer)
                         continue
                     if answer.status in (408, 425, 429) or answer.status >= 500:
                         raise MayPass(f"HTTP {answer.status}")
@@ -80,66 +81,104 @@ class Fetcher:
                     return await self._read(answer)
             except TimeoutError:
                 raise MayPass("timeout", f"no whole image within {self._timeout:g} s") from None
-            except _PrivateAddress as private:
-                raise self._failed(f"the image's address redirects to {private}, which is not public.") from None
-            except (aiohttp.ClientError, OSError) as error:
-                if isinstance(error.__cause__, _PrivateAddress):
-                    raise self._failed("the image's address redirects to one that is not public.") from None
+            except (PyreqwestError, OSError, UnicodeError) as error:
                 raise MayPass("no connection", type(error).__name__) from None
         raise self._failed(f"the image's address redirects more than {REDIRECTS} times.")
 
-    async def _read(self, answer: aiohttp.ClientResponse) -> bytes | None:
+    async def _answer(self, aim: Url, opened: AsyncExitStack, *, redirected: bool) -> Response:
+        proxy = _proxy(aim)
+        # A proxy looks names up itself, and may well stand in this network.
+        if not redirected or proxy is not None:
+            if proxy not in self._clients:
+                builder = self._builder()
+                self._clients[proxy] = (builder.proxy(ProxyBuilder.all(proxy)) if proxy else builder).build()
+            return await opened.enter_async_context(_asked(self._clients[proxy], aim))
+        # The client looks nothing up: what was looked at is what is connected to, and cannot change between.
+        *others, last = await self._public_addresses(aim)
+        for ip in others:
+            with suppress(ConnectError, ConnectTimeoutError):
+                return await self._answer_from(ip, aim, opened)
+        return await self._answer_from(last, aim, opened)
+
+    async def _answer_from(self, ip: str, aim: Url, opened: AsyncExitStack) -> Response:
+        pinned = self._builder().resolve(aim.host_str or "", ip, aim.port_or_known_default or 0)
+        client = await opened.enter_async_context(pinned.build())
+        return await opened.enter_async_context(_asked(client, aim))
+
+    async def _public_addresses(self, aim: Url) -> list[str]:
+        """What this name stands for; refused where one of them is none of the public internet's."""
+        loop, host = asyncio.get_running_loop(), (aim.host_str or "").strip("[]")
+        found = await loop.getaddrinfo(host, aim.port_or_known_default, type=socket.SOCK_STREAM)
+        addresses = list(dict.fromkeys(str(place[0]) for *_, place in found))
+        if not all(map(_is_public, addresses)):
+            raise self._not_public(aim)
+        return addresses
+
+    async def _read(self, answer: Response) -> bytes | None:
         content = bytearray()
-        async for block in answer.content.iter_chunked(BLOCK):
+        while (block := await answer.body_reader.read(BLOCK)) is not None:
             content += block
             if len(content) > self._limit:
                 return None
         return bytes(content)
 
-    def _session(self, *, public: bool) -> aiohttp.ClientSession:
-        if public not in self._sessions:
-            # What the name stands for is looked at by the very look-up that connects, so that it cannot change between.
-            connector = aiohttp.TCPConnector(resolver=_PublicAddresses()) if public else aiohttp.TCPConnector()
-            self._sessions[public] = aiohttp.ClientSession(
-                connector=connector,
-                timeout=aiohttp.ClientTimeout(total=None, connect=CONNECT_TIMEOUT),
-                cookie_jar=aiohttp.DummyCookieJar(),
-                auto_decompress=False,
-            )
-        return self._sessions[public]
+    def _builder(self) -> ClientBuilder:
+        return (
+            ClientBuilder()
+            .default_headers(HEADERS)
+            .follow_redirects(enable=False)
+            .gzip(enable=False)
+            .brotli(enable=False)
+            .zstd(enable=False)
+            .deflate(enable=False)
+            # A request that is cancelled while it waits for an answer goes on in the library until its own limit.
+            .timeout(timedelta(seconds=self._timeout))
+            .connect_timeout(timedelta(seconds=CONNECT_TIMEOUT))
+            .pool_idle_timeout(timedelta(seconds=KEEP_ALIVE))
+            .no_proxy()
+        )
 
-    def _allowed(self, url: str, *, redirected: bool) -> httpx.URL:
-        """The address, if it may be fetched. The address itself is not shown: those of images hold keys."""
+    def _first(self, url: str) -> Url:
+        """The address that the server gave, if it may be fetched."""
         try:
-            aim = httpx.URL(url)
-        except httpx.InvalidURL:
-            raise self._failed("the image's address cannot be read.") from None
-        local = aim.scheme == "http" and self._here and _on_this_machine(aim.host)
-        if local and not redirected:
+            aim = Url(url)
+        except ValueError:
+            raise self._unreadable() from None
+        if aim.scheme == "http" and self._here and _on_this_machine(aim.host_str or ""):
             return aim
-        if aim.scheme != "https" or not aim.host:
-            raise self._failed(f"the image's address is {_shown(aim)}, and only https is fetched.")
-        if redirected and (_on_this_machine(aim.host) or not _is_public(aim.host)):
-            raise self._failed(f"the image's address redirects to {_shown(aim)}, which is not public.")
+        return self._encrypted(aim)
+
+    def _next(self, aim: Url, answer: Response) -> Url:
+        """Where it redirects to, if that may be fetched."""
+        try:
+            aim = aim.join(answer.get_header("Location") or "")
+        except ValueError:
+            raise self._unreadable() from None
+        host = self._encrypted(aim).host_str or ""
+        if _on_this_machine(host) or not _is_public(host):
+            raise self._not_public(aim)
         return aim
+
+    def _encrypted(self, aim: Url) -> Url:
+        if aim.scheme != "https":
+            raise self._failed(f"the image's address is {_shown(aim)}, and only https is fetched.")
+        return aim
+
+    # The address itself is not shown: those of images hold keys.
+
+    def _not_public(self, aim: Url) -> CallFailed:
+        return self._failed(f"the image's address redirects to {_shown(aim)}, which is not public.")
+
+    def _unreadable(self) -> CallFailed:
+        return self._failed("the image's address cannot be read.")
 
     def _failed(self, what: str) -> CallFailed:
         return CallFailed(what, where=self._address)
 
 
-class _PrivateAddress(OSError):
-    """A name that stands for an address of this network."""
-
-
-class _PublicAddresses(ThreadedResolver):
-    """Resolves names to public addresses alone."""
-
-    async def resolve(self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET) -> list[Any]:
-        """As asked for; raises where an address is none of the public internet's."""
-        found = await super().resolve(host, port, family)
-        if not all(_is_public(each["host"]) for each in found):
-            raise _PrivateAddress(Redaction().show(host))
-        return list(found)
+def _asked(client: Client, aim: Url) -> StreamRequest:
+    # Without that limit the status comes only when a block of the content has come.
+    return client.get(aim).streamed_read_buffer_limit(0).build_streamed()
 
 
 def _is_public(host: str) -> bool:
@@ -157,12 +196,12 @@ def _on_this_machine(host: str) -> bool:
         return host == "localhost" or host.endswith(".localhost")
 
 
-def _proxy(url: httpx.URL) -> str | None:
-    found = proxy_of(url.scheme, url.host)
+def _proxy(url: Url) -> str | None:
+    found = proxy_of(url.scheme, url.host_str or "")
     if isinstance(found, ConfigError):
         raise found
     return found
 
 
-def _shown(url: httpx.URL) -> str:
-    return Redaction().show(f"{url.scheme}://{url.host}")
+def _shown(url: Url) -> str:
+    return Redaction().show(f"{url.scheme}://{url.host_str or ''}")

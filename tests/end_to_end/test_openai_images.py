@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import gzip
 import random
-from typing import TYPE_CHECKING
+import socket
+import ssl
+import threading
+import time
+from typing import TYPE_CHECKING, Any
 
-import aiohttp.resolver
 import msgspec
 import pytest
+import trustme
 
 from fairgate.domain import Form, Level, Modality, Query, Reply, Role, Task, Topic
 from fairgate.errors import CallFailed, ConfigError, RunStopped
@@ -30,6 +35,7 @@ from tests.servers.chat import (
 from tests.servers.images import At, ImageStub
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 TOPIC = Topic("b", Modality.IMAGE, Task.OBJECTIVE, "s", Level.HIGH)
@@ -151,15 +157,24 @@ def test_only_https_is_fetched_but_for_this_machine(store: Path, url: str) -> No
         fetched(stub, store, url)
 
 
-def test_a_server_elsewhere_cannot_have_this_machine_read() -> None:
-    async def get() -> bytes | None:
-        fetcher = fetching.Fetcher("https://images.example/v1", timeout=5, limit=100, retries=Retries(1))
-        return await fetcher.get(f"http://127.0.0.1:{stub.port}/files/a")
+def gotten(server: str, *urls: str, timeout: float = 20.0) -> list[bytes | None]:
+    """What one fetcher for this server gets, without repeats."""
 
+    async def get() -> list[bytes | None]:
+        fetcher = fetching.Fetcher(server, timeout=timeout, limit=2**20, retries=Retries(1))
+        try:
+            return [await fetcher.get(url) for url in urls]
+        finally:
+            await fetcher.close()
+
+    return asyncio.run(get())
+
+
+def test_a_server_elsewhere_cannot_have_this_machine_read() -> None:
     with ImageStub(paint=one) as stub:
         stub.files["a"] = PICTURE
         with pytest.raises(CallFailed, match="only https is fetched"):
-            asyncio.run(get())
+            gotten("https://images.example/v1", f"http://127.0.0.1:{stub.port}/files/a")
         assert stub.fetched == []
 
 
@@ -176,18 +191,160 @@ def test_a_redirect_leads_to_no_private_address(store: Path, location: str) -> N
         assert stub.fetched == ["a"]
 
 
-def test_a_name_that_stands_for_a_private_address_is_found_out_when_it_is_resolved(
-    store: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def inside(*_: object, **__: object) -> list[dict[str, object]]:
-        return [{"hostname": "images.example", "host": "10.0.0.7", "port": 443, "family": 2, "proto": 6, "flags": 0}]
+@pytest.mark.parametrize("location", ["https://[::ffff:10.0.0.7", "https://a:99999/", "/\u00e9"])
+def test_a_redirect_that_cannot_be_read_is_not_followed(store: Path, location: str) -> None:
+    with ImageStub(paint=one) as stub:
+        stub.files["a"] = At(302, location)
+        with pytest.raises(CallFailed, match="cannot be read"):
+            fetched(stub, store, f"{stub.root}/files/a")
+        assert stub.fetched == ["a"]
 
-    monkeypatch.setattr(aiohttp.resolver.ThreadedResolver, "resolve", inside)
+
+class Names(dict[str, list[str]]):
+    """The addresses of names that end in .invalid, and who was looked up."""
+
+    def __init__(self, others: Callable[..., list[Any]]) -> None:
+        super().__init__()
+        self.others, self.looked_up = others, list[str]()
+
+    def __call__(self, host: str, *given: Any, **more: Any) -> list[Any]:
+        """As socket.getaddrinfo."""
+        if not host.endswith(".invalid"):
+            return self.others(host, *given, **more)
+        self.looked_up.append(host)
+        return [each for ip in self[host] for each in self.others(ip, *given, **more)]
+
+
+@pytest.fixture
+def names(monkeypatch: pytest.MonkeyPatch) -> Names:
+    """Names as this process looks them up; the client has a look-up of its own, which finds none that is invalid."""
+    monkeypatch.setenv("NO_PROXY", "*")
+    names = Names(socket.getaddrinfo)
+    monkeypatch.setattr(socket, "getaddrinfo", names)
+    return names
+
+
+@pytest.mark.parametrize("addresses", [["10.0.0.7"], ["93.184.215.14", "10.0.0.7"], ["::ffff:10.0.0.7"], ["::1"]])
+def test_a_name_that_stands_for_a_private_address_is_found_out_when_it_is_resolved(
+    store: Path, names: Names, addresses: list[str]
+) -> None:
+    names["images.invalid"] = addresses
+    with ImageStub(paint=one) as stub:
+        stub.files["a"] = At(302, "https://images.invalid/a")
+        with pytest.raises(CallFailed, match=r"redirects to https://images\.invalid, which is not public"):
+            fetched(stub, store, f"{stub.root}/files/a")
+    assert names.looked_up == ["images.invalid"]
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ImageStub]:
+    """A server that answers as images.invalid, by a certificate that is trusted."""
+    authority, tls = trustme.CA(), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("images.invalid").configure_cert(tls)
+    authority.cert_pem.write_to_path(str(tmp_path / "authority.pem"))
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "authority.pem"))
+    with ImageStub(paint=one, tls=tls) as stub:
+        stub.files["a"] = PICTURE
+        yield stub
+
+
+@pytest.mark.parametrize("host", ["images.invalid", "IMAGES.Invalid", "%69mages.invalid"])
+def test_the_address_that_was_looked_at_is_the_one_connected_to(
+    names: Names, elsewhere: ImageStub, monkeypatch: pytest.MonkeyPatch, host: str
+) -> None:
+    """Nothing but the look-up that was looked at knows where that name leads, and it is asked only once."""
+    looked_at: list[str] = []
+
+    def watched(address: str) -> bool:
+        looked_at.append(address)
+        return True
+
+    monkeypatch.setattr(fetching, "_is_public", watched)
+    # Nobody listens at the first and the last.
+    addresses = ["::1", "127.0.0.1", "127.0.0.2"]
+    names["images.invalid"] = addresses
+    with ImageStub(paint=one) as stub:
+        stub.files["a"] = At(302, f"https://{host}:{elsewhere.port}/files/a")
+        assert gotten(stub.base_url, f"{stub.root}/files/a") == [PICTURE]
+    assert (looked_at, names.looked_up) == (["images.invalid", *addresses], ["images.invalid"])
+    assert elsewhere.file_headers["Host"] == f"images.invalid:{elsewhere.port}"
+
+
+def test_a_proxy_is_asked_for_what_is_elsewhere_and_looks_names_up_itself(
+    names: Names, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NO_PROXY")
+    with socket.create_server(("127.0.0.1", 0)) as proxy, ImageStub(paint=one) as stub:
+        for scheme in ("http", "https"):
+            monkeypatch.setenv(f"{scheme}_proxy", f"http://127.0.0.1:{proxy.getsockname()[1]}")
+        stub.files["a"] = At(302, "https://images.invalid/b")
+        with pytest.raises(CallFailed, match="no whole image within 1 s"):
+            gotten(stub.base_url, f"{stub.root}/files/a", timeout=1)
+        proxy.settimeout(20)
+        asked, _ = proxy.accept()
+        with asked:
+            assert asked.recv(2**16).startswith(b"CONNECT images.invalid:443 ")
+    assert (stub.fetched, names.looked_up) == (["a"], [])
+
+
+def test_a_server_that_drips_is_left_when_the_time_is_over() -> None:
+    with ImageStub(paint=one) as stub:
+        stub.files["a"] = At(body=b"x", endless=True, pause=0.02)
+        with pytest.raises(CallFailed, match=r"timeout: no whole image within 0\.5 s"):
+            gotten(stub.base_url, f"{stub.root}/files/a", timeout=0.5)
+        for _ in range(200):
+            if stub.left:
+                break
+            time.sleep(0.05)
+        assert stub.left == ["a"]
+
+
+def test_a_server_that_says_nothing_is_left_when_the_time_is_over() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        root = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        with pytest.raises(CallFailed, match=r"timeout: no whole image within 0\.5 s"):
+            gotten(root, f"{root}/a", timeout=0.5)
+        asked, _ = silent.accept()
+        with asked:
+            asked.settimeout(20)
+            assert asked.recv(2**16).startswith(b"GET /a ")
+            assert asked.recv(2**16) == b""
+
+
+def test_a_name_that_is_looked_up_for_ever_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    given_up = threading.Event()
+    names = Names(socket.getaddrinfo)
+    names["images.invalid"] = ["127.0.0.1"]
+
+    def slow(host: str, *given: Any, **more: Any) -> list[Any]:
+        given_up.wait(20 if host.endswith(".invalid") else 0)
+        return names(host, *given, **more)
+
+    async def get(server: str, url: str) -> None:
+        fetcher = fetching.Fetcher(server, timeout=0.5, limit=100, retries=Retries(1))
+        try:
+            await fetcher.get(url)
+        finally:
+            given_up.set()
+            await fetcher.close()
+
+    monkeypatch.setattr(socket, "getaddrinfo", slow)
     monkeypatch.setenv("NO_PROXY", "*")
     with ImageStub(paint=one) as stub:
-        stub.files["a"] = At(302, "https://images.example/a")
-        with pytest.raises(CallFailed, match="not public"):
-            fetched(stub, store, f"{stub.root}/files/a")
+        stub.files["a"] = At(302, "https://images.invalid/a")
+        with pytest.raises(CallFailed, match=r"no whole image within 0\.5 s"):
+            asyncio.run(get(stub.base_url, f"{stub.root}/files/a"))
+
+
+def test_what_comes_is_neither_unpacked_nor_are_cookies_kept() -> None:
+    packed = gzip.compress(PICTURE)
+    with ImageStub(paint=one) as stub:
+        stub.files["a"] = At(body=packed, headers={"Content-Encoding": "gzip", "Set-Cookie": "seen=1; Path=/"})
+        url = f"{stub.root}/files/a"
+        assert gotten(stub.base_url, url, url) == [packed, packed]
+        sent = dict(stub.file_headers)
+    assert (sent["Accept"], sent["Accept-Encoding"], sent["User-Agent"]) == ("image/*", "identity", "fairgate")
+    assert "Cookie" not in sent
 
 
 def test_no_more_than_the_limit_is_read(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:

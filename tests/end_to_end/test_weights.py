@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import json
+import signal
+import socket
+import subprocess
+import sys
 import threading
+import traceback
 import zipfile
 from contextlib import contextmanager
+from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import BytesIO
 from random import Random
@@ -15,11 +21,12 @@ import pytest
 
 from fairgate.cli import main
 from fairgate.errors import FairgateError
-from fairgate.faces import toy_graphs
+from fairgate.faces import pulling, toy_graphs
 from fairgate.faces.detectors import make
 from fairgate.faces.pulling import Puller, package_address
 from fairgate.faces.weights import WeightsFolder, default_folder, kind
 from fairgate.models.portraits import paint, shown
+from tests.running import CHECKOUT
 from tests.unit.test_face_detection import constant_graph
 
 if TYPE_CHECKING:
@@ -27,6 +34,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SCRFD = (toy_graphs.FOLDER / "detection" / "scrfd.onnx").read_bytes()
+KEY = "s3cret"
 FAIRFACE = (toy_graphs.FOLDER / "fairface" / "fairface.onnx").read_bytes()
 
 
@@ -143,6 +151,7 @@ def test_other_content_than_was_pulled_first_wants_a_word(tmp_path: Path) -> Non
         ("/loop", "redirects more than"),
         ("/away", "only https is"),
         ("/inwards", "only https is"),
+        ("/nowhere", "redirects to an address that cannot be read"),
     ],
 )
 def test_what_goes_wrong_leaves_nothing_behind(tmp_path: Path, path: str, told: str) -> None:
@@ -159,11 +168,71 @@ def test_what_goes_wrong_leaves_nothing_behind(tmp_path: Path, path: str, told: 
         "/loop": "/loop",
         "/away": "http://example.com/p.zip",
         "/inwards": "http://10.0.0.1/p.zip",
+        "/nowhere": "https://a:99999/p.zip",
     }
     folder = WeightsFolder(tmp_path / "weights")
-    with serving(pages) as url, pytest.raises(FairgateError, match=told):
-        Puller(folder, largest=2**20).pull_package(url + path)
+    with serving(pages) as url, pytest.raises(FairgateError, match=told) as failed:
+        Puller(folder, largest=2**20).pull_package(f"{url}{path}?key={KEY}")
+    assert KEY not in "".join(traceback.format_exception(failed.value))
     assert list(folder.path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("address", "told"),
+    [
+        ("example.com/p.zip", r"^--url: the address cannot be read.*begins with https://"),
+        ("http://example.com/p.zip", r"'http://example\.com/p\.zip' is not fetched: only https is"),
+        ("file:///etc/passwd", r"'file:///etc/passwd' is not fetched: only https is"),
+        ("http://127.0.0.1:{closed}/p.zip", r"could not be fetched: Connection refused"),
+        ("http://127.0.0.1:{silent}/p.zip", r"could not be fetched: operation timed out"),
+    ],
+)
+def test_an_address_that_cannot_be_fetched_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, address: str, told: str
+) -> None:
+    monkeypatch.setattr(pulling, "TIMEOUT", timedelta(seconds=0.3))
+    with socket.create_server(("127.0.0.1", 0)) as silent, socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        ports = {"silent": silent.getsockname()[1], "closed": closed.getsockname()[1]}
+        # For a pull that would wait for ever.
+        last = threading.Timer(20, silent.close)
+        last.start()
+        with pytest.raises(FairgateError, match=told) as failed:
+            Puller(WeightsFolder(tmp_path)).pull_package(f"{address.format(**ports)}?key={KEY}")
+        last.cancel()
+    assert KEY not in "".join(traceback.format_exception(failed.value))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_pull_goes_through_the_environments_proxy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("NO_PROXY", "no_proxy", "HTTPS_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(pulling, "TIMEOUT", timedelta(seconds=0.3))
+    with socket.create_server(("127.0.0.1", 0)) as proxy:
+        monkeypatch.setenv("https_proxy", f"http://127.0.0.1:{proxy.getsockname()[1]}")
+        with pytest.raises(FairgateError, match="could not be fetched"):
+            Puller(WeightsFolder(tmp_path)).pull_package("https://weights.invalid/p.zip")
+        proxy.settimeout(20)
+        asked, _ = proxy.accept()
+        with asked:
+            assert asked.recv(2**16).startswith(b"CONNECT weights.invalid:443 ")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no process there can send another Ctrl-C alone")
+def test_ctrl_c_ends_a_pull_from_a_server_that_says_nothing(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/p.zip"
+        command = [sys.executable, "-m", "fairgate", "weights", "pull", "--weights", str(tmp_path), "--url", url]
+        with subprocess.Popen(command, cwd=CHECKOUT, stderr=subprocess.PIPE) as pull:  # noqa: S603 - our own command
+            silent.settimeout(30)
+            asked, _ = silent.accept()
+            with asked:
+                assert asked.recv(2**16).startswith(b"GET /p.zip ")
+                pull.send_signal(signal.SIGINT)
+                # Half of what it would wait for the next byte.
+                pull.communicate(timeout=pulling.TIMEOUT.total_seconds() / 2)
+    assert pull.returncode != 0
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_given_sum_must_fit(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -17,7 +17,8 @@ from aiohttp import web
 from tests.servers.chat import ChatStub, Fault
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    import ssl
+    from collections.abc import Callable, Mapping
 
 PATH = "/v1/images/generations"
 FILES = "/files/"
@@ -25,18 +26,24 @@ FILES = "/files/"
 
 @dataclass(frozen=True)
 class At:
-    """What a GET of a file answers, where it is more than bytes: a redirect, a status, a slow or endless body."""
+    """What a GET of a file answers, where it is more than bytes: a redirect, a status, a slow or endless body.
+
+    `endless` sends the body for ever, with `pause` seconds between two times.
+    """
 
     status: int = 200
     location: str = ""
     body: bytes = b""
+    headers: Mapping[str, str] = field(default_factory=dict)
     endless: bool = False
+    pause: float = 0.0
 
 
 class ImageStub(ChatStub):
     """The server. `paint` makes the bytes for a prompt and a number that grows; `by_url` answers with an address.
 
-    `files` answer to GET, by name; what was painted is added to them. `fetched` counts their requests.
+    `files` answer to GET, by name; what was painted is added to them. `fetched` counts their requests, `left` those
+    whose client left before the end; `file_headers` are those of the last.
     """
 
     path = PATH
@@ -49,11 +56,14 @@ class ImageStub(ChatStub):
         plan: Callable[[str], Fault | None] | None = None,
         latency: float = 0.0,
         url: str | None = None,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
-        super().__init__(plan=plan, latency=latency)
+        super().__init__(plan=plan, latency=latency, tls=tls)
         self.paint, self.by_url, self.url = paint, by_url, url
         self.files: dict[str, bytes | At] = {}
         self.fetched: list[str] = []
+        self.left: list[str] = []
+        self.file_headers: Mapping[str, str] = {}
 
     @property
     def root(self) -> str:
@@ -98,15 +108,18 @@ class ImageStub(ChatStub):
     async def _file(self, request: web.BaseRequest) -> web.StreamResponse:
         name = request.path.removeprefix(FILES)
         self.fetched.append(name)
+        self.file_headers = request.headers
         found = self.files.get(name, At(404))
         if isinstance(found, bytes):
             return web.Response(body=found, content_type="image/png")
         if not found.endless:
             headers = {"Location": found.location} if found.location else {}
-            return web.Response(status=found.status, body=found.body, headers=headers)
+            return web.Response(status=found.status, body=found.body, headers={**headers, **found.headers})
         stream = web.StreamResponse()
         await stream.prepare(request)
         with contextlib.suppress(ConnectionError):
             while True:
-                await stream.write(b"x" * 2**16)
+                await stream.write(found.body or b"x" * 2**16)
+                await asyncio.sleep(found.pause)
+        self.left.append(name)
         return stream
