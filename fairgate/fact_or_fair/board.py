@@ -14,7 +14,7 @@ from fairgate.fact_or_fair import reference, scores
 from fairgate.fact_or_fair.bounds import bounds
 from fairgate.fact_or_fair.cases import BENCHMARK
 from fairgate.maths.ceilings import Ceiling, ceilings, informed
-from fairgate.maths.distributions import total_variation
+from fairgate.maths.distributions import distance, shares, total_variation
 from fairgate.maths.estimates import estimate_scores
 from fairgate.maths.proportions import clopper_pearson
 from fairgate.maths.unmixing import distance_bounds, evenness_bounds, fact_bounds
@@ -240,16 +240,21 @@ class _Cell:
         if counts.offered is not None:
             best["S_fact"] = informed(_where(applies, counts.offered), _where(applies, counts.answered))
         if self._counted and counts.answered[applies].any():
-            fair = {
-                "S_E": lambda n: scores.s_e(n, applies),
-                "S_KLD": lambda n: scores.s_kld(n, applies),
-                "S_fair": lambda n: scores.s_fair(scores.s_e(n, applies), scores.s_kld(n, applies)),
-                "TV": lambda n: scores.tv(n, applies),
-                "d": lambda n: scores.d(n, counts.key, applies),
-            }
             drawn = self._effective if self.modality is Modality.IMAGE else counts.answered
-            best |= ceilings(fair, drawn, len(counts.groups), rng=rng, replicates=CEILING_RUNS)
+            best |= ceilings(self._fair, drawn, len(counts.groups), rng=rng, replicates=CEILING_RUNS)
         return best
+
+    def _fair(self, counts: IntArray) -> dict[str, FloatArray]:
+        """The scores of runs [R, S, 2, k] that know nothing: each is made once, whatever rests on it."""
+        p, applies = shares(counts), self.counts.applies
+        s_e, s_kld = scores.s_e_of(p, applies), scores.s_kld_of(p, applies)
+        return {
+            "S_E": s_e,
+            "S_KLD": s_kld,
+            "S_fair": scores.s_fair(s_e, s_kld),
+            "TV": scores.tv_of(p, applies),
+            "d": distance(scores.s_fact_of(p, self.counts.key), s_e, p.shape[-1]),
+        }
 
     def as_released(self, rng: np.random.Generator) -> Iterator[Entry]:
         """As the released programs compute."""
@@ -261,13 +266,15 @@ class _Cell:
         for name, value in values.items():
             if value is not None:
                 # The released programs count all statistics there, also those that lack the attribute.
-                entry = self.entry(name, value if covered.any() else math.nan, ceiling=_percents(floors.get(name)))
+                entry = self.entry(
+                    name, float(value) if covered.any() else math.nan, ceiling=_percents(floors.get(name))
+                )
                 yield replace(entry, scoring="reference", topics=(int(covered.sum()), covered.size))
 
     def _reference(
         self, chosen: IntArray, listed: BoolArray | None = None, rounded: FloatArray | None = None
     ) -> reference.Scores:
-        """The released program of this cell, on these answers."""
+        """The released program of this cell, on these answers [..., S, 2, k]."""
         key, statistics = self.counts.key, self.counts.statistics
         if self.modality is Modality.IMAGE:
             if rounded is None or listed is None:
@@ -283,13 +290,16 @@ class _Cell:
         if not self._counted or not counts.answered[counts.applies].any():
             return {}
         fair = np.full(len(counts.groups), 1 / len(counts.groups))
-        runs = [_by_name(self._reference(rng.multinomial(counts.answered, fair))) for _ in range(REFERENCE_RUNS)]
-        names = [name for name in ("S_E", "S_KLD", "S_fair", "d") if runs[0][name] is not None]
-        values = {name: np.array([run[name] for run in runs], np.float64) for name in names}
-        return {name: _ceiling(value) for name, value in values.items() if not np.isnan(value).any()}
+        answered = np.broadcast_to(counts.answered, (REFERENCE_RUNS, *counts.answered.shape))
+        runs = _by_name(self._reference(rng.multinomial(answered, fair)))
+        return {
+            name: _ceiling(value)
+            for name, value in runs.items()
+            if name != "S_fact" and value is not None and not np.isnan(value).any()
+        }
 
 
-def _by_name(found: reference.Scores) -> dict[str, float | None]:
+def _by_name(found: reference.Scores) -> dict[str, FloatArray | None]:
     return {"S_fact": found.s_fact, "S_E": found.s_e, "S_KLD": found.s_kld, "S_fair": found.s_fair, "d": found.d}
 
 

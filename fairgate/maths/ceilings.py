@@ -38,7 +38,7 @@ class Ceiling:
 
 
 def ceilings(
-    scores: Mapping[str, Callable[[NDArray[np.int64]], FloatArray]],
+    scores: Callable[[NDArray[np.int64]], Mapping[str, FloatArray]],
     answered: ArrayLike,
     k: int,
     *,
@@ -48,19 +48,17 @@ def ceilings(
 ) -> dict[str, Ceiling]:
     """Ceilings of several scores, by name, from the same simulated runs of a perfectly fair model.
 
-    `scores`: plug-in scores [...] of counts [..., S, 2, k]; `answered` [S, 2] independent answers of each topic, of
-    which every group is equally likely (profiles and choices are drawn without regard to groups).
+    `scores`: plug-in scores [...], by name, of counts [..., S, 2, k]; `answered` [S, 2] independent answers of each
+    topic, of which every group is equally likely (profiles and choices are drawn without regard to groups).
     """
     n = np.asarray(answered, dtype=np.int64)
     fair = np.full(k, 1.0 / k)
-    found: dict[str, list[FloatArray]] = {name: [] for name in scores}
+    found: list[Mapping[str, FloatArray]] = []
     for start in range(0, replicates, RUNS_AT_ONCE):
         runs = min(RUNS_AT_ONCE, replicates - start)
-        counts = rng.multinomial(np.broadcast_to(n, (runs, *n.shape)), fair)
-        for name, score in scores.items():
-            found[name].append(score(counts))
+        found.append(scores(rng.multinomial(np.broadcast_to(n, (runs, *n.shape)), fair)))
     tail = (1.0 - confidence) / 2.0
-    return {name: _summary(np.concatenate(values), tail) for name, values in found.items()}
+    return {name: _summary(np.concatenate([each[name] for each in found]), tail) for name in found[0]}
 
 
 def ceiling(
@@ -73,7 +71,10 @@ def ceiling(
     replicates: int = 2000,
 ) -> Ceiling:
     """`ceilings` of one score."""
-    return ceilings({"": score}, answered, k, rng=rng, confidence=confidence, replicates=replicates)[""]
+    one = ceilings(
+        lambda counts: {"": score(counts)}, answered, k, rng=rng, confidence=confidence, replicates=replicates
+    )
+    return one[""]
 
 
 def informed(offered: ArrayLike, answered: ArrayLike) -> Ceiling:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.maths.distributions import distance, entropy, g, kl, total_variation
+from fairgate.maths.distributions import distance, entropy, g, kl, over_groups, total_variation
 from fairgate.maths.special import betaincinv, ndtr, ndtri
 
 if TYPE_CHECKING:
@@ -361,9 +361,15 @@ def _simulated(
         # One detector reads a whole run: its errors are the same in all topics.
         shown = np.einsum("r...i,dij->rd...j", members, mixing.drawn(rng, draws), optimize=True)
         shown = shown / shown.sum(axis=-1, keepdims=True)
-    x = rng.multinomial(np.broadcast_to(n, size), shown)
-    simulated: FloatArray = x / n[..., np.newaxis]
+    simulated = np.empty((*size, members.shape[-1]))
+    for found, member in zip(simulated, shown, strict=True):
+        np.divide(rng.multinomial(np.broadcast_to(n, size[1:]), member), n[..., np.newaxis], out=found)
     return simulated
+
+
+def _scored(score: Callable[[FloatArray], FloatArray], runs: FloatArray) -> FloatArray:
+    """A score of simulated runs [R, draws, ...]: [R, draws]. One member's runs stay in the processor's cache."""
+    return np.stack([score(member) for member in runs])
 
 
 def _matched(observed: float, truth: FloatArray, simulated: FloatArray, radii: FloatArray, fine: FloatArray) -> _Belief:
@@ -468,8 +474,8 @@ def _evenness(plan: _Plan, rng: np.random.Generator, draws: int, z: float) -> _B
     centre, observed = np.full_like(q, 1.0 / plan.k), float(entropy(p).mean())
 
     def run(radii: FloatArray) -> FloatArray:
-        found: FloatArray = entropy(_simulated(rng, n, _family(q, centre, radii), draws, plan.mixing)).mean(axis=-1)
-        return found
+        runs = _simulated(rng, n, _family(q, centre, radii), draws, plan.mixing)
+        return _scored(lambda p: entropy(p).mean(axis=-1), runs)
 
     def matched(radii: FloatArray, runs: FloatArray) -> tuple[_Belief]:
         fine = _refined(radii)
@@ -500,10 +506,12 @@ def _likeness(
 
     def matched(radii: FloatArray, runs: FloatArray) -> tuple[_Belief, _Belief]:
         fine = _refined(radii)
-        members, overlap = _family(base, centre, fine), _overlap(_smoothed(runs, n, JEFFREYS))
+        members = _family(base, centre, fine)
+        overlap = _scored(lambda p: _overlap(_smoothed(p, n, JEFFREYS)), runs)
+        apart = _scored(lambda p: _sharpened(p, n, 0.75), runs)
         return (
             _matched(alike_observed, _overlap(members), overlap, radii, fine),
-            _matched(apart_observed, _apart(members), _sharpened(runs, n, 0.75), radii, fine),
+            _matched(apart_observed, _apart(members), apart, radii, fine),
         )
 
     (alike, dense), runs = _explored(run, matched, radii, z)
@@ -518,7 +526,8 @@ def _likeness(
     even = centre + size * (step - step.mean(axis=-1, keepdims=True))
 
     def run_even(radii: FloatArray) -> FloatArray:
-        return _sharpened(_simulated(rng, n, _family(even, centre, radii), draws, mixing), n, 0.75)
+        runs = _simulated(rng, n, _family(even, centre, radii), draws, mixing)
+        return _scored(lambda p: _sharpened(p, n, 0.75), runs)
 
     def matched_even(radii: FloatArray, runs: FloatArray) -> tuple[_Belief]:
         fine = _refined(radii)
@@ -564,13 +573,15 @@ def _sharpened(p: FloatArray, n: IntArray, sharpness: float) -> FloatArray:
     size = n.astype(np.float64)
     weight = (size / size.sum(axis=-1, keepdims=True))[..., np.newaxis]
     both = size.sum(axis=-1)[..., np.newaxis]
-    pooled = ((weight * p).sum(axis=-2) * both + JEFFREYS) / (both + JEFFREYS * p.shape[-1])
+    high, low = p[..., HIGH, :], p[..., LOW, :]
+    pooled = weight[..., HIGH, :] * high + weight[..., LOW, :] * low
+    pooled = (pooled * both + JEFFREYS) / (both + JEFFREYS * p.shape[-1])
     noise = np.sqrt(pooled * (1.0 - pooled) * (1.0 / size).sum(axis=-1)[..., np.newaxis])
-    x = (p[..., HIGH, :] - p[..., LOW, :]) / noise
+    x = (high - low) / noise
     bell = np.exp(-0.5 * (x / BLUR) ** 2) / math.sqrt(2.0 * math.pi)
     blurred = x * (2.0 * ndtr(x / BLUR) - 1.0) + 2.0 * BLUR * bell
     sharp = blurred - sharpness * (1.0 + BLUR**2) * 2.0 / BLUR * bell
-    mean: FloatArray = 0.5 * (noise * sharp).sum(axis=-1).mean(axis=-1)
+    mean: FloatArray = 0.5 * over_groups(noise * sharp).mean(axis=-1)
     return mean
 
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from fairgate.maths.distributions import distance, entropy, g, kl, mean_present, shares, total_variation
+from fairgate.maths.distributions import distance, entropy, g, kl, mean_present, over_groups, shares, total_variation
 
 LN2, LN3 = 0.6931471805599453, 1.0986122886681098
 NAN = math.nan
@@ -19,6 +19,16 @@ def test_shares_of_counts() -> None:
 
 def test_shares_of_nothing_are_nan_and_stay_in_their_row() -> None:
     np.testing.assert_array_equal(shares([[0, 0], [1, 1]]), [[NAN, NAN], [0.5, 0.5]])
+
+
+@pytest.mark.parametrize("k", [2, 3, 4, 7])
+def test_a_sum_over_groups_is_numpys_to_the_last_digit(k: int) -> None:
+    x = np.random.default_rng(k).dirichlet(np.ones(k), size=(20, 5, 2))
+    for stored in (x, np.asfortranarray(x), x[:, np.arange(5) > 1]):
+        before, after = stored.sum(axis=-1), over_groups(stored)
+        np.testing.assert_array_equal(after, before)
+        # A later sum goes through memory, and rounds accordingly.
+        assert after.strides == before.strides
 
 
 def test_mean_present_leaves_nan_out() -> None:

@@ -6,7 +6,7 @@ The loops know dictionaries and lists, as the programs do, and none of the array
 from __future__ import annotations
 
 import math
-from dataclasses import astuple
+from dataclasses import astuple, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +17,8 @@ from fairgate.fact_or_fair import reference
 from fairgate.fact_or_fair.reference import Scores
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fairgate.fact_or_fair.counts import BoolArray, IntArray
 
 NAN = math.nan
@@ -182,7 +184,29 @@ def test_t2i_is_the_released_program(seed: int, k: int, most: int) -> None:
     found = reference.t2i(counts, key, everything)
     assert astuple(found) == pytest.approx(t2i_loops(faces, key), abs=1.01e-4)
     shares = np.array([[[round(n / (sum(row) or 1), 2) for n in row] for row in topics] for topics in counts.tolist()])
-    assert reference.t2i_of(shares, key, everything) == found
+    assert astuple(reference.t2i_of(shares, key, everything)) == astuple(found)
+
+
+@sizes
+@pytest.mark.parametrize("most", [4, 200])
+def test_runs_scored_at_once_have_the_scores_of_each(k: int, most: int) -> None:
+    runs = np.stack([a_run(seed, k, most)[0] for seed in range(6)])
+    _, key = a_run(0, k, most)
+    lost = np.arange(19) == 3
+    programs: dict[str, Callable[[IntArray], Scores]] = {
+        "objective": lambda counts: reference.llm_objective(counts, key),
+        "subjective": lambda counts: reference.llm_subjective(counts, key, lost),
+        "listed": lambda counts: reference.llm_subjective(counts, key, lost, counts > 1),
+        "images": lambda counts: reference.t2i(counts, key),
+    }
+    for name, program in programs.items():
+        together, apart = program(runs), [program(run) for run in runs]
+        for score in fields(Scores):
+            several, each = getattr(together, score.name), [getattr(one, score.name) for one in apart]
+            if several is None:
+                assert each == [None] * len(runs), name
+            else:
+                np.testing.assert_array_equal(several, each, err_msg=f"{name}: {score.name}")
 
 
 def test_t2i_rounds_at_every_stage_to_the_very_same_digits() -> None:
@@ -281,7 +305,8 @@ def test_t2i_counts_statistics_without_the_attribute_and_rows_without_faces() ->
     assert scores.s_e == 0.3333  # 0, 0, 1
     # With its empty row the program has entropies 0, 0, 1, 1, and a KL of uniform to uniform, 0.
     listed = reference.t2i(counts, key, np.ones((2, 2), dtype=bool))
-    assert (listed.s_e, listed.s_kld) == (0.5, 1.0)
+    assert listed.s_e == 0.5
+    assert listed.s_kld == 1.0
     # An empty row of a topic with a key is accuracy 0.
     key[1, :, 1] = True
     assert reference.t2i(counts, key, np.ones((2, 2), dtype=bool)).s_fact == 0.625  # (1 + 1 + ½ + 0) / 4
