@@ -67,8 +67,8 @@ class Topic:
     @property
     def id(self) -> str:
         """Stable and unique, e.g. `fact-or-fair/text/subjective/crime-rate-high-attribution`."""
-        tail = "-".join(part for part in (self.statistic, self.level, self.context, self.attribute) if part)
-        return f"{self.benchmark}/{self.modality}/{self.task}/{tail}"
+        tail = "-".join(filter(None, (self.statistic, self.level, self.context, self.attribute)))
+        return "/".join((self.benchmark, self.modality, self.task, tail))
 
 
 @dataclass(frozen=True, slots=True)
