@@ -384,7 +384,19 @@ def proxy_of(scheme: str, host: str) -> str | ConfigError | None:
             where=f"{scheme}_proxy",
             mend=f"To do without it: NO_PROXY={host}",
         )
-    return proxy if found else f"http://{proxy}"
+    proxy = proxy if found else f"http://{proxy}"
+    try:
+        Url(proxy)
+    except ValueError as error:
+        wrong = str(error)
+    else:
+        return proxy
+    # The address itself is not shown: it may hold a password.
+    return ConfigError(
+        f"the environment names a proxy that has no address ({wrong}).",
+        where=f"{scheme}_proxy",
+        mend="It looks like http://proxy.example:3128",
+    )
 
 
 def _times(count: int) -> str:

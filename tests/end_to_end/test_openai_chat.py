@@ -428,6 +428,10 @@ def test_the_proxy_of_the_environment_is_used_elsewhere(stub: ChatStub, monkeypa
     with pytest.raises(ConfigError, match=r"socks5 proxy.*NO_PROXY=far-away.invalid") as caught:
         ask(chat(stub, base_url="http://far-away.invalid/v1"))
     assert KEY not in shown(caught.value)
+    monkeypatch.setenv("http_proxy", f"http://me:{KEY.replace('/', '')}@proxy.invalid:99999")
+    with pytest.raises(ConfigError, match=r"http_proxy: .*no address \(invalid port number\)") as caught:
+        ask(chat(stub, base_url="http://far-away.invalid/v1"))
+    assert "planted" not in shown(caught.value)
 
 
 def test_user_info_and_query_of_the_base_url_reach_the_server(stub: ChatStub) -> None:
