@@ -25,6 +25,7 @@ from pyreqwest.http import Url
 
 from fairgate.errors import ConfigError, FairgateError
 from fairgate.faces.weights import SUMS, Kind, Network, WeightsFolder, kinds, sum_of
+from fairgate.models import connection
 from fairgate.models.redaction import Redaction
 
 if TYPE_CHECKING:
@@ -251,11 +252,9 @@ def _on_this_machine(host: str) -> bool:
 def shown(url: str) -> str:
     """An address without what may be secret in it: user, query."""
     try:
-        found = Url(url).with_query_string(None).with_fragment(None)
+        return connection.shown(Url(url))
     except ValueError:
         return "the address"
-    # Some kinds of addresses have no user that could be taken away.
-    return str(found.with_username("").with_password(None) if found.username or found.password else found)
 
 
 def _compare(found: str, wanted: str | None, where: str) -> None:

@@ -6,7 +6,6 @@ import asyncio
 import base64
 import json
 import re
-import urllib.request
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -18,9 +17,9 @@ from urllib.parse import unquote
 from pyreqwest.client import ClientBuilder
 from pyreqwest.exceptions import DetailedPyreqwestError, PyreqwestError
 from pyreqwest.http import Url
-from pyreqwest.proxy import ProxyBuilder
 
 from fairgate.errors import CallFailed, ConfigError, FairgateError, RunStopped
+from fairgate.models.connection import CONNECT_TIMEOUT, KEEP_ALIVE, client_for, proxy_of, shown
 from fairgate.models.redaction import Redaction
 from fairgate.models.retries import CROWDED, Judgement, MayPass, Retries, judge, names_field, read_error, retry_after
 
@@ -34,16 +33,11 @@ T = TypeVar("T")
 Read = Callable[[bytes, float, int], T | MayPass | FairgateError | None]
 
 JSON = "application/json"
-CONNECT_TIMEOUT = 15.0
-
 HOST = re.compile(r"[\w.-]+|\[[\da-f:.]+\]")
 
 # How the library says these.
 NOT_TRUSTED = "invalid peer certificate: "
 OS_ERROR = re.compile(r" \(os error \d+\)$")
-
-# Shorter than the five seconds after which common servers close an idle connection: reused at that moment, it is cut.
-KEEP_ALIVE = 4.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,26 +225,25 @@ class Endpoint:
                 return MayPass("timeout", f"no whole answer within {self._timeout:g} s", crowded=True)
             return MayPass("timeout", f"no connection within {CONNECT_TIMEOUT:g} s")
         if "tcp connect error" in causes:
-            via = "proxy " if proxy_of(self._url.scheme, self._host) else ""
+            via = "proxy " if proxy_of(self._url) else ""
             kind = f"{via}connection refused" if "refused" in last else f"no {via}connection"
             return MayPass(kind, OS_ERROR.sub("", last))
         return MayPass("cut connection", last)
 
     def _open(self) -> Client:
-        proxy = proxy_of(self._url.scheme, self._host)
-        if isinstance(proxy, ConfigError):
-            raise proxy
-        builder = (
+        client = client_for(
+            self._url,
             ClientBuilder()
             .default_headers(self._headers)
             .follow_redirects(enable=False)
             .timeout(timedelta(seconds=self._timeout))
             .connect_timeout(timedelta(seconds=min(CONNECT_TIMEOUT, self._timeout)))
             .pool_max_idle_per_host(self._max_in_flight)
-            .pool_idle_timeout(timedelta(seconds=KEEP_ALIVE))
-            .no_proxy()
+            .pool_idle_timeout(timedelta(seconds=KEEP_ALIVE)),
         )
-        return (builder.proxy(ProxyBuilder.all(proxy)) if proxy else builder).build()
+        if isinstance(client, ConfigError):
+            raise client
+        return client
 
     @property
     def _host(self) -> str:
@@ -361,42 +354,6 @@ def _parsed(base_url: str) -> Url | None:
         return None
     usable = url.scheme in {"http", "https"} and HOST.fullmatch(url.host_str or "")
     return url if usable else None
-
-
-def shown(url: Url) -> str:
-    """An address without what may be secret in it."""
-    return str(url.with_username("").with_password(None).with_query(None).with_fragment(None))
-
-
-def proxy_of(scheme: str, host: str) -> str | ConfigError | None:
-    """The environment's proxy for this address; none for this machine's own servers, whatever the environment says."""
-    host = host.strip("[]")
-    if host in {"localhost", "::1"} or host.startswith("127.") or urllib.request.proxy_bypass(host):
-        return None
-    proxies = urllib.request.getproxies()
-    proxy = proxies.get(scheme) or proxies.get("all")
-    if not proxy:
-        return None
-    kind, found, _ = proxy.partition("://")
-    if found and kind not in {"http", "https"}:
-        return ConfigError(
-            f"the environment names a {kind} proxy; only http and https proxies can be used.",
-            where=f"{scheme}_proxy",
-            mend=f"To do without it: NO_PROXY={host}",
-        )
-    proxy = proxy if found else f"http://{proxy}"
-    try:
-        Url(proxy)
-    except ValueError as error:
-        wrong = str(error)
-    else:
-        return proxy
-    # The address itself is not shown: it may hold a password.
-    return ConfigError(
-        f"the environment names a proxy that has no address ({wrong}).",
-        where=f"{scheme}_proxy",
-        mend="It looks like http://proxy.example:3128",
-    )
 
 
 def _times(count: int) -> str:

@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING
 from pyreqwest.client import ClientBuilder
 from pyreqwest.exceptions import ConnectError, ConnectTimeoutError, PyreqwestError
 from pyreqwest.http import Url
-from pyreqwest.proxy import ProxyBuilder
 
 from fairgate.errors import CallFailed, ConfigError
-from fairgate.models.endpoint import CONNECT_TIMEOUT, KEEP_ALIVE, proxy_of
+from fairgate.models.connection import CONNECT_TIMEOUT, KEEP_ALIVE, client_for, proxy_of
 from fairgate.models.redaction import Redaction
 from fairgate.models.retries import MayPass
 
@@ -43,7 +42,7 @@ class Fetcher:
         self._address = address
         self._here = _on_this_machine(Url(address).host_str or "")
         self._timeout, self._limit, self._retries = timeout, limit, retries
-        self._clients: dict[str | None, Client] = {}
+        self._clients: dict[tuple[str, str | None], Client] = {}
 
     async def get(self, url: str) -> bytes | None:
         """The bytes behind this address, None where they are more than the limit. Raises CallFailed."""
@@ -86,13 +85,13 @@ class Fetcher:
         raise self._failed(f"the image's address redirects more than {REDIRECTS} times.")
 
     async def _answer(self, aim: Url, opened: AsyncExitStack, *, redirected: bool) -> Response:
-        proxy = _proxy(aim)
+        proxy = proxy_of(aim)
         # A proxy looks names up itself, and may well stand in this network.
         if not redirected or proxy is not None:
-            if proxy not in self._clients:
-                builder = self._builder()
-                self._clients[proxy] = (builder.proxy(ProxyBuilder.all(proxy)) if proxy else builder).build()
-            return await opened.enter_async_context(_asked(self._clients[proxy], aim))
+            way = aim.scheme, None if proxy is None else str(proxy)
+            if way not in self._clients:
+                self._clients[way] = _usable(client_for(aim, self._builder()))
+            return await opened.enter_async_context(_asked(self._clients[way], aim))
         # The client looks nothing up: what was looked at is what is connected to, and cannot change between.
         *others, last = await self._public_addresses(aim)
         for ip in others:
@@ -102,7 +101,7 @@ class Fetcher:
 
     async def _answer_from(self, ip: str, aim: Url, opened: AsyncExitStack) -> Response:
         pinned = self._builder().resolve(aim.host_str or "", ip, aim.port_or_known_default or 0)
-        client = await opened.enter_async_context(pinned.build())
+        client = await opened.enter_async_context(_usable(client_for(aim, pinned)))
         return await opened.enter_async_context(_asked(client, aim))
 
     async def _public_addresses(self, aim: Url) -> list[str]:
@@ -135,7 +134,6 @@ class Fetcher:
             .timeout(timedelta(seconds=self._timeout))
             .connect_timeout(timedelta(seconds=CONNECT_TIMEOUT))
             .pool_idle_timeout(timedelta(seconds=KEEP_ALIVE))
-            .no_proxy()
         )
 
     def _first(self, url: str) -> Url:
@@ -196,11 +194,10 @@ def _on_this_machine(host: str) -> bool:
         return host == "localhost" or host.endswith(".localhost")
 
 
-def _proxy(url: Url) -> str | None:
-    found = proxy_of(url.scheme, url.host_str or "")
-    if isinstance(found, ConfigError):
-        raise found
-    return found
+def _usable(client: Client | ConfigError) -> Client:
+    if isinstance(client, ConfigError):
+        raise client
+    return client
 
 
 def _shown(url: Url) -> str:

@@ -409,6 +409,14 @@ def test_a_certificate_is_trusted_where_the_user_says_so(tmp_path: Path, monkeyp
     assert reply.attempts == 1
 
 
+def test_a_machine_without_certificates_asks_over_http_alone(stub: ChatStub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", "/dev/null")
+    monkeypatch.setenv("SSL_CERT_DIR", "/nowhere")
+    assert ask(chat(stub))
+    with pytest.raises(ConfigError, match=r"https://127.0.0.1: no connection.*ca-certificates.*SSL_CERT_FILE"):
+        ask(chat(stub, base_url=stub.base_url.replace("http", "https", 1)))
+
+
 def test_this_machines_servers_are_reached_without_a_proxy(stub: ChatStub, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("http_proxy", "HTTP_PROXY", "ALL_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
