@@ -89,9 +89,7 @@ def g(a: ArrayLike, k: int) -> FloatArray:
     """
     _at_least_two(k)
     x = _floats(a)
-    inside = np.where((x >= 0.0) & (x <= 1.0), x, np.nan)
-    rest = 1.0 - inside
-    return _within_unit((rest * np.log(k - 1) - _x_log_x(rest) - _x_log_x(inside)) / np.log(k))
+    return _bound(np.where((x >= 0.0) & (x <= 1.0), x, np.nan), k)
 
 
 def distance(s_fact: ArrayLike, s_e: ArrayLike, k: int) -> FloatArray:
@@ -137,7 +135,12 @@ def _nearest(x0: FloatArray, y0: FloatArray, k: int) -> FloatArray:
 def _squared(t: FloatArray, x0: FloatArray, y0: FloatArray, k: int) -> FloatArray:
     # The curve leaves both ends vertically. Along x = sin²(πt/2) it is smooth enough for a grid of equal steps.
     x = np.sin(np.pi / 2.0 * t) ** 2
-    return _floats((x - x0) ** 2 + (g(x, k) - y0) ** 2)
+    return _floats((x - x0) ** 2 + (_bound(x, k) - y0) ** 2)
+
+
+def _bound(x: FloatArray, k: int) -> FloatArray:
+    rest = 1.0 - x
+    return _within_unit((rest * np.log(k - 1) - _x_log_x(rest) - _x_log_x(x)) / np.log(k))
 
 
 def _x_log_x(x: FloatArray) -> FloatArray:

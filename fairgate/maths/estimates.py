@@ -615,8 +615,11 @@ def _normal_scores(x: FloatArray) -> FloatArray:
 
 def _below_curve(s_fact: FloatArray, s_e: FloatArray, k: int) -> FloatArray:
     """Distance to the curve g, and 0 above it: no model's population is there (g is concave), only noise."""
-    below: FloatArray = np.where(s_e >= g(s_fact, k), 0.0, distance(s_fact, s_e, k))
-    return below
+    x, y = np.broadcast_arrays(s_fact, s_e)
+    below = ~(y >= g(x, k))
+    found = np.zeros(x.shape)
+    found[below] = distance(x[below], y[below], k)
+    return found
 
 
 def _bounded(value: float, low: float, high: float, total: float, confidence: float, *, reliable: bool) -> Estimate:
