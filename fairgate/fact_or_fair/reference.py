@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairgate.maths.distributions import FloatArray, entropy, mean_present, over_groups, shares
-from fairgate.maths.local_minimum import local_minimum
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -174,13 +173,16 @@ def local_distance(x: float, y: float, k: int) -> float:
     """
     if math.isnan(x) or math.isnan(y):
         return math.nan
+    # Only this function needs it, and it takes longer to import than all the rest of the scoring takes to run.
+    from scipy.optimize import minimize_scalar
+
     log_k = math.log(k)
 
     def squared(a: float) -> float:
         bound = -(a * math.log(a) + (1 - a) * math.log((1 - a) / (k - 1))) / log_k
         return (a - x) ** 2 + (bound - y) ** 2
 
-    return math.sqrt(squared(local_minimum(squared, *BOUNDS)))
+    return math.sqrt(squared(float(minimize_scalar(squared, bounds=BOUNDS, method="bounded").x)))
 
 
 def _each(f: Callable[..., float], *x: FloatArray) -> FloatArray:

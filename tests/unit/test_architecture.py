@@ -219,7 +219,7 @@ def test_every_module_says_what_it_is_for(module: str) -> None:
 
 
 HEAVY = ("httpx", "aiohttp", "matplotlib", "scipy", "onnxruntime", "insightface", "cv2", "PIL", "openpyxl", "pyarrow")
-NAMED_BY_NOBODY = {*HEAVY, "scipy.stats", "scipy.optimize"} - {"scipy"}
+NAMED_BY_NOBODY = {*HEAVY, "scipy.stats"} - {"scipy"}
 
 
 def test_the_plugin_loads_without_what_is_heavy() -> None:
