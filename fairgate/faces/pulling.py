@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import fnmatch
 import hashlib
-import ipaddress
 import json
 import shutil
 import tempfile
@@ -20,7 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyreqwest.client import ClientBuilder
-from pyreqwest.exceptions import DetailedPyreqwestError, PyreqwestError
+from pyreqwest.cookie import CookieStore
+from pyreqwest.exceptions import PyreqwestError
 from pyreqwest.http import Url
 
 from fairgate.errors import ConfigError, FairgateError
@@ -163,7 +163,7 @@ class Puller:
             # In an event loop, because there Ctrl-C is heard while nothing comes.
             found = asyncio.run(self._followed(url, aim))
         except PyreqwestError as error:
-            trouble = _trouble(error)
+            trouble = Redaction().show(connection.causes(error)[-1])
         else:
             _compare(found, sha256, shown(url))
             return aim
@@ -176,13 +176,13 @@ class Puller:
 
     async def _followed(self, url: str, aim: Path) -> str:
         """The SHA-256 of what was fetched into this file."""
-        here = _allowed(_read(url), redirected_from=None)
-        async with _client() as client:
-            for _ in range(REDIRECTS + 1):
-                async with client.get(here).build_streamed() as answer:
-                    if not 300 <= answer.status < 400:
-                        return await self._write(answer, aim, shown(url))
-                    here = _allowed(_onward(here, answer), redirected_from=here)
+        # Some hosts of large files redirect in circles without their cookies.
+        here, cookies = _allowed(_read(url), redirected_from=None), CookieStore()
+        for _ in range(REDIRECTS + 1):
+            async with _client(here, cookies) as client, client.get(here).build_streamed() as answer:
+                if not 300 <= answer.status < 400:
+                    return await self._write(answer, aim, shown(url))
+                here = _allowed(_onward(here, answer), redirected_from=here)
         raise FairgateError(f"redirects more than {REDIRECTS} times.", where=shown(url))
 
     async def _write(self, answer: Response, aim: Path, where: str) -> str:
@@ -202,16 +202,9 @@ class Puller:
         return digest.hexdigest()
 
 
-def _client() -> Client:
-    # Some hosts of large files redirect in circles without their cookies.
-    builder = ClientBuilder().user_agent("fairgate").follow_redirects(enable=False).default_cookie_store(enable=True)
-    return builder.connect_timeout(TIMEOUT).read_timeout(TIMEOUT).build()
-
-
-def _trouble(error: PyreqwestError) -> str:
-    """What went wrong, by its innermost cause: the outermost holds the whole address."""
-    causes = (error.details["causes"] if isinstance(error, DetailedPyreqwestError) else None) or []
-    return Redaction().show(causes[-1]["message"]) if len(causes) > 1 else type(error).__name__
+def _client(url: Url, cookies: CookieStore) -> Client:
+    builder = ClientBuilder().user_agent("fairgate").follow_redirects(enable=False).cookie_provider(cookies)
+    return connection.usable(connection.client_for(url, builder.connect_timeout(TIMEOUT).read_timeout(TIMEOUT)))
 
 
 def _read(url: str) -> Url:
@@ -231,7 +224,7 @@ def _onward(here: Url, answer: Response) -> Url:
 
 
 def _allowed(url: Url, *, redirected_from: Url | None) -> Url:
-    here = url.scheme == "http" and _on_this_machine(url.host_str or "")
+    here = url.scheme == "http" and connection.is_here(url)
     if url.scheme == "https" or (here and (redirected_from is None or redirected_from.scheme == "http")):
         return url
     where = "it redirects there" if redirected_from is not None else "--url"
@@ -240,13 +233,6 @@ def _allowed(url: Url, *, redirected_from: Url | None) -> Url:
         where=where,
         mend="Give an address that begins with https://.",
     )
-
-
-def _on_this_machine(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def shown(url: str) -> str:

@@ -1,14 +1,15 @@
-"""The way to a server: through which proxy, and trusting whom.
+"""The way to a server: through which proxy, and trusting whom; and what the library says where there is none.
 
 Troubles are handed back and not raised here: no frame of a traceback then holds an address, which may hold a secret.
 """
 
 from __future__ import annotations
 
+import ipaddress
 import urllib.request
 from typing import TYPE_CHECKING
 
-from pyreqwest.exceptions import BuilderError
+from pyreqwest.exceptions import BuilderError, DetailedPyreqwestError
 from pyreqwest.http import Url
 from pyreqwest.proxy import ProxyBuilder
 
@@ -16,6 +17,7 @@ from fairgate.errors import ConfigError
 
 if TYPE_CHECKING:
     from pyreqwest.client import Client, ClientBuilder
+    from pyreqwest.exceptions import PyreqwestError
 
 CONNECT_TIMEOUT = 15.0  # seconds
 
@@ -24,7 +26,7 @@ KEEP_ALIVE = 4.0
 
 
 def client_for(url: Url, builder: ClientBuilder) -> Client | ConfigError:
-    """The builder's client, for the server at this address and no other.
+    """The builder's client, for this address and all that share its scheme and its proxy.
 
     An error for a proxy of the environment that cannot be used, and where this machine trusts nobody.
     """
@@ -39,9 +41,8 @@ def client_for(url: Url, builder: ClientBuilder) -> Client | ConfigError:
     try:
         return builder.build()
     except BuilderError as error:
-        causes = error.details["causes"] or [{"message": type(error).__name__}]
         return ConfigError(
-            f"no connection can be made from this machine ({causes[-1]['message']}).",
+            f"no connection can be made from this machine ({causes(error)[-1]}).",
             where=f"{url.scheme}://{url.host_str}",
             mend="Install its ca-certificates, or let SSL_CERT_FILE name those to trust.",
         )
@@ -53,7 +54,7 @@ def proxy_of(url: Url) -> Url | ConfigError | None:
     An error for one that cannot be used. Its address is not shown: it may hold a password.
     """
     host = (url.host_str or "").strip("[]")
-    if host in {"localhost", "::1"} or host.startswith("127.") or urllib.request.proxy_bypass(host):
+    if is_here(url) or urllib.request.proxy_bypass(host):
         return None
     proxies = urllib.request.getproxies()
     named = proxies.get(url.scheme) or proxies.get("all")
@@ -74,6 +75,31 @@ def proxy_of(url: Url) -> Url | ConfigError | None:
             where=f"{url.scheme}_proxy",
             mend="It looks like http://proxy.example:3128",
         )
+
+
+def usable(client: Client | ConfigError) -> Client:
+    """The client. Raises the error that stands in its place, in a frame that knows no address."""
+    if isinstance(client, ConfigError):
+        raise client
+    return client
+
+
+def is_here(url: Url) -> bool:
+    """Whether an address is this machine's own, by its name or number alone: nothing is looked up."""
+    host = (url.host_str or "").strip("[]")
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
+def causes(error: PyreqwestError) -> list[str]:
+    """What the library says of a trouble, the innermost cause last; its kind where it says nothing that may be shown.
+
+    Its own words, which come before any cause, are left out: they hold the address, whole.
+    """
+    details = error.details["causes"] if isinstance(error, DetailedPyreqwestError) else None
+    return [each["message"] for each in (details or ())[1:]] or [type(error).__name__]
 
 
 def shown(url: Url) -> str:

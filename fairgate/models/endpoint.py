@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import unquote
 
 from pyreqwest.client import ClientBuilder
-from pyreqwest.exceptions import DetailedPyreqwestError, PyreqwestError
+from pyreqwest.exceptions import PyreqwestError
 from pyreqwest.http import Url
 
 from fairgate.errors import CallFailed, ConfigError, FairgateError, RunStopped
-from fairgate.models.connection import CONNECT_TIMEOUT, KEEP_ALIVE, client_for, proxy_of, shown
+from fairgate.models.connection import CONNECT_TIMEOUT, KEEP_ALIVE, causes, client_for, proxy_of, shown, usable
 from fairgate.models.redaction import Redaction
 from fairgate.models.retries import CROWDED, Judgement, MayPass, Retries, judge, names_field, read_error, retry_after
 
@@ -37,6 +37,8 @@ HOST = re.compile(r"[\w.-]+|\[[\da-f:.]+\]")
 
 # How the library says these.
 NOT_TRUSTED = "invalid peer certificate: "
+LOCKED_OUT = "proxy authorization required"
+LOCKED = 407  # the same, said by a proxy that is asked over http
 OS_ERROR = re.compile(r" \(os error \d+\)$")
 
 
@@ -189,12 +191,12 @@ class Endpoint:
         if self._line is None:
             self._line = self._open(), asyncio.Semaphore(self._max_in_flight)
         client, places = self._line
-        url = self._url if path == self._path else self._at(path)
         async with places:
             began = perf_counter()
             try:
-                request = client.request(method, url).header("Content-Type", kind).body_bytes(body).build()
-                response = await request.send()
+                # In one go: a built request shows its headers, were it a local variable when anything is raised.
+                asked = client.request(method, self._url if path == self._path else self._at(path))
+                response = await asked.header("Content-Type", kind).body_bytes(body).build().send()
                 content = self.redaction.conceal(bytes(await response.bytes()))
             except PyreqwestError as error:
                 return self._broken(error, perf_counter() - began)
@@ -206,17 +208,20 @@ class Endpoint:
         return self.judged(response.status, content, _headers(response), latency, number)
 
     def _broken(self, error: PyreqwestError, waited: float) -> MayPass | FairgateError:
-        """What a failed exchange means. The library's first words are not shown: they hold the address, whole."""
-        details = error.details["causes"] if isinstance(error, DetailedPyreqwestError) else None
-        causes = [each["message"] for each in details or ()]
-        last = self.redaction.show(causes[-1]) if len(causes) > 1 else type(error).__name__
-        if "dns error" in causes:
+        """What a failed exchange means."""
+        said = causes(error)
+        last, by_proxy = self.redaction.show(said[-1]), proxy_of(self._url) is not None
+        if "dns error" in said:
             # A name that was found before is a hiccup of the resolver.
             if self._reached:
-                return MayPass("name not resolved", self._host)
+                return MayPass("name not resolved", "the proxy's" if by_proxy else self._host)
+            if by_proxy:
+                return self._stop("the proxy's name does not resolve.", self._check_proxy)
             return self._stop(
                 f"the name {self._host!r} does not resolve.", f"Check --base-url or {self._provider.address}."
             )
+        if last.endswith(LOCKED_OUT):
+            return self._locked_out()
         if last.startswith(NOT_TRUSTED):
             mend = "Let SSL_CERT_FILE name the certificates to trust, or check --base-url."
             return self._stop(f"the server's certificate is not trusted ({last.removeprefix(NOT_TRUSTED)}).", mend)
@@ -224,26 +229,23 @@ class Endpoint:
             if waited >= self._timeout:
                 return MayPass("timeout", f"no whole answer within {self._timeout:g} s", crowded=True)
             return MayPass("timeout", f"no connection within {CONNECT_TIMEOUT:g} s")
-        if "tcp connect error" in causes:
-            via = "proxy " if proxy_of(self._url) else ""
+        if "tcp connect error" in said:
+            via = "proxy " if by_proxy else ""
             kind = f"{via}connection refused" if "refused" in last else f"no {via}connection"
             return MayPass(kind, OS_ERROR.sub("", last))
         return MayPass("cut connection", last)
 
     def _open(self) -> Client:
-        client = client_for(
-            self._url,
+        builder = (
             ClientBuilder()
             .default_headers(self._headers)
             .follow_redirects(enable=False)
             .timeout(timedelta(seconds=self._timeout))
             .connect_timeout(timedelta(seconds=min(CONNECT_TIMEOUT, self._timeout)))
             .pool_max_idle_per_host(self._max_in_flight)
-            .pool_idle_timeout(timedelta(seconds=KEEP_ALIVE)),
+            .pool_idle_timeout(timedelta(seconds=KEEP_ALIVE))
         )
-        if isinstance(client, ConfigError):
-            raise client
-        return client
+        return usable(client_for(self._url, builder))
 
     @property
     def _host(self) -> str:
@@ -272,6 +274,8 @@ class Endpoint:
         self, status: int, content: bytes, headers: Mapping[str, str], latency: float, number: int
     ) -> Filtered | MayPass | FairgateError:
         """What an answer that is no success means."""
+        if status == LOCKED:
+            return self._locked_out()
         error = read_error(content)
         wait = retry_after(headers)
         wait = error.wait if wait is None else wait
@@ -301,6 +305,13 @@ class Endpoint:
                 return self._bad_field(names_field(error, self._fields) or "FIELD", http)
             case Judgement.REJECTED:
                 return CallFailed(f"the server rejects this query ({http}).", where=self._where, attempts=number)
+
+    def _locked_out(self) -> RunStopped:
+        return self._stop("the proxy wants a name and a password, and takes none that it was given.", self._check_proxy)
+
+    @property
+    def _check_proxy(self) -> str:
+        return f"Check {self._url.scheme}_proxy of the environment. To do without it: NO_PROXY={self._host}"
 
     def _lost(self, status: int, http: str, headers: Mapping[str, str]) -> RunStopped:
         mend = f"Check --base-url or {self._provider.address}; it usually ends in /v1."

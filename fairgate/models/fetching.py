@@ -17,8 +17,8 @@ from pyreqwest.client import ClientBuilder
 from pyreqwest.exceptions import ConnectError, ConnectTimeoutError, PyreqwestError
 from pyreqwest.http import Url
 
-from fairgate.errors import CallFailed, ConfigError
-from fairgate.models.connection import CONNECT_TIMEOUT, KEEP_ALIVE, client_for, proxy_of
+from fairgate.errors import CallFailed
+from fairgate.models.connection import CONNECT_TIMEOUT, KEEP_ALIVE, client_for, is_here, proxy_of, usable
 from fairgate.models.redaction import Redaction
 from fairgate.models.retries import MayPass
 
@@ -40,7 +40,7 @@ class Fetcher:
 
     def __init__(self, address: str, *, timeout: float, limit: int, retries: Retries) -> None:
         self._address = address
-        self._here = _on_this_machine(Url(address).host_str or "")
+        self._here = is_here(Url(address))
         self._timeout, self._limit, self._retries = timeout, limit, retries
         self._clients: dict[tuple[str, str | None], Client] = {}
 
@@ -90,7 +90,7 @@ class Fetcher:
         if not redirected or proxy is not None:
             way = aim.scheme, None if proxy is None else str(proxy)
             if way not in self._clients:
-                self._clients[way] = _usable(client_for(aim, self._builder()))
+                self._clients[way] = usable(client_for(aim, self._builder()))
             return await opened.enter_async_context(_asked(self._clients[way], aim))
         # The client looks nothing up: what was looked at is what is connected to, and cannot change between.
         *others, last = await self._public_addresses(aim)
@@ -101,7 +101,7 @@ class Fetcher:
 
     async def _answer_from(self, ip: str, aim: Url, opened: AsyncExitStack) -> Response:
         pinned = self._builder().resolve(aim.host_str or "", ip, aim.port_or_known_default or 0)
-        client = await opened.enter_async_context(_usable(client_for(aim, pinned)))
+        client = await opened.enter_async_context(usable(client_for(aim, pinned)))
         return await opened.enter_async_context(_asked(client, aim))
 
     async def _public_addresses(self, aim: Url) -> list[str]:
@@ -142,7 +142,7 @@ class Fetcher:
             aim = Url(url)
         except ValueError:
             raise self._unreadable() from None
-        if aim.scheme == "http" and self._here and _on_this_machine(aim.host_str or ""):
+        if aim.scheme == "http" and self._here and is_here(aim):
             return aim
         return self._encrypted(aim)
 
@@ -152,8 +152,7 @@ class Fetcher:
             aim = aim.join(answer.get_header("Location") or "")
         except ValueError:
             raise self._unreadable() from None
-        host = self._encrypted(aim).host_str or ""
-        if _on_this_machine(host) or not _is_public(host):
+        if is_here(self._encrypted(aim)) or not _is_public(aim.host_str or ""):
             raise self._not_public(aim)
         return aim
 
@@ -185,19 +184,6 @@ def _is_public(host: str) -> bool:
         return ipaddress.ip_address(host.strip("[]")).is_global
     except ValueError:
         return True
-
-
-def _on_this_machine(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
-
-
-def _usable(client: Client | ConfigError) -> Client:
-    if isinstance(client, ConfigError):
-        raise client
-    return client
 
 
 def _shown(url: Url) -> str:

@@ -9,7 +9,9 @@ import socket
 import ssl
 import threading
 import traceback
+from contextlib import contextmanager
 from dataclasses import replace
+from socketserver import StreamRequestHandler, TCPServer
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 KEY = "planted-key-5f1e/9c"
+PLANTED = "planted-5529"
 TOPIC = Topic("b", Modality.TEXT, Task.OBJECTIVE, "s", Level.HIGH)
 
 
@@ -440,6 +443,64 @@ def test_the_proxy_of_the_environment_is_used_elsewhere(stub: ChatStub, monkeypa
     with pytest.raises(ConfigError, match=r"http_proxy: .*no address \(invalid port number\)") as caught:
         ask(chat(stub, base_url="http://far-away.invalid/v1"))
     assert "planted" not in shown(caught.value)
+
+
+@contextmanager
+def refusing_proxy() -> Iterator[int]:
+    """The port of a proxy that wants to know who asks, and believes nobody."""
+
+    class Handler(StreamRequestHandler):
+        def handle(self) -> None:
+            self.connection.recv(2**16)
+            self.wfile.write(b"HTTP/1.1 407 Who are you?\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+
+    with TCPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+        thread.start()
+        yield int(server.server_address[1])
+        server.shutdown()
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_proxy_that_lets_nobody_through_ends_the_run(
+    stub: ChatStub, monkeypatch: pytest.MonkeyPatch, scheme: str
+) -> None:
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    with refusing_proxy() as port:
+        monkeypatch.setenv(f"{scheme}_proxy", f"http://me:{PLANTED}@127.0.0.1:{port}")
+        with pytest.raises(RunStopped, match=rf"proxy wants.*password.*{scheme}_proxy.*NO_PROXY=far.invalid") as caught:
+            ask(chat(stub, base_url=f"{scheme}://far.invalid/v1"))
+    assert PLANTED not in shown(caught.value)
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_proxy_that_cannot_be_found_is_not_taken_for_the_server(
+    stub: ChatStub, monkeypatch: pytest.MonkeyPatch, scheme: str
+) -> None:
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv(f"{scheme}_proxy", f"http://me:{PLANTED}@proxy.invalid")
+    with pytest.raises(RunStopped, match=rf"the proxy's name does not resolve\. Check {scheme}_proxy") as caught:
+        ask(chat(stub, base_url=f"{scheme}://far.invalid/v1"))
+    assert PLANTED not in shown(caught.value)
+
+
+def test_an_error_that_nobody_expects_shows_nothing_of_what_was_sent(stub: ChatStub) -> None:
+    def read(*_: object) -> None:
+        raise ZeroDivisionError
+
+    async def post() -> None:
+        model = chat(stub, base_url=f"{stub.base_url}?code={PLANTED}")
+        try:
+            await model.endpoint.post(model.body(query()), read)
+        finally:
+            await model.close()
+
+    with pytest.raises(ZeroDivisionError) as caught:
+        asyncio.run(post())
+    assert KEY not in shown(caught.value)
+    assert PLANTED not in shown(caught.value)
 
 
 def test_user_info_and_query_of_the_base_url_reach_the_server(stub: ChatStub) -> None:

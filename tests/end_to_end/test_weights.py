@@ -50,16 +50,19 @@ def package(path: Path, **more: bytes) -> bytes:
 
 @contextmanager
 def serving(pages: dict[str, bytes | str]) -> Iterator[str]:
-    """A server of these pages: a text is where it redirects to; pages whose name says so are cut in the middle."""
+    """A server of these pages: a text is where it redirects to; pages whose name says so are cut in the middle,
+    or want the cookie that comes with each redirect.
+    """
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             page = pages.get(self.path.partition("?")[0])
-            if page is None:
+            if page is None or ("cookie" in self.path and self.headers["Cookie"] != "met=1"):
                 self.send_error(404)
             elif isinstance(page, str):
                 self.send_response(302)
                 self.send_header("Location", page)
+                self.send_header("Set-Cookie", "met=1; Path=/")
                 self.end_headers()
             else:
                 self.send_response(200)
@@ -202,6 +205,25 @@ def test_an_address_that_cannot_be_fetched_says_why(
         last.cancel()
     assert KEY not in "".join(traceback.format_exception(failed.value))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_this_machines_own_servers_are_pulled_from_without_a_proxy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    with serving({"/f.onnx": FAIRFACE}) as url:
+        pulled = Puller(WeightsFolder(tmp_path)).pull(kind("fairface"), f"{url}/f.onnx")
+    assert pulled.path.read_bytes() == FAIRFACE
+
+
+def test_a_cookie_that_comes_with_a_redirect_goes_back(tmp_path: Path) -> None:
+    pages: dict[str, bytes | str] = {"/asks": "/wants-cookie.onnx", "/wants-cookie.onnx": FAIRFACE}
+    with serving(pages) as url:
+        assert Puller(WeightsFolder(tmp_path / "a")).pull(kind("fairface"), f"{url}/asks")
+        with pytest.raises(FairgateError, match="HTTP 404"):
+            Puller(WeightsFolder(tmp_path / "b")).pull(kind("fairface"), f"{url}/wants-cookie.onnx")
 
 
 def test_a_pull_goes_through_the_environments_proxy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
