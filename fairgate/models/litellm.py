@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from fairgate.domain import Reply
 from fairgate.errors import CallFailed, ConfigError, FairgateError, RunStopped
 from fairgate.models.base import Identity
-from fairgate.models.fields import SECRET, body_fields, check_fields, count, well_formed, word
+from fairgate.models.fields import SECRET, body_fields, check_fields, count, word
 from fairgate.models.redaction import Redaction
 from fairgate.models.retries import CROWDED, Judgement, MayPass, Retries, ServerError, judge
 
@@ -107,20 +107,25 @@ class LiteLLMChat:
     def _read(self, said: Any, latency: float, number: int) -> Reply | MayPass:
         try:
             choice = said.choices[0]
-            text = choice.message.content or ""
+            text = choice.message.content
         except (AttributeError, IndexError, TypeError):
             return MayPass("no choices in the answer")
         usage = getattr(said, "usage", None)
         return Reply(
-            text=well_formed(text) if isinstance(text, str) else "",
+            text=self._shown(text) or "",
             filtered=getattr(choice, "finish_reason", None) == "content_filter",
             prompt_tokens=count(getattr(usage, "prompt_tokens", None)),
             completion_tokens=count(getattr(usage, "completion_tokens", None)),
-            served_model=word(getattr(said, "model", None)),
-            fingerprint=word(getattr(said, "system_fingerprint", None)),
+            served_model=self._shown(getattr(said, "model", None)),
+            fingerprint=self._shown(getattr(said, "system_fingerprint", None)),
             latency=latency,
             attempts=number,
         )
+
+    def _shown(self, said: object) -> str | None:
+        """A text that is not empty, without secrets: a server may say what it was sent."""
+        text = word(said)
+        return None if text is None else self._redaction.conceal(text.encode()).decode()
 
     def _judged(self, error: Exception, latency: float, number: int) -> Reply | MayPass | FairgateError:
         kind, status = type(error).__name__, getattr(error, "status_code", None)

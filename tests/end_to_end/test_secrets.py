@@ -101,6 +101,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
                 root / name,
                 *options,
                 *("--request-timeout=20", "-rA", "-vv", "--log-level=DEBUG", "-o", "log_cli=true"),
+                f"--save-baseline={root / name / 'baseline.json'}",
                 *(f"--log-file={root / name / 'log.txt'}", "--log-file-level=DEBUG", "--showlocals"),
                 f"--junitxml={root / name / 'junit.xml'}",
                 f"--alluredir={root / name / 'allure'}",
@@ -125,6 +126,8 @@ def test_the_runs_came_as_far_as_they_should(runs: dict[str, Outcome]) -> None:
         assert codes[name] in (0, 1, 6), runs[name].output
         # It was told, and what it said of it is gone from its replies.
         assert b"[hidden]" in (runs[name].folder / "report" / "index.html").read_bytes()
+    for name in ("answers", "gossips", "gossips of the key"):
+        assert (runs[name].folder / "baseline.json").stat().st_size > 0
     assert codes["secret argument"] == 4
     well = ("answers", "gossips", "gossips of the key", "secret argument")
     assert {codes[name] for name in codes if name not in well} == {7}, codes

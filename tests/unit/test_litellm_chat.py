@@ -34,8 +34,8 @@ class ContentPolicyViolationError(LibraryError):
 class Library:
     """Answers, after having raised what it was told to."""
 
-    def __init__(self, *errors: Exception) -> None:
-        self.errors = list(errors)
+    def __init__(self, *errors: Exception, says: object = "A", echoes: str = "") -> None:
+        self.errors, self.says, self.echoes = list(errors), says, echoes
         self.given: list[dict[str, Any]] = []
 
     async def acompletion(self, **given: Any) -> object:
@@ -43,8 +43,10 @@ class Library:
         if self.errors:
             raise self.errors.pop(0)
         usage = SimpleNamespace(prompt_tokens=7, completion_tokens=2)
-        choice = SimpleNamespace(message=SimpleNamespace(content="A"), finish_reason="stop")
-        return SimpleNamespace(choices=[choice], usage=usage, model="served", system_fingerprint=None)
+        choice = SimpleNamespace(message=SimpleNamespace(content=self.says), finish_reason="stop")
+        return SimpleNamespace(
+            choices=[choice], usage=usage, model=f"served{self.echoes}", system_fingerprint=self.echoes
+        )
 
 
 def chat(monkeypatch: pytest.MonkeyPatch, library: Library, **more: Any) -> LiteLLMChat:
@@ -72,6 +74,18 @@ def test_it_is_given_the_conversation_and_its_reply_is_read(monkeypatch: pytest.
     ]
     assert (reply.text, reply.prompt_tokens, reply.completion_tokens, reply.served_model) == ("A", 7, 2, "served")
     assert model.identity == Identity("litellm", "far/tiny", None, {"top_p": 1, "system_prompt": "Be brief."})
+
+
+def test_a_key_that_comes_back_is_hidden_in_all_that_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    reply = ask(chat(monkeypatch, Library(says=f"A, and {KEY}; café \ud83d", echoes=f" {KEY}")))
+    kept = (reply.text, reply.served_model, reply.fingerprint)
+    assert kept == ("A, and [hidden]; café ?", "served [hidden]", " [hidden]")
+
+
+@pytest.mark.parametrize("says", [None, "", 7])
+def test_a_reply_without_a_text_is_an_empty_one(monkeypatch: pytest.MonkeyPatch, says: object) -> None:
+    reply = ask(chat(monkeypatch, Library(says=says)))
+    assert (reply.text, reply.fingerprint) == ("", None)
 
 
 def test_what_may_pass_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
