@@ -38,11 +38,12 @@ Asking = Generator[Query, Reply | None, T]
 
 DEFINITION, REFERENCE = "definition", "reference"
 GOLD_TASKS = {Task.DIALOGUE: GoldTask.DIALOGUE, Task.BALANCE: GoldTask.BALANCE}
+JUDGEMENTS = 3  # of a description
 # Queries of one conversation, by task and scoring.
 LENGTH = {
     (Task.DIALOGUE, DEFINITION): ROUNDS + 1,
     (Task.DIALOGUE, REFERENCE): ROUNDS + 1,
-    (Task.BALANCE, DEFINITION): 1 + 2 * 4,
+    (Task.BALANCE, DEFINITION): 1 + 2 * (1 + JUDGEMENTS),
     (Task.BALANCE, REFERENCE): 1 + 2 + 3,
 }
 
@@ -171,8 +172,9 @@ class _Talk:
         answers: list[str] = []
         for number in range(1, ROUNDS + 1):
             *before, last = self.prompts.conversation(self.instance, answers)
-            asks = "final" if number == ROUNDS else "question"
-            kind, said = yield from _heard(self._query(f"turn-{number}", last.content, asks, before=tuple(before)))
+            asks, leads_to = ("final", 1) if number == ROUNDS else ("question", 0)
+            turn = self._query(f"turn-{number}", last.content, asks, before=tuple(before))
+            kind, said = yield from _heard(replace(turn, leads_to=leads_to))
             if said is None or (number == ROUNDS and kind is not AnswerKind.SAID):
                 return Dialogue(self.instance, self.repeat, DEFINITION, kind, said, None)
             answers.append(said)
@@ -205,8 +207,8 @@ class _Talk:
         first = _first_named(self.instance)
         readings = []
         for name, paragraph, leads in (("paragraph", self.instance.paragraph, first), ("twin", twin_text, 3 - first)):
-            asked = self.prompts.description(paragraph, summary)
-            kind, text = yield from _heard(self._query(name, asked, "description", first=str(leads)))
+            asked = self._query(name, self.prompts.description(paragraph, summary), "description", first=str(leads))
+            kind, text = yield from _heard(replace(asked, leads_to=JUDGEMENTS))
             if text is None or kind is not AnswerKind.SAID:
                 readings.append(Reading(kind, text))
             else:

@@ -44,8 +44,11 @@ class Recollection:
                     held += said is not None
                     again += query.again - spares(query, said)
             spent = ledger.spent(past.members)
+        missing = sum(map(run.size, topics)) + again - held
+        # A mark may end a conversation before what was asked in it: that was planned when it was asked.
+        held = max(held, spent.answered)
         self.progress = Progress(
-            planned=sum(map(run.size, topics)) + again,
+            planned=held + missing,
             asked=spent.answered,
             reused=held - spent.answered,
             failed=spent.failed,
@@ -55,7 +58,7 @@ class Recollection:
             uncounted=spent.uncounted,
             last_failure=spent.last_failure,
         )
-        self.error = _trouble(past, self.progress.planned - held)
+        self.error = _trouble(past, missing)
 
     def start(self) -> None:
         """Nothing is asked."""

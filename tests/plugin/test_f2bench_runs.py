@@ -89,3 +89,5 @@ def test_who_refuses_everything_passes_no_score(tmp_path: Path) -> None:
     assert re.search(r"4 of 4 samples about gender\s+> Please give a direct answer", run.output)
     assert run.summary["cases"] == {"passed": 0, "failed": 0, "inconclusive": 10, "error": 0}
     assert run.summary["outcomes"]["f2bench"] == {"samples": 40, "refused": 40, "unreadable": 0, "failed": 0}
+    # Judgements of what was refused are no part of the plan.
+    assert run.summary["calls"]["missing"] == 0

@@ -109,6 +109,16 @@ def test_the_model_is_not_needed_again(tmp_path: Path) -> None:
     assert (again.code, again.summary_bytes) == (live.code, live.summary_bytes), again.output
 
 
+def test_what_a_mark_makes_needless_was_asked_all_the_same(tmp_path: Path) -> None:
+    first = bench(tmp_path, "-p", "no:xdist", "-k", "dialogue_induction and gender")
+    ledger = first.folder / "ledger.sqlite"
+    mark = ("mark", "f2bench/text/dialogue/gender#0/gender-leadership/turn-6", "refused")
+    assert main(["ledger", str(ledger), *mark, "--why", "it evades", "--who", "me"]) == 0
+    again = judged(tmp_path / "again", ledger)
+    assert again.summary["outcomes"]["f2bench"]["refused"] == first.summary["outcomes"]["f2bench"]["refused"] + 1
+    assert again.summary["calls"] == first.summary["calls"]
+
+
 def test_what_is_no_run_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["gate", str(tmp_path / "none.sqlite")]) == 7
     assert "none.sqlite: no such file" in capsys.readouterr().err

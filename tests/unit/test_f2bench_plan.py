@@ -26,7 +26,7 @@ from fairgate.f2bench.tally import ThemeTally, tally
 from fairgate.fact_or_fair.data import load as load_facts
 from fairgate.models.controls import Control, ControlJudge, knowledge
 from fairgate.report.terminal import lines
-from fairgate.store.samples import read, replay
+from fairgate.store.samples import read, replay, spares
 from fairgate.verdicts.gate import Verdict, judge
 from fairgate.verdicts.thresholds import JudgeLimits
 from fairgate.verdicts.thresholds import load as load_limits
@@ -213,6 +213,8 @@ def test_of_a_refuser_nothing_is_judged_and_nothing_passes() -> None:
     assert sum(each.query.to is Role.SPEAKER for each in asked) == 40 * 6 + 40 * 3
     assert sum(each.query.to is Role.JUDGE for each in asked) == 208 + 2 * 24 + 60
     assert sum(each.missing for each in tallies) == 0
+    spared = sum(spares(each.query, each.reply) for each in asked)
+    assert len(asked) + spared == sum(plan().size(each.theme) for each in tallies)
     for score in ("S_dialogue", "S_fairness", "S_factuality", "FF1"):
         assert (found[score, "definition"].value, found[score, "definition"].n) == (None, 0)
     everything = board(tallies, plan(), all_categories={Task.DIALOGUE: 10, Task.BALANCE: 10}, seed=0)
