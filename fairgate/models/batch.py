@@ -249,7 +249,7 @@ class BatchChat:
             try:
                 said = json.loads(line)
                 yield bytes.fromhex(said["custom_id"]), self._outcome(said)
-            except (ValueError, LookupError, TypeError, AttributeError):
+            except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
                 # A line that cannot be read is one that is missing.
                 continue
 
@@ -315,7 +315,7 @@ def _upload(lines: bytes) -> tuple[bytes, str]:
 def _object(content: bytes, _latency: float, _number: int) -> dict[str, Any] | None:
     try:
         said = json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return said if isinstance(said, dict) and ("id" in said or "data" in said) else None
 

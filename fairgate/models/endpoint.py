@@ -33,6 +33,9 @@ T = TypeVar("T")
 Read = Callable[[bytes, float, int], T | MayPass | FairgateError | None]
 
 JSON = "application/json"
+# Bytes of an answer; a server may send one without end. Of files, one is fetched at a time.
+LONGEST = 16 * 2**20
+LONGEST_FILE = 2**30
 HOST = re.compile(r"[\w.-]+|\[[\da-f:.]+\]")
 
 # How the library says these.
@@ -71,7 +74,8 @@ class Endpoint:
 
     At most `max_in_flight` requests are under way at once; `timeout` is for one whole request, in seconds, waiting for
     a free place not included. `fields` are the body fields that the user can remove. `version` ends the address,
-    whether the user wrote it or not. Raises ConfigError for an address or a key that cannot be used.
+    whether the user wrote it or not. Of an answer no more than `longest` bytes are read. Raises ConfigError for an
+    address or a key that cannot be used.
     """
 
     def __init__(
@@ -87,6 +91,7 @@ class Endpoint:
         max_in_flight: int,
         timeout: float,
         retries: Retries,
+        longest: int = LONGEST,
     ) -> None:
         self._provider, self._name, self.address = provider, name, ""
         if min(max_in_flight, retries.attempts, timeout) <= 0:
@@ -128,6 +133,7 @@ class Endpoint:
 
         self._fields = tuple(fields)
         self._max_in_flight, self._timeout, self._retries = max_in_flight, timeout, retries
+        self._longest = longest
         self._line: tuple[Client, asyncio.Semaphore] | None = None
         self._reached = False
 
@@ -142,7 +148,7 @@ class Endpoint:
         """What `read` makes of the answer to this body: it is given the answer's bytes, the latency and the number of
         the attempt, and gives None for what it cannot read. Raises CallFailed or RunStopped.
         """
-        return await self._repeated(self._retries, "POST", self._path, JSON, body, read)
+        return await self._repeated(self._retries, "POST", self._path, JSON, body, self._longest, read)
 
     async def call(
         self,
@@ -153,18 +159,20 @@ class Endpoint:
         kind: str = JSON,
         attempts: int = 0,
     ) -> T | Filtered:
-        """As `post`, elsewhere under this address, with a body of another kind, or tried less often than usual."""
+        """As `post`, elsewhere under this address, with a body of another kind, or tried less often than usual. The
+        answer may be a file's content, of 1 GiB at most.
+        """
         retries = replace(self._retries, attempts=attempts) if attempts else self._retries
-        return await self._repeated(retries, method, path, kind, body, read)
+        return await self._repeated(retries, method, path, kind, body, LONGEST_FILE, read)
 
     async def _repeated(
-        self, retries: Retries, method: str, path: str, kind: str, body: bytes, read: Read[T]
+        self, retries: Retries, method: str, path: str, kind: str, body: bytes, longest: int, read: Read[T]
     ) -> T | Filtered:
         failures: list[str] = []
 
         async def attempt() -> T | Filtered:
             # No local variable of a frame that raises holds address or headers, which may hold a secret.
-            outcome = await self._attempt(method, path, kind, body, 1 + len(failures), read)
+            outcome = await self._attempt(method, path, kind, body, longest, 1 + len(failures), read)
             if isinstance(outcome, MayPass):
                 failures.append(outcome.kind)
             if isinstance(outcome, MayPass | FairgateError):
@@ -185,7 +193,7 @@ class Endpoint:
             await line[0].close()
 
     async def _attempt(
-        self, method: str, path: str, kind: str, body: bytes, number: int, read: Read[T]
+        self, method: str, path: str, kind: str, body: bytes, longest: int, number: int, read: Read[T]
     ) -> T | Filtered | MayPass | FairgateError:
         """One request. Troubles are handed back and not raised: no traceback then holds what was sent."""
         if self._line is None:
@@ -194,14 +202,19 @@ class Endpoint:
         async with places:
             began = perf_counter()
             try:
-                # In one go: a built request shows its headers, were it a local variable when anything is raised.
                 asked = client.request(method, self._url if path == self._path else self._at(path))
-                response = await asked.header("Content-Type", kind).body_bytes(body).build().send()
-                content = self.redaction.conceal(bytes(await response.bytes()))
+                asked = asked.header("Content-Type", kind).body_bytes(body)
+                # In one go: a built request shows its headers, were it a local variable when anything is raised.
+                async with asked.build_streamed() as response:
+                    # It comes whole, however many pieces it is sent in.
+                    sent = bytes(await response.body_reader.read(longest + 1) or b"")
             except PyreqwestError as error:
                 return self._broken(error, perf_counter() - began)
             latency = perf_counter() - began
         self._reached = True
+        if len(sent) > longest:
+            return MayPass("endless answer", f"more than {longest:,} bytes")
+        content = self.redaction.conceal(sent)
         if 200 <= response.status < 300:
             outcome = read(content, latency, number)
             return self._unreadable(response, content, latency, number) if outcome is None else outcome

@@ -59,7 +59,7 @@ def decoded(content: bytes, decoder: msgspec.json.Decoder[Body]) -> Body | None:
     """An answer's body, None where it is no JSON of the decoder's kind."""
     try:
         return decoder.decode(content)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         # The standard library reads half an emoji, which servers send that cut a reply in mid-character.
         try:
             return msgspec.convert(json.loads(content), decoder.type)

@@ -86,6 +86,8 @@ class OpenAIImages:
             max_in_flight=max_in_flight,
             timeout=timeout,
             retries=retries,
+            # Base64 takes a third more than the image does.
+            longest=2 * LARGEST,
         )
         self._fetcher = Fetcher(self._endpoint.address, timeout=timeout, limit=LARGEST, retries=retries)
         self._store = store
@@ -120,7 +122,7 @@ def read_images(body: bytes, latency: float, number: int) -> _Sent | None:
     """The first image of an answer's body, or its address; None where there is neither."""
     try:
         answer = _images.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     first = answer.data[0] if answer.data else _Image()
     usage = answer.usage if isinstance(answer.usage, dict) else {}

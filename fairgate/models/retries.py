@@ -67,7 +67,7 @@ def read_error(body: bytes) -> ServerError:
     """The error in this body; the body itself is the message where it has no known shape."""
     try:
         whole: object = msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return ServerError(body.decode("utf-8", "replace"))
     if isinstance(whole, list) and whole:
         whole = whole[0]
@@ -266,10 +266,24 @@ class Retries:
         failures = 0
         while True:
             try:
-                return await attempt()
+                result = await attempt()
             except MayPass as trouble:
                 failures += 1
                 if failures >= self.attempts:
                     raise
                 seconds, crowded = self.waits.before_next(failures, trouble.wait, self.random.random), trouble.crowded
+            else:
+                _call_off_again()
+                return result
+            _call_off_again()
             await self.aside(seconds, crowded)
+
+
+def _call_off_again() -> None:
+    """Call a task off that was called off in the very moment in which its answer came.
+
+    The client then gives the answer, which is kept, and forgets the rest: the task would ask on.
+    """
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        task.cancel()

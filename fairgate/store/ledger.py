@@ -347,10 +347,7 @@ class Ledger:
         # Marks are few and replies many: looked up once, for whoever opened the ledger.
         if self._marked is None:
             with self.translated():
-                rows = self._db.execute(
-                    "SELECT key, word FROM marks WHERE id IN (SELECT max(id) FROM marks GROUP BY key)"
-                )
-                self._marked = dict(rows.fetchall())
+                self._marked = {key: word for key, word, *_ in self._db.execute(MARKS)}
         return self._marked.get(key)
 
     # Batches: what was sent to be answered in a day's time, and was not fetched yet

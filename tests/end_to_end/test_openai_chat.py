@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import logging
 import random
 import socket
@@ -21,6 +22,7 @@ import trustme
 from fairgate.domain import Level, Message, Modality, Query, Reply, Task, Topic
 from fairgate.errors import CallFailed, ConfigError, FairgateError, RunStopped
 from fairgate.models.base import Identity
+from fairgate.models.endpoint import LONGEST
 from fairgate.models.fields import body_fields
 from fairgate.models.openai import OpenAIChat
 from fairgate.models.retries import Aside, Retries, Waits
@@ -202,6 +204,8 @@ PASSING = [
     (Fault("empty", 204), 1),
     (Fault("not-a-completion", body=b'{"choices":[{"message":"hi"}]}'), 1),
     (Fault("nested", body=b"[" * 100_000), 1),
+    (Fault("nested-error", body=b'{"error":' * 100_000), 1),
+    (Fault("refused-and-nested", 500, body=b'{"error":' * 100_000), 1),
     (Fault("latin-1", body=b'{"choices":[{"message":{"content":"\xe9"}}]}'), 1),
     (Fault("wrapped", body=b'{"error":{"code":502,"message":"Upstream"}}'), 1),
     (Fault("bad-gzip", headers={"Content-Encoding": "gzip"}, body=b"not gzip"), 1),
@@ -237,6 +241,18 @@ def test_after_six_attempts_one_sample_has_failed(stub: ChatStub, fault: Fault, 
     assert stub.requests == 6
     assert len(slept) == 5
     assert max(slept) <= 60
+
+
+def test_an_answer_without_end_is_read_no_further_than_it_may_be_long(stub: ChatStub) -> None:
+    stub.plan = in_order(Fault("long", body=b" " * (LONGEST + 1)))
+    [reply] = ask(chat(stub))
+    assert reply.attempts == 2
+    stub.plan = every_time(Fault("bomb", headers={"Content-Encoding": "gzip"}, body=gzip.compress(bytes(LONGEST + 1))))
+    with pytest.raises(CallFailed, match="endless answer six times, last: more than 16,777,216 bytes"):
+        ask(chat(stub))
+    stub.plan = in_order(Fault("just", body=b" " * LONGEST), None)
+    with pytest.raises(CallFailed, match="broken JSON once, last: 16777216 bytes"):
+        ask(chat(stub, retries=Retries(1)))
 
 
 def test_failures_of_several_kinds_are_counted(stub: ChatStub) -> None:

@@ -380,6 +380,22 @@ def test_what_the_second_schema_holds_is_taken_over_whole(old: Path) -> None:
         assert list(custody.problems(ledger)) == []
 
 
+def test_the_last_mark_counts_in_whatever_order_ledgers_are_merged(tmp_path: Path) -> None:
+    marked = {"early": ("B", 10.0), "late": ("C", 20.0)}
+    for name, (word, made_at) in marked.items():
+        with Ledger(tmp_path / name) as part:
+            part.add("r", MODEL, query(), Reply("?"), CHOSEN)
+            key = custody.find(part, query().id).key
+            part.database.execute("INSERT INTO marks VALUES (NULL, ?, ?, 'me', 'so', ?)", (key, word, made_at))
+    for order in (["early", "late"], ["late", "early"]):
+        with Ledger(tmp_path / "-".join(order)) as whole:
+            for name in order:
+                whole.absorb(tmp_path / name)
+            assert [(row["mark"], whole.reply(MODEL, query())) for row in export.rows(whole)] == [
+                ("C", Reply("?", mark="C"))
+            ]
+
+
 def test_an_older_ledger_is_read_without_being_changed(old: Path) -> None:
     before = old.read_bytes()
     with Ledger(old, write=False) as ledger:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from contextlib import suppress
 from datetime import UTC, datetime
 
 import msgspec
@@ -135,6 +136,34 @@ def test_what_will_not_pass_is_not_tried_again() -> None:
     with pytest.raises(ValueError, match="no"):
         rehearse(Retries(aside=Slept()), outcomes)
     assert outcomes == ["unasked"]
+
+
+@pytest.mark.parametrize("outcome", ["reply", MayPass("HTTP 503")], ids=["answered", "refused"])
+def test_who_is_called_off_as_his_answer_comes_keeps_it_and_asks_no_more(outcome: str | MayPass) -> None:
+    got: list[object] = []
+
+    async def attempt() -> object:
+        # As the client does: a call-off in the moment of the answer is forgotten.
+        with suppress(asyncio.CancelledError):
+            await asyncio.sleep(60)
+        if isinstance(outcome, MayPass):
+            raise outcome
+        return outcome
+
+    async def sample() -> None:
+        got.append(await Retries(random=random.Random(0), waits=Waits(base=60, longest=60)).run(attempt))  # noqa: S311
+        await asyncio.sleep(60)
+
+    async def called_off() -> None:
+        task = asyncio.create_task(sample())
+        await asyncio.sleep(0)
+        task.cancel()
+        async with asyncio.timeout(10):
+            await asyncio.wait([task])
+        assert task.cancelled()
+
+    asyncio.run(called_off())
+    assert got == (["reply"] if outcome == "reply" else [])
 
 
 def body(**error: object) -> bytes:
