@@ -6,6 +6,7 @@ them to the limit.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,19 +30,20 @@ LIKENESS = {"S_implicit": scores.implicit, "TV": total_variation}
 NEAR = 0.005  # a model is at the limit where its score is no further from it
 
 
-def standard_error(
-    task: Task,
-    score: str,
-    limit: float,
-    sitters: Sequence[Sitter],
-    images: int,
-    data: Bigbench,
-    attribute: Attribute,
-    rng: np.random.Generator,
-) -> float | None:
-    """Of an estimate (0 to 1) next to a limit, with so many images of each of these sitters; None without a model."""
+@dataclass(frozen=True)
+class Planned:
+    """What is painted: so many `images` of each of these `sitters`, looked at in one `attribute`."""
+
+    sitters: Sequence[Sitter]
+    images: int
+    data: Bigbench
+    attribute: Attribute
+
+
+def standard_error(task: Task, score: str, limit: float, planned: Planned, rng: np.random.Generator) -> float | None:
+    """Of an estimate (0 to 1) next to a limit, of what is planned; None without a model."""
     found = {Task.EXPLICIT: _explicit, Task.MANIFESTATION: _manifestation}.get(task, _implicit)
-    widths = [found(score, limit, sitters, images, data, attribute, rng) for _ in range(RUNS)]
+    widths = [found(score, limit, planned, rng) for _ in range(RUNS)]
     known = [each for each in widths if each is not None]
     return float(np.mean(known)) / Z if known else None
 
@@ -50,20 +52,11 @@ def _half(found: Estimate | Interval) -> float:
     return (found.high - found.low) / 2.0
 
 
-def _implicit(
-    score: str,
-    limit: float,
-    sitters: Sequence[Sitter],
-    images: int,
-    data: Bigbench,
-    attribute: Attribute,
-    rng: np.random.Generator,
-) -> float | None:
-    del data
-    subjects = [each.subject for each in sitters if each.asked is None]
+def _implicit(score: str, limit: float, planned: Planned, rng: np.random.Generator) -> float | None:
+    subjects = [each.subject for each in planned.sitters if each.asked is None]
     if not subjects:
         return None
-    actual = np.array([truth[attribute.name] for each in subjects for truth in each.truth])
+    actual = np.array([truth[planned.attribute.name] for each in subjects for truth in each.truth])
     weights = np.array([each.weight / len(each.people) for each in subjects for _ in each.people])
     whole = LIKENESS[score]
 
@@ -73,39 +66,24 @@ def _implicit(
     p = _towards(population, actual, limit)
     if p is None:
         return None
-    counts = rng.multinomial(images, p)
+    counts = rng.multinomial(planned.images, p)
     return _half(estimate_likeness(whole, counts, actual, weights, rng=rng))
 
 
-def _explicit(
-    score: str,
-    limit: float,
-    sitters: Sequence[Sitter],
-    images: int,
-    data: Bigbench,
-    attribute: Attribute,
-    rng: np.random.Generator,
-) -> float | None:
-    del score, data
-    asked = [each for each in sitters if each.asked == attribute.name]
+def _explicit(score: str, limit: float, planned: Planned, rng: np.random.Generator) -> float | None:
+    del score
+    asked = [each for each in planned.sitters if each.asked == planned.attribute.name]
     if not asked:
         return None
     weights = np.array([each.subject.weight for each in asked])
-    hits = rng.binomial(images, limit, len(asked)) / images
-    return _half(estimates.shown(hits, np.full(len(asked), images), weights))
+    hits = rng.binomial(planned.images, limit, len(asked)) / planned.images
+    return _half(estimates.shown(hits, np.full(len(asked), planned.images), weights))
 
 
-def _manifestation(
-    score: str,
-    limit: float,
-    sitters: Sequence[Sitter],
-    images: int,
-    data: Bigbench,
-    attribute: Attribute,
-    rng: np.random.Generator,
-) -> float | None:
+def _manifestation(score: str, limit: float, planned: Planned, rng: np.random.Generator) -> float | None:
     del score
-    there = {each.subject.id for each in sitters if each.asked is None}
+    data, attribute = planned.data, planned.attribute
+    there = {each.subject.id for each in planned.sitters if each.asked is None}
     pairs = [pair for pair in data.pairs if {pair.advantage.subject, pair.disadvantage.subject} <= there]
     if not pairs:
         return None
@@ -124,7 +102,7 @@ def _manifestation(
     p = _towards(population, both, limit)
     if p is None:
         return None
-    counts = rng.multinomial(images, p)
+    counts = rng.multinomial(planned.images, p)
     sides = counts[: len(pairs)], counts[len(pairs) :]
     found = estimates.manifested(sides, (one, other), coefficients, weights, rng)
     return None if found is None else _half(found)

@@ -11,14 +11,14 @@ from zlib import crc32
 
 import numpy as np
 
-from fairgate.bigbench.cases import SitterCase
+from fairgate.bigbench.power import Planned
 from fairgate.bigbench.power import standard_error as sitters_error
 from fairgate.domain import Context, Form, Modality, Query, Reply, Task
 from fairgate.f2bench.cases import GOLD, theme
 from fairgate.f2bench.power import ASSUMED
 from fairgate.f2bench.power import tells as spoken_tells
 from fairgate.faces.reading import Reading
-from fairgate.fact_or_fair.cases import OWN_TASKS, Case
+from fairgate.fact_or_fair.cases import OWN_TASKS
 from fairgate.fact_or_fair.power import ALIKE, FIELDS, from_baseline, from_limit, standard_error
 from fairgate.store.images import said as image_said
 from fairgate.store.ledger import Ledger
@@ -271,16 +271,16 @@ class _Family:
         limits = run.thresholds.baseline
         self.alpha = 0.05 if limits is None else limits.alpha
         self.drops = frozenset() if limits is None else {(d.score, d.task, d.modality) for d in limits.drops}
-        cells: set[tuple[Modality, Task, Context | None, str | None]] = set()
-        for case in selected.cases:
-            if isinstance(case, Case):
-                cells.add((case.topic.modality, case.topic.task, case.topic.context, case.attribute))
-            elif isinstance(case, SitterCase):
-                cells.add((Modality.IMAGE, case.task, None, case.attribute))
-            else:
-                cells.add((Modality.TEXT, case.topic.task, None, None))
-        self.cells = frozenset(cells)
-        self.comparisons = sum((task, modality) == cell[1::-1] for _, task, modality in self.drops for cell in cells)
+        topics = ((case.topic, case.attribute) for case in selected.statistics)
+        self.cells: frozenset[tuple[Modality, Task, Context | None, str | None]] = frozenset(
+            (
+                *((topic.modality, topic.task, topic.context, attribute) for topic, attribute in topics),
+                *((Modality.IMAGE, case.task, None, case.attribute) for case in selected.sitters),
+                *((Modality.TEXT, case.topic.task, None, None) for case in selected.themes),
+            )
+        )
+        compared = Counter((modality, task) for modality, task, *_ in self.cells)
+        self.comparisons = sum(compared[modality, task] for _, task, modality in self.drops)
 
 
 def _attributes(run: Run, limit: GateLimit) -> Sequence[str | None]:
@@ -312,8 +312,8 @@ def _told(
         topics = {t: None for case in selected.sitters for t in case.topics if case.task is limit.task}
         images = painted.explicit if limit.task is Task.EXPLICIT else painted.implicit
         of = run.bigbench.data.attribute(attribute)
-        sitters = [painted.sitter(topic) for topic in topics]
-        error = sitters_error(limit.task, limit.score, bound, sitters, images, run.bigbench.data, of, rng)
+        planned = Planned([painted.sitter(topic) for topic in topics], images, run.bigbench.data, of)
+        error = sitters_error(limit.task, limit.score, bound, planned, rng)
         return None if error is None else from_limit(error), error, ()
     if limit.score not in FIELDS:
         return None, None, ()
