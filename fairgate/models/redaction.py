@@ -21,6 +21,9 @@ _ORDER = re.compile(r"#(?=#[a-z]*\[)|\A\s*:(?=:)", re.IGNORECASE)
 # From here on a secret is no word that a reply may hold by chance, such as `none` for a server that wants no key.
 LONG_SECRET = 16
 
+# Variables of the environment need be no UTF-8.
+RAW = "surrogateescape"
+
 # Below this, a "secret" is a placeholder such as "x": hiding every x would make messages unreadable.
 SHORTEST_SECRET = 4
 
@@ -49,12 +52,12 @@ class Redaction:
         forms: set[str] = set()
         for secret in secrets:
             if secret and len(secret) >= SHORTEST_SECRET:
-                forms |= {secret, unquote(secret), quote(secret, safe=""), quote(secret)}
+                forms |= {secret, unquote(secret), quote(secret, safe="", errors=RAW), quote(secret, errors=RAW)}
                 quoted = json.dumps(secret)[1:-1]
-                forms |= {quoted, quoted.replace("/", "\\/"), base64.b64encode(secret.encode()).decode()}
+                forms |= {quoted, quoted.replace("/", "\\/"), base64.b64encode(secret.encode(errors=RAW)).decode()}
         # Longest first, so that a form which holds another is hidden whole.
         ordered = sorted(forms, key=len, reverse=True)
-        self._long = tuple(form.encode() for form in ordered if len(form) >= LONG_SECRET)
+        self._long = tuple(form.encode(errors=RAW) for form in ordered if len(form) >= LONG_SECRET)
         self._known = re.compile("|".join(map(re.escape, ordered))) if ordered else None
 
     def __repr__(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -80,6 +81,11 @@ def test_a_key_that_comes_back_is_hidden_in_all_that_is_kept(monkeypatch: pytest
     reply = ask(chat(monkeypatch, Library(says=f"A, and {KEY}; café \ud83d", echoes=f" {KEY}")))
     kept = (reply.text, reply.served_model, reply.fingerprint)
     assert kept == ("A, and [hidden]; café ?", "served [hidden]", " [hidden]")
+
+
+def test_a_secret_of_the_environment_may_be_any_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTHER_PASSWORD", os.fsdecode("contraseña-secreta".encode("latin-1")))
+    assert ask(chat(monkeypatch, Library())).text == "A"
 
 
 @pytest.mark.parametrize("says", [None, "", 7])
