@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
 Body = TypeVar("Body", bound=msgspec.Struct)
+
+# More than any request has: a database cannot hold, or sum up, whatever number JSON can.
+MOST_TOKENS = 2**40
+
 SECRET = re.compile(
     r"(?:^|[_-])(?:(?:api)?[_-]?key|secret|password|authorization|(?:access|auth)[_-]?token)$", re.IGNORECASE
 )
@@ -73,8 +77,10 @@ def well_formed(text: str) -> str:
 
 
 def count(value: object) -> int | None:
-    """A number of tokens, or None for whatever else a server wrote there."""
-    return int(value) if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0 else None
+    """A number of tokens, or None for whatever else a server wrote there, were it infinite."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return int(value) if 0 <= value <= MOST_TOKENS else None
 
 
 def word(value: object) -> str | None:

@@ -369,6 +369,14 @@ def test_half_a_character_does_not_lose_the_reply(stub: ChatStub) -> None:
     assert (reply.text, reply.attempts) == ("A ?", 1)
 
 
+@pytest.mark.parametrize("number", ["1e999", "Infinity", "NaN", "1" + 30 * "0", "-1", '"7"', "true"])
+def test_a_count_of_tokens_that_cannot_be_costs_no_reply(stub: ChatStub, number: str) -> None:
+    body = f'{{"choices":[{{"message":{{"content":"A"}}}}],"usage":{{"prompt_tokens":{number}}}}}'
+    stub.plan = in_order(Fault("number", body=body.encode()))
+    [reply] = ask(chat(stub))
+    assert (reply.text, reply.prompt_tokens, reply.attempts) == ("A", None, 1)
+
+
 @pytest.mark.parametrize("fault", [content_filter(), error("f", 400, "x", code="content_policy_violation")])
 def test_a_content_filter_is_an_answer(stub: ChatStub, fault: Fault) -> None:
     stub.plan = every_time(fault)
