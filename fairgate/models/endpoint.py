@@ -136,6 +136,7 @@ class Endpoint:
         self._longest = longest
         self._line: tuple[Client, asyncio.Semaphore] | None = None
         self._reached = False
+        self._outage: asyncio.Future[None] | None = None
 
     def __repr__(self) -> str:
         """Without the key."""
@@ -212,6 +213,10 @@ class Endpoint:
                 return self._broken(error, perf_counter() - began)
             latency = perf_counter() - began
         self._reached = True
+        if self._outage is not None:
+            # Somebody is there again: whoever waits because nobody was need not wait on.
+            self._outage.set_result(None)
+            self._outage = None
         if len(sent) > longest:
             return MayPass("endless answer", f"more than {longest:,} bytes")
         content = self.redaction.conceal(sent)
@@ -245,7 +250,8 @@ class Endpoint:
         if "tcp connect error" in said:
             via = "proxy " if by_proxy else ""
             kind = f"{via}connection refused" if "refused" in last else f"no {via}connection"
-            return MayPass(kind, OS_ERROR.sub("", last))
+            self._outage = self._outage or asyncio.get_running_loop().create_future()
+            return MayPass(kind, OS_ERROR.sub("", last), over=self._outage)
         return MayPass("cut connection", last)
 
     def _open(self) -> Client:

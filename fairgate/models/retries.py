@@ -24,12 +24,21 @@ class MayPass(Exception):
     """A request failed in a way that a repetition may mend.
 
     `kind` is short, and equal for equal causes ("HTTP 503", "cut connection"); `wait` is what the server asked for.
-    Both texts are fit to be shown. `crowded`: fewer requests at once might have been answered.
+    Both texts are fit to be shown. `crowded`: fewer requests at once might have been answered. `over` is done as soon
+    as there is a sign that the trouble is over; None where time alone tells.
     """
 
-    def __init__(self, kind: str, detail: str = "", *, wait: float | None = None, crowded: bool = False) -> None:
+    def __init__(
+        self,
+        kind: str,
+        detail: str = "",
+        *,
+        wait: float | None = None,
+        crowded: bool = False,
+        over: asyncio.Future[None] | None = None,
+    ) -> None:
         super().__init__(f"{kind}: {detail}" if detail else kind)
-        self.kind, self.detail, self.wait, self.crowded = kind, detail, wait, crowded
+        self.kind, self.detail, self.wait, self.crowded, self.over = kind, detail, wait, crowded, over
 
 
 # Statuses by which servers say that they have too much to do.
@@ -240,11 +249,11 @@ class Waits:
         return min(self.longest, self.base * self.factor ** min(failures - 1, 64))
 
 
-# Waits so many seconds before a request is repeated; told whether the server has too many of them.
-Aside = Callable[[float, bool], Awaitable[None]]
+# Waits so many seconds before a request is repeated, at most; told what became of it.
+Aside = Callable[[float, MayPass], Awaitable[None]]
 
 
-async def _sleep(seconds: float, crowded: bool) -> None:  # noqa: ARG001
+async def _sleep(seconds: float, trouble: MayPass) -> None:  # noqa: ARG001
     await asyncio.sleep(seconds)
 
 
@@ -267,16 +276,16 @@ class Retries:
         while True:
             try:
                 result = await attempt()
-            except MayPass as trouble:
+            except MayPass as last:
                 failures += 1
                 if failures >= self.attempts:
                     raise
-                seconds, crowded = self.waits.before_next(failures, trouble.wait, self.random.random), trouble.crowded
+                trouble = last
             else:
                 _call_off_again()
                 return result
             _call_off_again()
-            await self.aside(seconds, crowded)
+            await self.aside(self.waits.before_next(failures, trouble.wait, self.random.random), trouble)
 
 
 def _call_off_again() -> None:

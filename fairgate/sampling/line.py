@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from fairgate.domain import Reply
     from fairgate.errors import FairgateError
+    from fairgate.models.retries import MayPass
 
 # Samples that wait to be asked again, for each place: beyond that, nothing new is begun.
 ASIDE = 8
@@ -85,15 +86,15 @@ class Line:
         if self._returning or self._arriving:
             self._call_in()
 
-    async def step_aside(self, seconds: float, crowded: bool) -> None:
-        """Wait so long without a place, then take one again. `crowded`: the server says that it has too many."""
-        if crowded:
+    async def step_aside(self, seconds: float, trouble: MayPass) -> None:
+        """Wait so long without a place, or until the trouble is over, then take one again."""
+        if trouble.crowded:
             self.limits.window.refused()
         self._aside += 1
         self.in_flight -= 1
         self._call_in()
         try:
-            await self._rest(seconds)
+            await self._rest(seconds, trouble.over)
             turn = _turn()
             self._returning.append(turn)
             self._call_in()
@@ -127,17 +128,25 @@ class Line:
             self._open - self._aside < self.limits.window.size and self._aside < ASIDE * most
         )
 
-    async def _rest(self, seconds: float) -> None:
+    async def _rest(self, seconds: float, over: asyncio.Future[None] | None) -> None:
         if self._closed is not None:
             raise self._closed
         rest = _turn()
-        timer = asyncio.get_running_loop().call_later(seconds, _wake, rest)
+
+        def wake(_: object = None) -> None:
+            _wake(rest)
+
+        timer = asyncio.get_running_loop().call_later(seconds, wake)
         self._resting.add(rest)
+        if over is not None:
+            over.add_done_callback(wake)
         try:
             await rest
         finally:
             timer.cancel()
             self._resting.discard(rest)
+            if over is not None:
+                over.remove_done_callback(wake)
         if self._closed is not None:
             # It closed between the end of the rest and this moment: nobody would ever call another turn.
             raise self._closed

@@ -180,8 +180,9 @@ def test_who_waits_long_does_not_hold_up_the_others(path: Path, stub: ChatStub) 
     others_are_done = threading.Event()
 
     class Resting(Line):
-        async def _rest(self, seconds: float) -> None:
+        async def _rest(self, seconds: float, over: asyncio.Future[None] | None) -> None:
             assert 3 <= seconds < 4
+            assert over is None
             while not others_are_done.is_set():  # noqa: ASYNC110 - set by another thread
                 await asyncio.sleep(0.001)
 

@@ -25,7 +25,7 @@ from fairgate.models.base import Identity
 from fairgate.models.endpoint import LONGEST
 from fairgate.models.fields import body_fields
 from fairgate.models.openai import OpenAIChat
-from fairgate.models.retries import Aside, Retries, Waits
+from fairgate.models.retries import Aside, MayPass, Retries, Waits
 from tests.servers.chat import (
     ChatStub,
     Fault,
@@ -60,7 +60,7 @@ TOPIC = Topic("b", Modality.TEXT, Task.OBJECTIVE, "s", Level.HIGH)
 class Slept(list[float]):
     """Notes the waits, and waits for none of them."""
 
-    async def __call__(self, seconds: float, crowded: bool) -> None:  # noqa: ARG002
+    async def __call__(self, seconds: float, trouble: MayPass) -> None:  # noqa: ARG002
         self.append(seconds)
 
 
@@ -405,7 +405,7 @@ def test_a_restart_of_the_server_loses_nothing(stub: ChatStub) -> None:
     stub.latency = 0.002
     queries = [query(f"no. {index}", index) for index in range(300)]
 
-    async def patient(_: float, crowded: bool) -> None:  # noqa: ARG001
+    async def patient(_: float, trouble: MayPass) -> None:  # noqa: ARG001
         await asyncio.sleep(0.05)
 
     restarting = threading.Timer(0.03, stub.restart, [0.05])
@@ -414,6 +414,34 @@ def test_a_restart_of_the_server_loses_nothing(stub: ChatStub) -> None:
     restarting.join()
     assert len(replies) == 300
     assert set(stub.prompts) == {each.prompt for each in queries}
+
+
+def test_the_first_answer_calls_back_all_who_wait_for_a_server_that_is_away() -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = int(free.getsockname()[1])
+    server, met = ChatStub(), list[MayPass]()
+
+    async def aside(_: float, trouble: MayPass) -> None:
+        met.append(trouble)
+        if len(met) == 1:
+            assert trouble.over is not None
+            await trouble.over
+        else:
+            await server.start(port)
+
+    async def both() -> list[int]:
+        model = OpenAIChat("tiny", f"http://127.0.0.1:{port}/v1", retries=Retries(aside=aside))
+        waiting = asyncio.create_task(model.ask(query("first")))
+        while not met:  # noqa: ASYNC110 - bounded by the waits of a refused connection, of which there are none
+            await asyncio.sleep(0.001)
+        replies = [await model.ask(query("second", 1)), await asyncio.wait_for(waiting, 30)]
+        await model.close()
+        await server.stop()
+        return [reply.attempts for reply in replies]
+
+    assert asyncio.run(both()) == [2, 2]
+    assert [trouble.kind for trouble in met] == ["connection refused"] * 2
 
 
 def test_a_closed_model_opens_again(stub: ChatStub) -> None:

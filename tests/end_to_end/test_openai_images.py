@@ -20,7 +20,7 @@ from fairgate.domain import Form, Level, Modality, Query, Reply, Role, Task, Top
 from fairgate.errors import CallFailed, ConfigError, RunStopped
 from fairgate.models import fetching, openai_images
 from fairgate.models.openai_images import OpenAIImages
-from fairgate.models.retries import Retries, Waits
+from fairgate.models.retries import MayPass, Retries, Waits
 from fairgate.store.images import ImageStore, hash_in
 from tests.servers.chat import (
     Fault,
@@ -44,7 +44,7 @@ QUERY = Query(TOPIC, 0, "Paint.", step="image", to=Role.PAINTER, form=Form.IMAGE
 
 
 def painter(stub: ImageStub, store: Path, **fields: object) -> OpenAIImages:
-    async def no_wait(_: float, __: bool) -> None:
+    async def no_wait(_: float, __: MayPass) -> None:
         pass
 
     retries = Retries(3, Waits(), random.Random(0), no_wait)  # noqa: S311 - spreads waits that are none

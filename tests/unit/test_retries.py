@@ -93,7 +93,7 @@ def rehearse(retries: Retries, outcomes: list[object]) -> object:
 
 
 class Slept(list[float]):
-    async def __call__(self, seconds: float, crowded: bool) -> None:  # noqa: ARG002
+    async def __call__(self, seconds: float, trouble: MayPass) -> None:  # noqa: ARG002
         self.append(seconds)
 
 

@@ -20,6 +20,7 @@ from tests.running import CHECKOUT
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from fairgate.models.retries import MayPass
     from fairgate.runs.settings import Settings
 
 
@@ -149,7 +150,7 @@ def test_a_flag_takes_nothing_of_what_stands_behind_it() -> None:
 
 
 def test_a_vision_model_without_a_name_is_refused_before_anybody_is_asked(here: Path) -> None:
-    async def at_once(seconds: float, served: bool) -> None:
+    async def at_once(seconds: float, trouble: MayPass) -> None:
         """Waits for nothing."""
 
     found = read(here, "--t2i-model=control/oracle", "--detector=openai/")
