@@ -101,8 +101,12 @@ class Cast:
         if not self.roles:
             yield lambda _: None
             return
-        with Ledger(self._settings.ledger) as ledger:
+        with self.ledger() as ledger:
             yield self.replies(ledger)
+
+    def ledger(self) -> Ledger:
+        """The run's own ledger; of a run that is judged again it is only read, as it lies in whatever archive."""
+        return Ledger(self._settings.ledger, write=not self._settings.replay)
 
     @cached_property
     def line(self) -> Line:

@@ -28,7 +28,6 @@ from fairgate.report.report import Calls, CaseCount, Comparison, Drawn, Report, 
 from fairgate.runs.exhibits import evidence_of
 from fairgate.runs.keeping import kept
 from fairgate.runs.settings import INCONCLUSIVE_EXIT
-from fairgate.store.ledger import Ledger
 from fairgate.verdicts.gate import Verdict, judge, waive
 from fairgate.verdicts.thresholds import RATES
 
@@ -162,7 +161,7 @@ def _counted(sampling: Sampling) -> Counted:
 def _in_vain(run: Run) -> Counter[str]:
     if not run.cast.roles:
         return Counter()
-    with Ledger(run.settings.ledger) as ledger:
+    with run.cast.ledger() as ledger:
         return ledger.failed(run.id)
 
 
@@ -275,7 +274,7 @@ def _of_marks(sampling: Sampling) -> Iterator[str]:
     if not run.cast.roles:
         return
     asked = {topic.id for topic in sampling.asked if topic.benchmark != BIGBENCH}
-    with Ledger(run.settings.ledger) as ledger:
+    with run.cast.ledger() as ledger:
         marked = ledger.marked(run.cast.identity_of(role) for role in run.cast.roles)
     count = sum(query.partition("#")[0] in asked for query in marked)
     if count:

@@ -24,7 +24,6 @@ from fairgate.runs.cast import Cast
 from fairgate.runs.keeping import asked_by, check_keeping
 from fairgate.runs.looks import Look, looked_at
 from fairgate.runs.waiting import Waiting
-from fairgate.store.ledger import Ledger
 from fairgate.verdicts.gate import check_attributes, check_waivers
 from fairgate.verdicts.thresholds import load as load_thresholds
 
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
     from fairgate.runs.past import Past
     from fairgate.runs.sampling import Sampling
     from fairgate.runs.settings import Settings
+    from fairgate.store.ledger import Ledger
     from fairgate.store.samples import Sample
 
 CASE = re.compile(r"::test_(?P<test>\w+)\[(?P<id>[^\]]+)\]$")
@@ -247,14 +247,14 @@ class Run:
     def wait_until_answered(self, topic: Topic) -> None:
         """The same for a topic of Fact-or-Fair, of which nothing is read that was counted as it came."""
         if self.sampling is not None and not self.text.is_heard(topic):
-            with Ledger(self.settings.ledger) as ledger:
+            with self.cast.ledger() as ledger:
                 self._wait(topic, ledger)
         if not self.text.is_heard(topic):
             self.wait_for(topic)
 
     def _waited_for(self, topic: AnyTopic) -> Sequence[Sample]:
         benchmark = self.benchmarks.of(topic)
-        with Ledger(self.settings.ledger) as ledger:
+        with self.cast.ledger() as ledger:
             stopped = self._wait(topic, ledger)
             if self.settings.stop_early:
                 self._catch_up(json.loads(ledger.about_run(self.id)))

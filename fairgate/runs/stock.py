@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fairgate.domain import Query
 from fairgate.errors import RunStopped
 from fairgate.sampling.sampler import Progress
-from fairgate.store.ledger import Ledger, RunState
+from fairgate.store.ledger import RunState
 from fairgate.store.samples import replay, spares
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Recollection:
     def __init__(self, run: Run, past: Past, asked: Iterable[AnyTopic]) -> None:
         topics = tuple(asked)
         held = again = 0
-        with Ledger(run.settings.ledger) as ledger:
+        with run.cast.ledger() as ledger:
             reply = run.cast.replies(ledger)
             for topic in topics:
                 for query, said in walk(run.benchmarks.of(topic).work(topic), reply):

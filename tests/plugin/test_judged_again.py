@@ -83,6 +83,19 @@ def test_it_is_the_runs_report_to_the_last_byte(whole: Outcome, tmp_path: Path) 
     assert {each["benchmark"] for each in again.summary["scores"]} == {"fact-or-fair", "f2bench"}
 
 
+def test_judging_again_leaves_the_ledger_as_it_lies(whole: Outcome, tmp_path: Path) -> None:
+    archived = tmp_path / "archived.sqlite"
+    with contextlib.closing(sqlite3.connect(archived)) as database:
+        with contextlib.closing(sqlite3.connect(whole.folder / "ledger.sqlite")) as source:
+            source.backup(database)
+        # The tables of the schema before are named alike; who opens it to write brings it up to date.
+        database.execute("PRAGMA user_version=2")
+    before = archived.read_bytes()
+    again = judged(tmp_path, archived, f"--thresholds={LIMITS}")
+    assert (again.code, again.summary_bytes) == (0, whole.summary_bytes), again.output
+    assert archived.read_bytes() == before
+
+
 def test_other_limits_give_another_verdict(whole: Outcome, tmp_path: Path) -> None:
     strict = tmp_path / "strict.toml"
     limit = 'score = "refused"\ntask = "subjective"\nm'
