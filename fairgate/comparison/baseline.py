@@ -17,6 +17,7 @@ import msgspec
 from fairgate.comparison.letters import KINDS, LETTERS, NONE, SPOKEN, with_unknown
 from fairgate.errors import ConfigError, DataError
 from fairgate.fact_or_fair.explain import load_prompts
+from fairgate.report.wording import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -236,9 +237,10 @@ def parsed(text: bytes, where: str) -> Baseline:
         whole = msgspec.convert(raw, _File)
     except msgspec.ValidationError as error:
         what, _, at = str(error).partition(" - at `$")
-        key = at.rstrip("`").lstrip(".") or "top level"
+        key = visible(at.rstrip("`").lstrip(".")) or "top level"
         shown = _shown(_value_at(raw, at.rstrip("`")))
-        raise DataError(f"is no baseline: {what}{shown}.", where=f"{where}: {key}", mend=MEND) from error
+        # The validator says the names of fields as they stand in the file.
+        raise DataError(f"is no baseline: {visible(what)}{shown}.", where=f"{where}: {key}", mend=MEND) from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise DataError(f"is no baseline: {type(error).__name__}: {error}.", where=where, mend=MEND) from error
     asked = msgspec.to_builtins(whole.asked)

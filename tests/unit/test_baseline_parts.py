@@ -292,6 +292,15 @@ def test_whatever_stands_in_a_file_it_is_read_or_refused_with_the_file_named(goo
     assert said.isprintable()
 
 
+@pytest.mark.parametrize("name", ["\x1f", "\x1b[31m", "a\nb", "::error::"])
+def test_a_field_that_nobody_knows_is_named_so_that_a_terminal_can_show_it(good: str, name: str) -> None:
+    whole = json.loads(good)
+    whole["asked"][name] = None
+    with pytest.raises(DataError, match=r"^b\.json: asked: is no baseline: .*unknown field") as caught:
+        parsed(json.dumps(whole).encode(), "b.json")
+    assert str(caught.value).isprintable()
+
+
 @given(st.binary(max_size=60) | st.integers(1, 200_000).map(lambda deep: b"[" * deep))
 def test_what_is_no_json_is_refused(text: bytes) -> None:
     with pytest.raises(DataError, match=r"^b\.json"):
