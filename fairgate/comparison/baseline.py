@@ -8,6 +8,7 @@ profiles give the same prompts again. Nothing that a model said is in it either,
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -261,11 +262,13 @@ def parsed(text: bytes, where: str) -> Baseline:
 def _value_at(raw: object, path: str) -> object:
     """The value at a validator's path; a mapping as a whole where the path does not name its key."""
     value = raw
-    for key in path.replace("[", ".[").split("."):
-        if isinstance(value, dict) and key in value:
+    for index, key in re.findall(r"\[(\d+|\.\.\.)\]|([^.\[]+)", path):
+        if key and isinstance(value, dict) and key in value:
             value = value[key]
-        elif isinstance(value, list) and key.startswith("[") and key[1:-1].isdigit():
-            value = value[int(key[1:-1])]
+        elif index.isdigit() and isinstance(value, list) and int(index) < len(value):
+            value = value[int(index)]
+        else:
+            break
     return value
 
 

@@ -301,6 +301,13 @@ def test_a_field_that_nobody_knows_is_named_so_that_a_terminal_can_show_it(good:
     assert str(caught.value).isprintable()
 
 
+def test_what_is_wrong_under_some_key_is_named_by_its_table(good: str) -> None:
+    whole = json.loads(good)
+    whole["groups"] = {"": [], "0": [None]}
+    with pytest.raises(DataError, match=r"^b\.json: groups\[\.\.\.\]"):
+        parsed(json.dumps(whole).encode(), "b.json")
+
+
 @given(st.binary(max_size=60) | st.integers(1, 200_000).map(lambda deep: b"[" * deep))
 def test_what_is_no_json_is_refused(text: bytes) -> None:
     with pytest.raises(DataError, match=r"^b\.json"):
