@@ -472,17 +472,22 @@ def test_a_machine_without_certificates_asks_over_http_alone(stub: ChatStub, mon
         ask(chat(stub, base_url=stub.base_url.replace("http", "https", 1)))
 
 
+@pytest.fixture
+def no_way_around(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No server is reached past the environment's proxy by its wish."""
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.usefixtures("no_way_around")
 def test_this_machines_servers_are_reached_without_a_proxy(stub: ChatStub, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("http_proxy", "HTTP_PROXY", "ALL_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
-    monkeypatch.delenv("NO_PROXY", raising=False)
-    monkeypatch.delenv("no_proxy", raising=False)
     assert ask(chat(stub))
 
 
+@pytest.mark.usefixtures("no_way_around")
 def test_the_proxy_of_the_environment_is_used_elsewhere(stub: ChatStub, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("NO_PROXY", raising=False)
-    monkeypatch.delenv("no_proxy", raising=False)
     monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{stub.port}")
     [reply] = ask(chat(stub, base_url="http://far-away.invalid/v1"))
     assert reply.attempts == 1
@@ -513,12 +518,11 @@ def refusing_proxy() -> Iterator[int]:
         server.shutdown()
 
 
+@pytest.mark.usefixtures("no_way_around")
 @pytest.mark.parametrize("scheme", ["http", "https"])
 def test_a_proxy_that_lets_nobody_through_ends_the_run(
     stub: ChatStub, monkeypatch: pytest.MonkeyPatch, scheme: str
 ) -> None:
-    for name in ("NO_PROXY", "no_proxy"):
-        monkeypatch.delenv(name, raising=False)
     with refusing_proxy() as port:
         monkeypatch.setenv(f"{scheme}_proxy", f"http://me:{PLANTED}@127.0.0.1:{port}")
         with pytest.raises(RunStopped, match=rf"proxy wants.*password.*{scheme}_proxy.*NO_PROXY=far.invalid") as caught:
@@ -526,12 +530,11 @@ def test_a_proxy_that_lets_nobody_through_ends_the_run(
     assert PLANTED not in shown(caught.value)
 
 
+@pytest.mark.usefixtures("no_way_around")
 @pytest.mark.parametrize("scheme", ["http", "https"])
 def test_a_proxy_that_cannot_be_found_is_not_taken_for_the_server(
     stub: ChatStub, monkeypatch: pytest.MonkeyPatch, scheme: str
 ) -> None:
-    for name in ("NO_PROXY", "no_proxy"):
-        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv(f"{scheme}_proxy", f"http://me:{PLANTED}@proxy.invalid")
     with pytest.raises(RunStopped, match=rf"the proxy's name does not resolve\. Check {scheme}_proxy") as caught:
         ask(chat(stub, base_url=f"{scheme}://far.invalid/v1"))
