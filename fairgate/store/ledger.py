@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import sqlite3
 import time
 from collections import Counter
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
     from fairgate.models.base import Identity
 
 SCHEMA = 3
+
+# Seconds for which another process may keep the file to itself.
+_PATIENCE = 60
 
 _OF_SCHEMA_2 = """
 CREATE TABLE marks (
@@ -161,7 +165,7 @@ class Ledger:
             if write:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 _make_private(path)
-            self._db = sqlite3.connect(_uri(path, write), uri=True, timeout=60, isolation_level=None)
+            self._db = sqlite3.connect(_uri(path, write), uri=True, timeout=_PATIENCE, isolation_level=None)
         try:
             with self.translated():
                 self._prepare(write)
@@ -188,7 +192,7 @@ class Ledger:
         if not write:
             self._pretend(version)
             return
-        self._db.execute("PRAGMA journal_mode=WAL")
+        self._write_ahead()
         self._db.execute("PRAGMA synchronous=NORMAL")
         if version < SCHEMA:
             # One statement at a time inside a transaction: two processes may open a new ledger at the same moment.
@@ -197,6 +201,21 @@ class Ledger:
                 self._do(step)
             self._db.execute(f"PRAGMA user_version={SCHEMA}")
             self._db.execute("COMMIT")
+
+    def _write_ahead(self) -> None:
+        """Give the file a write-ahead log, which it keeps."""
+        # SQLite's own timeout does not hold here: where two processes open a new ledger at the same moment, the second
+        # is refused at once.
+        until = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                self._db.execute("PRAGMA journal_mode=WAL")
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                    raise
+                time.sleep(0.01 * random.random())  # noqa: S311 - who waits, not what is secret
+            else:
+                return
 
     def _pretend(self, version: int) -> None:
         """Give an older ledger the tables that it lacks, in memory."""

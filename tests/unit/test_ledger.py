@@ -6,7 +6,8 @@ import os
 import sqlite3
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import closing
 from dataclasses import replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING
@@ -226,11 +227,21 @@ def test_many_may_open_a_new_ledger_at_once(path: Path) -> None:
         assert all(ledger.holds(MODEL, query(index)) for index in range(32))
 
 
+def test_a_new_ledger_is_waited_for_while_another_process_makes_it(path: Path) -> None:
+    path.parent.mkdir()
+    with ThreadPoolExecutor(1) as threads, closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        opened = threads.submit(lambda: Ledger(path).close())
+        assert not wait([opened], timeout=0.5).done
+        other.execute("COMMIT")
+        opened.result(30)
+
+
 def test_two_processes_write_at_once(path: Path) -> None:
-    writers = [writer(path, 0, 150), writer(path, 100, 250)]
-    for each in writers:
-        each.communicate(timeout=60)
-        assert each.returncode == 0
+    with writer(path, 0, 150) as one, writer(path, 100, 250) as two:
+        for each in (one, two):
+            each.communicate(timeout=60)
+        assert (one.returncode, two.returncode) == (0, 0)
     with Ledger(path) as ledger:
         assert all(ledger.holds(MODEL, query(index)) for index in range(250))
         assert not ledger.holds(MODEL, query(250))
