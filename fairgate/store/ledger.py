@@ -9,10 +9,12 @@ are private: the file is readable by its owner alone.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import random
 import sqlite3
+import threading
 import time
 from collections import Counter
 from contextlib import contextmanager
@@ -38,6 +40,9 @@ SCHEMA = 3
 
 # Seconds for which another process may keep the file to itself.
 _PATIENCE = 60
+
+# Held while a file is made: nobody in this process uses it before it is closed.
+_MAKING = threading.Lock()
 
 _OF_SCHEMA_2 = """
 CREATE TABLE marks (
@@ -586,14 +591,20 @@ def key_of(identity: str, query: str, prompt: str) -> bytes:
 
 
 def _make_private(path: Path) -> None:
-    """Make the file if need be, readable by its owner alone; SQLite gives its companions the same mode."""
-    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        held = os.fstat(handle)
-        if held.st_mode & 0o077 and held.st_uid == os.geteuid():
-            os.fchmod(handle, 0o600)
-    finally:
-        os.close(handle)
+    """Make the file if need be, readable by its owner alone; SQLite gives its companions the same mode.
+
+    A file that is there is never opened: to close it again would take back the locks of all who use it in this process
+    (POSIX), and SQLite in another one would then remove the log to which they write.
+    """
+    with _MAKING:
+        try:
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+        except FileExistsError:
+            if not os.access(path, os.R_OK | os.W_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path)) from None
+            held = path.stat()
+            if held.st_mode & 0o077 and held.st_uid == os.geteuid():
+                path.chmod(0o600)
 
 
 def _uri(path: Path, write: bool) -> str:

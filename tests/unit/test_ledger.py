@@ -237,6 +237,20 @@ def test_a_new_ledger_is_waited_for_while_another_process_makes_it(path: Path) -
         opened.result(30)
 
 
+def test_a_second_opening_takes_no_lock_from_the_first(path: Path) -> None:
+    with Ledger(path) as asking:
+        Ledger(path).close()
+        Ledger(path, write=False).close()
+        # Who believes to be the last one to close it removes the log.
+        with writer(path, 0, 1) as other:
+            other.communicate(timeout=60)
+        asking.add("r", MODEL, query(1), REPLY, ANSWER)
+        with writer(path, 2, 3) as other:
+            other.communicate(timeout=60)
+    with Ledger(path) as ledger:
+        assert [ledger.holds(MODEL, query(index)) for index in range(3)] == [True, True, True]
+
+
 def test_two_processes_write_at_once(path: Path) -> None:
     with writer(path, 0, 150) as one, writer(path, 100, 250) as two:
         for each in (one, two):
