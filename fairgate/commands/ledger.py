@@ -131,11 +131,13 @@ def _verify(options: argparse.Namespace) -> tuple[str, int]:
 
 def _export(options: argparse.Namespace) -> str:
     from fairgate.store.export import Format, write
-    from fairgate.store.ledger import Ledger
+    from fairgate.store.ledger import Ledger, is_of
 
     form = Format(options.format)
     if form is Format.PARQUET and options.output is None:
         raise ConfigError("Parquet is no text.", where="--format parquet", mend="Name a file: --output FILE.")
+    if options.output is not None and is_of(options.ledger, options.output):
+        raise ConfigError(f"{options.output} is the ledger's own.", where="--output", mend="Name another file.")
     with Ledger(options.ledger, write=False) as ledger, _opened(options.output) as to:
         count = write(ledger, form, to)
     return "" if options.output is None else f"{count:,} samples written to {options.output}\n"

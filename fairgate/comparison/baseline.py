@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import json
 import re
+import uuid
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -203,11 +205,14 @@ def save(path: Path, baseline: Baseline) -> None:
         unfinished.write_text(text, encoding="utf-8")
         unfinished.replace(path)
     except OSError as error:
+        with suppress(OSError):
+            unfinished.unlink()
         raise ConfigError(f"cannot be written: {error.strerror}.", where=f"--save-baseline {path}") from error
 
 
 def _unfinished(path: Path) -> Path:
-    return path.with_name(f".{path.name}.unfinished")
+    """A name that is nobody else's: another run may be writing, or trying whether it can."""
+    return path.with_name(f".{path.name}.{uuid.uuid4().hex}")
 
 
 def load(path: Path) -> Baseline:

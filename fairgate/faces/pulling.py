@@ -7,13 +7,15 @@ that appears whole or not at all. What is pulled first is trusted; its SHA-256 i
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import fnmatch
 import hashlib
 import json
+import os
 import shutil
 import tempfile
 import zipfile
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -113,6 +115,22 @@ class Puller:
 
     def _keep(self, kind: Kind, path: Path, origin: str) -> Network:
         _check(kind, path)
+        with self._alone():
+            return self._kept(kind, path, origin)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """While nobody else changes the folder: each writes the record of all."""
+        handle = os.open(self._folder.path, os.O_RDONLY)
+        try:
+            # Some network file systems lock no folders.
+            with suppress(OSError):
+                fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(handle)
+
+    def _kept(self, kind: Kind, path: Path, origin: str) -> Network:
         sha256, aim = sum_of(path), self._folder.path / kind.name / path.name
         recorded = self._folder.sums()
         before = {key: of for key, of in recorded.items() if key.startswith(f"{kind.name}/")}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from typing import TYPE_CHECKING
 
 from fairgate.report import markdown, page, summary
@@ -29,7 +30,8 @@ def write(report: Report, directory: Path, plots: tuple[Plot, ...]) -> None:
     directory.mkdir(parents=True, exist_ok=True)
     texts = (summary.to_json(report), markdown.to_markdown(report), page.to_html(report, plots))
     for name, text in zip(FILES, texts, strict=True):
-        unfinished = directory / f".{name}"
+        # Another run may write into the same folder.
+        unfinished = directory / f".{name}.{uuid.uuid4().hex}"
         unfinished.write_text(text, encoding="utf-8")
         unfinished.replace(directory / name)
     gallery.write(plots, directory / PLOTS)

@@ -8,6 +8,7 @@ from fairgate.comparison.baseline import FACES, PARTS, Baseline, alphabet, asked
 from fairgate.comparison.letters import of_portraits, of_sitter, of_theme, width
 from fairgate.domain import AnswerKind, Modality, Role, Sitting, Theme
 from fairgate.errors import ConfigError
+from fairgate.store.ledger import is_of
 from fairgate.store.samples import from_replies
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ def check_keeping(run: Run) -> None:
     if run.settings.save_baseline is None:
         return
     where = f"--save-baseline {run.settings.save_baseline}"
+    if is_of(run.settings.ledger, run.settings.save_baseline):
+        raise ConfigError("is the ledger's own file.", where=where, mend="Name another one.")
     if not run.cast.roles:
         raise ConfigError("there are no answers to save: results in files have no queries.", where=where)
     if run.settings.shard is not None:

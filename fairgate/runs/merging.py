@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairgate.errors import LedgerError
 from fairgate.runs.past import Past, recall
+from fairgate.sampling.turn import Turn
 from fairgate.store.custody import survey
 from fairgate.store.images import ImageStore
 from fairgate.store.ledger import Ledger, PastRun, RunState
@@ -21,6 +22,7 @@ from fairgate.store.ledger import Ledger, PastRun, RunState
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+PATIENCE = 60.0  # seconds until another merge into the same ledger ends
 HASH = re.compile(r"[0-9a-f]{64}")
 # What the machines of one run may differ in. Of their paths the first machine's are kept.
 OWN = ("cases", "members", "shards", "thresholds", "data", "scenarios", "options")
@@ -49,15 +51,16 @@ def merge(out: Path, sources: Sequence[Path]) -> Merged:
     with tempfile.TemporaryDirectory() as folder:
         copies = {path: _copied(path, Path(folder)) for path in sources}
         parts = [replace(recall(copy), where=str(path)) for path, copy in copies.items()]
-        if out.is_file() and _alike(parts[0], here := recall(out)) is None:
-            parts.append(here)
         run = _joined(parts)
-        with Ledger(out) as ledger:
-            for path, copy in copies.items():
-                conflicts.update(ledger.absorb(copy))
-                _copy_images(path, out)
-            members: list[str] = json.loads(run.about)["members"]
-            ledger.put_run(run, members)
+        with Turn(out, "merging into it", PATIENCE):
+            if out.is_file() and _alike(parts[0], here := recall(out)) is None:
+                run = _joined([*parts, here])
+            with Ledger(out) as ledger:
+                for path, copy in copies.items():
+                    conflicts.update(ledger.absorb(copy))
+                    _copy_images(path, out)
+                members: list[str] = json.loads(run.about)["members"]
+                ledger.put_run(run, members)
     past = recall(out)
     with Ledger(out, write=False) as ledger:
         runs = {each.id: each for each in survey(ledger).runs}
@@ -109,15 +112,13 @@ def _alike(one: Past, other: Past) -> str | None:
 
 def _copied(path: Path, folder: Path) -> Path:
     """A copy of the ledger, with what stands in its write-ahead log, by this fairgate's schema."""
-    # Says what is wrong with a path, and writes nothing.
-    Ledger(path, write=False).close()
     copy = folder / f"{len([*folder.iterdir()])}.sqlite"
     try:
         with (
-            closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as source,
+            Ledger(path, write=False) as source,
             closing(sqlite3.connect(copy)) as target,
         ):
-            source.backup(target)
+            source.database.backup(target)
     except sqlite3.Error as error:
         raise LedgerError(f"cannot be read: {error}.", where=str(path)) from error
     Ledger(copy).close()

@@ -46,10 +46,15 @@ class Sampling(Selection):
         run, models = self.run, self.run.cast.models
         _ = run.mixings if self.topics_of(Modality.IMAGE) else None, run.sitter_mixings if self.sitters else None
         settings = run.settings
-        with Ledger(settings.ledger) as ledger:
-            self._keep_batches(ledger)
         named = filter(None, (settings.model_spec, settings.t2i_model))
-        self._turn = Turn(settings.ledger, " and ".join(named), settings.ledger_wait)
+        with Ledger(settings.ledger) as ledger:
+            self._turn = Turn(settings.ledger, " and ".join(named), settings.ledger_wait)
+            try:
+                # Whoever had the turn before may have sent some.
+                self._keep_batches(ledger)
+            except LedgerError:
+                self._turn.release()
+                raise
         return Sampler(
             # The judge is judged first: one that is not fit would be paid for nothing.
             first=self.gold,

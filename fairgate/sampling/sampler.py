@@ -183,9 +183,12 @@ class Sampler:
                 ledger.end_run(self._run, state, message)
 
     async def _beat(self, ledger: Ledger) -> None:
-        while True:
-            ledger.beat(self._run)
-            await asyncio.sleep(HEARTBEAT)
+        try:
+            while True:
+                ledger.beat(self._run)
+                await asyncio.sleep(HEARTBEAT)
+        except FairgateError as trouble:
+            self._line.close(trouble)
 
     async def _ask_all(self, ledger: Ledger) -> None:
         tasks = set[asyncio.Task[None]]()

@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from fairgate.errors import LedgerError
+from fairgate.store.ledger import place_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,7 +38,8 @@ class Turn:
     ) -> None:
         self._handle: int | None = _opened(ledger)
         try:
-            self._take(self._handle, ledger, clock() + wait, clock, sleep)
+            # A look takes the lock for a moment: nobody is refused for that.
+            self._take(self._handle, ledger, clock() + max(wait, PAUSE), clock, sleep)
             os.ftruncate(self._handle, 0)
             os.pwrite(self._handle, f"process {os.getpid()}, {who}".encode(), 0)
         except OSError as error:
@@ -83,7 +85,7 @@ def is_taken(ledger: Path) -> bool:
 
 def _opened(ledger: Path) -> int:
     # Two names of one ledger, one of them a link, are one.
-    path = ledger.resolve()
+    path = place_of(ledger)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         return os.open(path.with_name(f"{path.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)

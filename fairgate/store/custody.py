@@ -13,7 +13,7 @@ from fairgate.errors import LedgerError
 from fairgate.fact_or_fair.reasons import Reason
 from fairgate.models.base import Identity
 from fairgate.store.images import ImageStore, hash_in
-from fairgate.store.ledger import MARKS, key_of
+from fairgate.store.ledger import COMPANIONS, MARKS, key_of, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from fairgate.store.ledger import Ledger
 
 SHOWN = 5  # of what is alike
-COMPANIONS = ("", "-wal", "-shm", ".lock")
 IN_TOPIC = "substr(query, 1, instr(query, '#') - 1)"
 
 
@@ -147,8 +146,8 @@ def problems(ledger: Ledger) -> Iterator[str]:
 
 
 def _readable_by_others(path: Path) -> Iterator[str]:
-    folder = ImageStore(path).folder
-    for each in (*(path.with_name(f"{path.name}{end}") for end in COMPANIONS), folder):
+    place, folder = place_of(path), ImageStore(path).folder
+    for each in (*(place.with_name(f"{place.name}{end}") for end in COMPANIONS), folder):
         if each.exists() and (mode := each.stat().st_mode & 0o777) & 0o077:
             yield f"{each.name} may be read by others (mode {mode:o}): chmod go= {each.name}"
 
@@ -233,7 +232,14 @@ def prune(
             for image in _orphans(ledger):
                 image.unlink(missing_ok=True)
             database.execute("VACUUM")
-            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            # Until then all is still to be read in the file.
+            [busy, *_] = database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            if busy:
+                raise LedgerError(
+                    "what was pruned counts no more, but can still be read in the file: another program is reading it.",
+                    where=str(ledger.path),
+                    mend="Let it end, then prune again.",
+                )
     return pruned
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairgate.errors import LedgerError, Unequipped
+from fairgate.store.ledger import place_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,7 +50,8 @@ class ImageStore:
     """
 
     def __init__(self, ledger: Path) -> None:
-        self.folder = ledger.with_name(f"{ledger.name}.images")
+        place = place_of(ledger)
+        self.folder = place.with_name(f"{place.name}.images")
 
     def add(self, content: bytes) -> str:
         """Keep these bytes; their hash, 64 lower-case hex digits of SHA-256. What is there already stays."""

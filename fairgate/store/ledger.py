@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from hashlib import blake2b
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -30,13 +31,13 @@ from fairgate.errors import LedgerError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from pathlib import Path
     from typing import Self
 
     from fairgate.domain import Answer, Query
     from fairgate.models.base import Identity
 
 SCHEMA = 3
+COMPANIONS = ("", "-wal", "-shm", ".lock")  # what a ledger's files are called, after its name
 
 # Seconds for which another process may keep the file to itself.
 _PATIENCE = 60
@@ -171,6 +172,7 @@ class Ledger:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 _make_private(path)
             self._db = sqlite3.connect(_uri(path, write), uri=True, timeout=_PATIENCE, isolation_level=None)
+            self._opened = path.stat()
         try:
             with self.translated():
                 self._prepare(write)
@@ -201,11 +203,10 @@ class Ledger:
         self._db.execute("PRAGMA synchronous=NORMAL")
         if version < SCHEMA:
             # One statement at a time inside a transaction: two processes may open a new ledger at the same moment.
-            self._db.execute("BEGIN IMMEDIATE")
-            for step in _STEPS[self.schema :]:
-                self._do(step)
-            self._db.execute(f"PRAGMA user_version={SCHEMA}")
-            self._db.execute("COMMIT")
+            with self.whole():
+                for step in _STEPS[self.schema :]:
+                    self._do(step)
+                self._db.execute(f"PRAGMA user_version={SCHEMA}")
 
     def _write_ahead(self) -> None:
         """Give the file a write-ahead log, which it keeps."""
@@ -246,6 +247,19 @@ class Ledger:
             yield
         except (sqlite3.Error, OSError) as error:
             raise LedgerError(f"{type(error).__name__}: {error}.", where=str(self.path), mend=_mend(error)) from error
+
+    @contextmanager
+    def whole(self) -> Iterator[None]:
+        """All that is written within, or nothing of it; nobody else writes meanwhile."""
+        with self.translated():
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._db.execute("COMMIT")
+            finally:
+                # Left open it would keep out all others, this very process among them. SQLite ends some by itself.
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
 
     @property
     def database(self) -> sqlite3.Connection:
@@ -379,12 +393,10 @@ class Ledger:
     def plan_batch(self, batch: str, identity: Identity, keys: Iterable[bytes]) -> None:
         """Say that these samples are about to be sent as one batch."""
         model = self._model(identity)
-        with self.translated():
-            self._db.execute("BEGIN IMMEDIATE")
+        with self.whole():
             self._db.execute("INSERT INTO batches VALUES (?, ?, NULL, ?)", (batch, model, time.time()))
             rows = ((key, batch) for key in keys)
             self._db.executemany("INSERT OR REPLACE INTO batched VALUES (?, ?)", rows)
-            self._db.execute("COMMIT")
 
     def name_batch(self, batch: str, remote: str) -> None:
         """Say what the provider calls a batch."""
@@ -405,20 +417,17 @@ class Ledger:
 
     def drop_batched(self, keys: Iterable[bytes]) -> None:
         """Say that no reply to these samples will come from their batch."""
-        with self.translated():
-            self._db.execute("BEGIN IMMEDIATE")
+        with self.whole():
             self._db.executemany("DELETE FROM batched WHERE key = ?", ((key,) for key in keys))
-            self._db.execute("COMMIT")
 
     def settle_batches(self) -> None:
         """Forget what was answered since, and batches of which nothing is left."""
         with self.translated():
             if self._db.execute("SELECT 1 FROM batches LIMIT 1").fetchone() is None:
                 return
-            self._db.execute("BEGIN IMMEDIATE")
+        with self.whole():
             self._db.execute("DELETE FROM batched WHERE key IN (SELECT key FROM samples)")
             self._db.execute("DELETE FROM batches WHERE id NOT IN (SELECT batch FROM batched)")
-            self._db.execute("COMMIT")
 
     # Runs
 
@@ -469,8 +478,7 @@ class Ledger:
     def put_run(self, past: PastRun, members: Iterable[str]) -> None:
         """Make several runs known as one, and as the last: what they sampled and failed to get is its own too."""
         ids = json.dumps(sorted({*members} - {past.id}))
-        with self.translated():
-            self._db.execute("BEGIN IMMEDIATE")
+        with self.whole():
             beat, began = self._db.execute(
                 "SELECT max(beat), max(started_at) FROM runs WHERE id IN (SELECT value FROM json_each(?)) OR id = ?",
                 (ids, past.id),
@@ -487,7 +495,6 @@ class Ledger:
                 " WHERE run IN (SELECT value FROM json_each(?)) AND key NOT IN (SELECT key FROM samples)",
                 (past.id, ids),
             )
-            self._db.execute("COMMIT")
 
     def absorb(self, other: Path) -> list[str]:
         """Take over all that another ledger of this schema holds, and name the queries that it answers otherwise.
@@ -497,15 +504,10 @@ class Ledger:
         with self.translated():
             self._db.execute("ATTACH ? AS other", (str(other),))
             try:
-                self._db.execute("BEGIN IMMEDIATE")
-                conflicts = self._take_over()
-                self._db.execute("COMMIT")
-            except BaseException:
-                self._db.execute("ROLLBACK")
-                raise
+                with self.whole():
+                    return self._take_over()
             finally:
                 self._db.execute("DETACH other")
-        return conflicts
 
     def _take_over(self) -> list[str]:
         run = self._db.execute
@@ -552,8 +554,14 @@ class Ledger:
         return Spent(answered[0], failed[0], retried, tokens[0], tokens[1], uncounted, failed[1] or "")
 
     def beat(self, run: str) -> None:
-        """Say that the sampler lives."""
+        """Say that the sampler lives. Raises LedgerError where the file is no longer there: all writing is in vain."""
         with self.translated():
+            if not (self.path.exists() and os.path.samestat(self.path.stat(), self._opened)):
+                raise LedgerError(
+                    "was removed, moved or replaced while it was in use.",
+                    where=str(self.path),
+                    mend="Put it back, with what lies beside it (-wal), and run again.",
+                )
             self._db.execute("UPDATE runs SET beat = beat + 1 WHERE id = ?", (run,))
 
     def end_run(self, run: str, state: RunState, message: str = "") -> None:
@@ -590,12 +598,26 @@ def key_of(identity: str, query: str, prompt: str) -> bytes:
     return blake2b(parts.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
+def place_of(ledger: Path) -> Path:
+    """Where a ledger is, whatever links lead to it: what belongs to it lies beside that."""
+    return Path(os.path.realpath(ledger))
+
+
+def is_of(ledger: Path, path: Path) -> bool:
+    """Whether a path is, by whatever name, a ledger's file, or one that SQLite and whose turn it is need beside it."""
+    place = place_of(ledger)
+    own = (place.with_name(f"{place.name}{end}") for end in COMPANIONS)
+    return any(place_of(path) == each or (path.exists() and each.exists() and path.samefile(each)) for each in own)
+
+
 def _make_private(path: Path) -> None:
     """Make the file if need be, readable by its owner alone; SQLite gives its companions the same mode.
 
     A file that is there is never opened: to close it again would take back the locks of all who use it in this process
     (POSIX), and SQLite in another one would then remove the log to which they write.
     """
+    # A link may lead to where no file is yet.
+    path = place_of(path)
     with _MAKING:
         try:
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
@@ -612,7 +634,8 @@ def _uri(path: Path, write: bool) -> str:
     if write:
         return f"{uri}?mode=rw"
     # Where nobody may write, SQLite reads a file only if it is told that nobody does.
-    frozen = not os.access(path.parent, os.W_OK) and not path.with_name(f"{path.name}-wal").exists()
+    place = place_of(path)
+    frozen = not os.access(place.parent, os.W_OK) and not place.with_name(f"{place.name}-wal").exists()
     return f"{uri}?mode=ro{'&immutable=1' if frozen else ''}"
 
 

@@ -10,6 +10,7 @@ import sys
 import threading
 import traceback
 import zipfile
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -24,7 +25,7 @@ from fairgate.errors import FairgateError
 from fairgate.faces import pulling, toy_graphs
 from fairgate.faces.detectors import make
 from fairgate.faces.pulling import Puller, package_address
-from fairgate.faces.weights import WeightsFolder, default_folder, kind
+from fairgate.faces.weights import Network, WeightsFolder, default_folder, kind
 from fairgate.models.portraits import paint, shown
 from tests.running import CHECKOUT
 from tests.unit.test_face_detection import constant_graph
@@ -139,6 +140,29 @@ def test_other_content_than_was_pulled_first_wants_a_word(tmp_path: Path) -> Non
     assert folder.network("fairface") == first
     second = Puller(folder, replace=True).add(kind("fairface"), other)
     assert folder.network("fairface") == second != first
+
+
+def test_two_that_pull_at_once_record_both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each writes the record of all: whoever comes in the middle waits."""
+    folder, sources = WeightsFolder(tmp_path / "weights"), [tmp_path / "one.onnx", tmp_path / "two.onnx"]
+    for source in sources:
+        source.write_bytes(FAIRFACE)
+    monkeypatch.setattr(pulling, "_check", lambda *_: None)
+    with ThreadPoolExecutor(1) as threads:
+        sums = WeightsFolder.sums
+
+        def meanwhile(self: WeightsFolder) -> dict[str, dict[str, object]]:
+            monkeypatch.setattr(WeightsFolder, "sums", sums)
+            before = sums(self)
+            other.append(threads.submit(Puller(folder).add, kind("genderage"), sources[1]))
+            wait(other, timeout=0.5)
+            return before
+
+        other = list[Future[Network]]()
+        monkeypatch.setattr(WeightsFolder, "sums", meanwhile)
+        Puller(folder).add(kind("fairface"), sources[0])
+        other[0].result(30)
+    assert set(folder.sums()) == {"fairface/one.onnx", "genderage/two.onnx"}
 
 
 @pytest.mark.parametrize(

@@ -223,6 +223,7 @@ def test_what_is_wrong_with_an_option_is_said_before_anything_is_asked(tmp_path:
         f"--report-dir={tmp_path / 'file'}": str(tmp_path / "file"),
         f"--save-baseline={tmp_path / 'empty'}": "is a folder",
         f"--save-baseline={tmp_path / 'file' / 'release.json'}": "cannot be written",
+        f"--save-baseline={tmp_path / 'ledger.sqlite'}": "is the ledger's own file",
         "--per-topic=0": "--per-topic: 0 is too small",
         "--per-topic=x": "invalid int value",
         "--key=truth": "invalid choice",

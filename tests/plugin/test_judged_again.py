@@ -7,6 +7,7 @@ import json
 import sqlite3
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor, wait
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ import pytest
 from fairgate.cli import main
 from fairgate.errors import LedgerError
 from fairgate.runs.merging import merge
+from fairgate.sampling.turn import Turn
 from tests.running import LIMITS, PATIENCE, Outcome, arguments, bench, bench_many, environment
 
 if TYPE_CHECKING:
@@ -206,6 +208,17 @@ def test_two_replies_to_one_query_are_named_and_the_first_is_kept(shards: list[O
         assert merged.conflicts == (query,)
         with contextlib.closing(sqlite3.connect(tmp_path / f"{name}.sqlite")) as database:
             assert database.execute("SELECT reply FROM samples WHERE key = ?", (key,)).fetchone() == (reply,)
+
+
+def test_two_that_merge_into_one_ledger_take_turns(shards: list[Outcome], tmp_path: Path) -> None:
+    out = tmp_path / "out.sqlite"
+    with ThreadPoolExecutor(1) as threads:
+        with Turn(out, "another merge"):
+            merging = threads.submit(merge, out, ledgers(shards)[:1])
+            assert not wait([merging], timeout=1).done
+            assert not out.exists()
+        merging.result(60)
+    assert out.exists()
 
 
 def test_runs_that_asked_otherwise_are_no_shards_of_one(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -22,8 +23,6 @@ from fairgate.verdicts.thresholds import BaselineLimits, DropLimit, Waiver
 from tests.builders import WHY, chosen, limit, no_answer, objective, query, subjective, thresholds
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from fairgate.domain import Topic
     from fairgate.report.report import Comparison
     from fairgate.verdicts.gate import GateResult
@@ -95,6 +94,23 @@ def test_whether_it_can_be_saved_is_seen_before_and_leaves_nothing(tmp_path: Pat
     (tmp_path / "file").touch()
     with pytest.raises(ConfigError, match="cannot be written"):
         make_room(tmp_path / "file" / "release.json")
+
+
+def test_two_runs_may_save_at_the_same_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, replace = tmp_path / "b.json", Path.replace
+    first, second = answered(0.9, 0.1, 1), answered(0.5, 0.5, 1)
+
+    def meanwhile(self: Path, target: Path) -> Path:
+        monkeypatch.setattr(Path, "replace", replace)
+        make_room(path)
+        save(path, second)
+        assert load(path) == second
+        return replace(self, target)
+
+    monkeypatch.setattr(Path, "replace", meanwhile)
+    save(path, first)
+    assert load(path) == first
+    assert [*tmp_path.iterdir()] == [path]
 
 
 def test_a_letter_a_query() -> None:

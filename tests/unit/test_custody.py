@@ -252,6 +252,18 @@ def test_what_was_pruned_cannot_be_read_from_the_file_and_its_marks_and_images_g
     )
 
 
+def test_while_another_program_reads_what_was_pruned_is_not_said_to_be_gone(ledger: Ledger, path: Path) -> None:
+    ledger.database.execute("PRAGMA busy_timeout=0")
+    with closing(sqlite3.connect(path, isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM samples").fetchone()
+        with pytest.raises(LedgerError, match="can still be read"):
+            custody.prune(ledger, model="openai/tiny", really=True)
+        reader.execute("COMMIT")
+    assert custody.prune(ledger, model="openai/tiny", really=True).samples == 0
+    assert custody.prune(ledger, model="openai/other", really=True).samples == 2
+
+
 def test_pruning_an_unknown_model_names_those_that_are_known(ledger: Ledger) -> None:
     with pytest.raises(LedgerError, match="openai/other, openai/tiny"):
         custody.prune(ledger, model="openai/tyni", really=True)
@@ -446,6 +458,18 @@ def test_the_command_shows_marks_and_prunes(ledger: Ledger, path: Path, capsys: 
     assert cli.main(["ledger", str(path), "verify"]) == 0
     for wrong in (["prune"], ["prune", "--runs-before", "yesterday"], ["export", "--format", "parquet"]):
         assert cli.main(["ledger", str(path), *wrong]) == 7
+
+
+def test_no_export_takes_the_place_of_the_ledger(ledger: Ledger, path: Path) -> None:
+    link, hard = path.with_name("link"), path.with_name("hard")
+    link.symlink_to(path)
+    hard.hardlink_to(path)
+    log = path.with_name(f"{path.name}-wal")
+    assert log.stat().st_size
+    for each in (path, link, hard, log):
+        assert cli.main(["ledger", str(path), "export", "--output", str(each)]) == 7
+    assert list(custody.problems(ledger)) == []
+    assert count(path, "samples") == 8
 
 
 def test_a_mistyped_name_makes_no_new_ledger(tmp_path: Path) -> None:

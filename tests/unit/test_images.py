@@ -220,3 +220,9 @@ def test_an_image_that_is_gone_or_changed_is_trouble(tmp_path: Path) -> None:
     store.path(digest).unlink()
     with pytest.raises(LedgerError, match="No such file"):
         store.read(digest)
+
+
+def test_two_names_of_one_ledger_have_the_same_images(tmp_path: Path) -> None:
+    (tmp_path / "link.sqlite").symlink_to(tmp_path / "ledger.sqlite")
+    digest = ImageStore(tmp_path / "link.sqlite").add(b"one")
+    assert ImageStore(tmp_path / "ledger.sqlite").read(digest) == b"one"

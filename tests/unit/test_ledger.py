@@ -251,6 +251,38 @@ def test_a_second_opening_takes_no_lock_from_the_first(path: Path) -> None:
         assert [ledger.holds(MODEL, query(index)) for index in range(3)] == [True, True, True]
 
 
+def test_what_breaks_in_the_middle_is_undone_and_keeps_nobody_from_writing(path: Path) -> None:
+    with Ledger(path) as ledger, Ledger(path) as other:
+        ledger.plan_batch("one", MODEL, [b"a"])
+        with pytest.raises(LedgerError, match="UNIQUE"):
+            ledger.plan_batch("one", MODEL, [b"b"])
+        other.database.execute("PRAGMA busy_timeout=0")
+        other.add("r", MODEL, query(1), REPLY, ANSWER)
+        assert ledger.batches(MODEL) == [("one", None, frozenset([b"a"]))]
+        ledger.settle_batches()
+
+
+def test_a_link_may_lead_to_where_no_ledger_is_yet(tmp_path: Path) -> None:
+    link, real = tmp_path / "link.sqlite", tmp_path / "real.sqlite"
+    link.symlink_to(real)
+    with Ledger(link) as ledger:
+        ledger.add("r", MODEL, query(1), REPLY, ANSWER)
+    assert real.stat().st_mode & 0o777 == 0o600
+    with Ledger(real) as ledger:
+        assert ledger.holds(MODEL, query(1))
+
+
+def test_the_heart_stops_where_the_file_is_no_longer_there(path: Path) -> None:
+    with Ledger(path) as ledger:
+        ledger.beat("r")
+        path.rename(path.with_name("moved.sqlite"))
+        with pytest.raises(LedgerError, match="moved"):
+            ledger.beat("r")
+        path.touch()
+        with pytest.raises(LedgerError, match="replaced"):
+            ledger.beat("r")
+
+
 def test_two_processes_write_at_once(path: Path) -> None:
     with writer(path, 0, 150) as one, writer(path, 100, 250) as two:
         for each in (one, two):

@@ -7,7 +7,8 @@ import io
 import json
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 
 from fairgate.domain import AnswerKind, Context, Role, Task
 from fairgate.models.redaction import Redaction
-from fairgate.report import bars, markdown, page, summary, terminal, wording
+from fairgate.report import bars, folder, markdown, page, summary, terminal, wording
 from fairgate.report.allure_gates import drop_empty_containers, write_gates
 from fairgate.report.allure_results import SHOWN, plain, sample_table
 from fairgate.report.evidence import Found, Painted, Shown
@@ -25,9 +26,6 @@ from fairgate.report.pytest_reports import gate_reports
 from fairgate.report.report import NO_CERTIFICATE, Calls, CaseCount, Comparison, Finding, Report, Telling, Tokens
 from fairgate.verdicts.gate import Verdict
 from tests.builders import chosen, entry, finding, gate, limit, no_answer, query, report
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FAIL, PASS, INCONCLUSIVE = Verdict.FAIL, Verdict.PASS, Verdict.INCONCLUSIVE
 MARKUP = '<img src=x onerror="alert(1)"> [link](http://x.invalid) `code` **bold** | cell\n\n# heading\n@someone $x$'
@@ -525,3 +523,17 @@ def test_the_telling_samples_come_first_and_the_table_is_capped() -> None:
     assert [row["race"] for row in table[3:]] == ["Black"] * 37
     assert table[3]["query"] == "fact-or-fair/text/subjective/crime-rate-high-base#3"
     assert table[3]["options"] == "A=Black B=Black C=Asian D=White"
+
+
+def test_two_runs_may_write_into_one_folder_at_the_same_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second, move = report(plan="first"), report(plan="second"), Path.replace
+
+    def meanwhile(self: Path, target: Path) -> Path:
+        monkeypatch.setattr(Path, "replace", move)
+        folder.write(second, tmp_path, ())
+        return move(self, target)
+
+    monkeypatch.setattr(Path, "replace", meanwhile)
+    folder.write(first, tmp_path, ())
+    assert json.loads((tmp_path / "summary.json").read_text())["plan"] == "first"
+    assert {path.name for path in tmp_path.iterdir()} == {*folder.FILES, folder.PLOTS}

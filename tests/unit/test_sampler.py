@@ -330,6 +330,26 @@ def test_the_heart_beats_beside_a_model_that_never_waits(path: Path, monkeypatch
     assert status(path).beat > 5
 
 
+def test_a_ledger_that_is_moved_away_ends_the_run(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is answered from then on would be lost."""
+    monkeypatch.setattr(sampling, "HEARTBEAT", 0.01)
+
+    def move() -> None:
+        if path.exists():
+            path.rename(path.with_name("moved.sqlite"))
+
+    class Mover(Model):
+        async def ask(self, query: Query) -> Reply:
+            move()
+            await asyncio.sleep(0.05)
+            return await super().ask(query)
+
+    model = Mover()
+    work = to_the_end(sampler(path, model, max_in_flight=1))
+    assert "was removed, moved or replaced" in str(work.error)
+    assert len(model.asked) < EACH * len(TOPICS)
+
+
 def test_queries_are_made_as_they_are_needed(path: Path) -> None:
     made = 0
     ahead: list[int] = []

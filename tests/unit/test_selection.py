@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fairgate.domain import Modality, Task
-from fairgate.runs import options
+import pytest
+
+from fairgate.domain import Modality, Role, Task
+from fairgate.errors import LedgerError
+from fairgate.runs import options, sampling
 from fairgate.runs.run import Run
 from fairgate.runs.selection import Selection
+from fairgate.sampling.turn import Turn, is_taken
+from fairgate.store.ledger import Ledger
 from tests.unit.test_settings import Config
 
 if TYPE_CHECKING:
@@ -29,3 +34,21 @@ def test_themes_bring_the_gold_set_that_their_judge_is_judged_on(tmp_path: Path)
     run = Run(options.read(Config(tmp_path)))  # type: ignore[arg-type] # all that it looks at
     selected = Selection(run, [run.cases["dialogue_induction", "gender"]])
     assert [topic.id for topic in selected.asked] == ["f2bench/text/dialogue/gold", "f2bench/text/dialogue/gender"]
+
+
+def test_a_batch_that_another_run_sent_while_this_one_waited_for_its_turn_is_not_paid_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = ("--model=openai/tiny", "--base-url=http://h/v1", f"--ledger={tmp_path / 'l.sqlite'}")
+    run = Run(options.read(Config(tmp_path, *given)))  # type: ignore[arg-type] # all that it looks at
+
+    class Waited(Turn):
+        def __init__(self, ledger: Path, who: str, wait: float = 0.0) -> None:
+            super().__init__(ledger, who, wait)
+            with Ledger(ledger) as other:
+                other.plan_batch("sent", run.cast.identity_of(Role.MODEL), [b"key"])
+
+    monkeypatch.setattr(sampling, "Turn", Waited)
+    with pytest.raises(LedgerError, match="1 samples of openai/tiny are in a batch"):
+        sampling.Sampling(run, [run.cases["subjective", "crime-rate-high-base-race"]])
+    assert not is_taken(run.settings.ledger)

@@ -53,6 +53,12 @@ def test_a_run_that_waits_gets_its_turn(ledger: Path) -> None:
     assert slept == [PAUSE] * 3
 
 
+def test_nobody_is_refused_for_a_look(ledger: Path) -> None:
+    """A look holds the turn for a moment."""
+    look = Turn(ledger, "a look")
+    Turn(ledger, "asking", sleep=lambda _: look.release()).release()
+
+
 def test_waiting_ends_by_a_clock_that_no_one_can_set(ledger: Path) -> None:
     now = iter(range(100))
     with Turn(ledger, "first"), pytest.raises(LedgerError, match="first"):

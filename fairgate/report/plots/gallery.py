@@ -33,7 +33,7 @@ def write(plots: tuple[Plot, ...], directory: Path) -> None:
     directory.mkdir(parents=True, exist_ok=True)
     for path in directory.iterdir():
         if path.suffix in (".svg", ".png", ".txt"):
-            path.unlink()
+            path.unlink(missing_ok=True)
     for plot in plots:
         (directory / f"{plot.name}.txt").write_text(f"{plot.title}\n\n{plot.alt}\n", encoding="utf-8")
         for ending, body in ((".svg", plot.svg), (".png", plot.png)):
