@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
@@ -116,7 +117,8 @@ class Settings:
         """
         return self.t2i_model if self.given else None if self.without_images else DEFAULT_MODEL
 
-    @property
+    # Looked up once: it reads packages' metadata, and every case asks several times.
+    @cached_property
     def without_images(self) -> bool:
         """Whether a run that names no model leaves images out, since the extra that reads them is not installed."""
         return not self.given and not self.replay and not equipped()

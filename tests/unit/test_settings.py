@@ -46,6 +46,15 @@ def read(here: Path, *given: str) -> Settings:
     return options.read(Config(here, *given))  # type: ignore[arg-type] # all that it looks at
 
 
+def test_installed_packages_are_looked_up_once_a_run(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = iter([True])
+    monkeypatch.setattr("fairgate.runs.settings.equipped", lambda: next(looks))
+    run = Run(read(here))
+    assert {Role.MODEL, Role.PAINTER} < set(run.cast.roles)
+    assert all(run.asks(case) for case in run.cases.values())
+    assert next(looks, None) is None
+
+
 def test_nothing_given_means_the_oracle_on_the_quick_plan(here: Path) -> None:
     found = read(here)
     assert (found.model, found.model_spec, found.given) == (None, "control/oracle", False)
