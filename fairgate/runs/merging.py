@@ -113,14 +113,8 @@ def _alike(one: Past, other: Past) -> str | None:
 def _copied(path: Path, folder: Path) -> Path:
     """A copy of the ledger, with what stands in its write-ahead log, by this fairgate's schema."""
     copy = folder / f"{len([*folder.iterdir()])}.sqlite"
-    try:
-        with (
-            Ledger(path, write=False) as source,
-            closing(sqlite3.connect(copy)) as target,
-        ):
-            source.database.backup(target)
-    except sqlite3.Error as error:
-        raise LedgerError(f"cannot be read: {error}.", where=str(path)) from error
+    with Ledger(path, write=False) as source, source.translated(), closing(sqlite3.connect(copy)) as target:
+        source.database.backup(target)
     Ledger(copy).close()
     return copy
 

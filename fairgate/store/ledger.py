@@ -198,6 +198,7 @@ class Ledger:
             )
         if not write:
             self._pretend(version)
+            self._db.execute("PRAGMA query_only=ON")
             return
         self._write_ahead()
         self._db.execute("PRAGMA synchronous=NORMAL")
@@ -631,12 +632,11 @@ def _make_private(path: Path) -> None:
 
 def _uri(path: Path, write: bool) -> str:
     uri = f"file:{quote(str(path.absolute()))}"
-    if write:
-        return f"{uri}?mode=rw"
-    # Where nobody may write, SQLite reads a file only if it is told that nobody does.
+    # Where nobody may write, SQLite reads a file only if it is told that nobody does. Elsewhere whoever reads may write
+    # too, for SQLite: it would leave a log and its index behind that it may not remove.
     place = place_of(path)
     frozen = not os.access(place.parent, os.W_OK) and not place.with_name(f"{place.name}-wal").exists()
-    return f"{uri}?mode=ro{'&immutable=1' if frozen else ''}"
+    return f"{uri}?mode=ro&immutable=1" if frozen and not write else f"{uri}?mode=rw"
 
 
 _MENDS = {

@@ -216,6 +216,16 @@ def test_kill_9_while_the_batch_is_worked_off(tmp_path: Path, stub: BatchStub, p
     assert stub.answered == 0
 
 
+def test_whoever_works_with_workers_sends_all_queries_as_one_batch(tmp_path: Path) -> None:
+    with BatchStub() as stub:
+        given = (f"--base-url={stub.base_url}", "--per-topic=2", "--batch", "--batch-poll=0.1", "-n", "2")
+        run = bench(tmp_path, "--model=openai/tiny", *given)
+    calls = run.summary["calls"]
+    assert (calls["asked"], calls["missing"], calls["failed"]) == (calls["planned"], 0, 0), run.output
+    assert stub.sizes == [calls["planned"]]
+    assert sum(stub.paid.values()) == calls["planned"]
+
+
 def test_conversations_go_in_rounds(tmp_path: Path) -> None:
     """The gold set and each turn make one batch, whatever the number of dialogues."""
     with BatchStub(reply=speaks) as model, BatchStub(reply=judges) as judge:

@@ -185,6 +185,7 @@ def test_one_run_alone_is_told_as_one(
     assert "out.sqlite: one run, " in capsys.readouterr().out
     assert main(["merge", out, *there]) == 0
     assert f"out.sqlite: {SHARDS} runs as one, " in capsys.readouterr().out
+    assert not [file for shard in ledgers(shards) for file in shard.parent.glob("*-wal")]
 
 
 def test_a_lost_shard_is_trouble(shards: list[Outcome], tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ class BatchStub(ChatStub):
             return await super()._handle(request)
         self.in_flight += 1
         try:
-            body = await request.read()
+            body = await request.content.read()  # a whole plan has more than the 1 MiB that `read` takes
             self.last_headers = request.headers
             refusal = self._refusal(request, self.model or "")
             if refusal is not None:

@@ -283,6 +283,18 @@ def test_the_heart_stops_where_the_file_is_no_longer_there(path: Path) -> None:
             ledger.beat("r")
 
 
+def test_who_only_reads_leaves_no_file_behind_and_changes_nothing(path: Path) -> None:
+    with Ledger(path) as ledger:
+        ledger.add("r", MODEL, query(), REPLY, ANSWER)
+    there, before = sorted(path.parent.iterdir()), path.read_bytes()
+    with Ledger(path, write=False) as ledger:
+        assert ledger.holds(MODEL, query())
+        with pytest.raises(LedgerError, match="readonly"):
+            ledger.add("r", MODEL, query(1), REPLY, ANSWER)
+    assert sorted(path.parent.iterdir()) == there
+    assert path.read_bytes() == before
+
+
 def test_two_processes_write_at_once(path: Path) -> None:
     with writer(path, 0, 150) as one, writer(path, 100, 250) as two:
         for each in (one, two):
