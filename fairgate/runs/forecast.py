@@ -131,7 +131,7 @@ class _Count:
 
 def forecast(run: Run, selected: Selection) -> Forecast:
     """What this run would do. Makes the models, whose names the ledger knows them by, and asks them nothing."""
-    ledger = Ledger(run.settings.ledger) if run.settings.ledger.exists() else None
+    ledger = Ledger(run.settings.ledger, write=False) if run.settings.ledger.exists() else None
     try:
         return _forecast(run, selected, ledger)
     finally:

@@ -58,7 +58,7 @@ class Turn:
                 raise LedgerError(
                     f"another run is asking with it ({_told(handle)}).",
                     where=str(ledger),
-                    mend="Wait for it (--ledger-wait SECONDS), or name another file with --ledger.",
+                    mend="Let it end (a run waits with --ledger-wait SECONDS), or name another file with --ledger.",
                 )
             sleep(PAUSE)
 

@@ -39,8 +39,9 @@ if TYPE_CHECKING:
 SCHEMA = 3
 COMPANIONS = ("", "-wal", "-shm", ".lock")  # what a ledger's files are called, after its name
 
-# Seconds for which another process may keep the file to itself.
-_PATIENCE = 60
+# Seconds for which another process may keep the file to itself: fewer than those after which waiting cases believe that
+# nobody asks any more.
+_PATIENCE = 50
 
 # Held while a file is made: nobody in this process uses it before it is closed.
 _MAKING = threading.Lock()
@@ -218,7 +219,7 @@ class Ledger:
             try:
                 self._db.execute("PRAGMA journal_mode=WAL")
             except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
                     raise
                 time.sleep(0.01 * random.random())  # noqa: S311 - who waits, not what is secret
             else:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fairgate.runs.forecast import _Count
-from tests.running import CHECKOUT, Outcome, arguments, bench_many
+from fairgate.store.ledger import Ledger
+from tests.running import CHECKOUT, Outcome, arguments, bench, bench_many
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -123,3 +124,15 @@ def test_tokens_are_counted_where_the_tokenizer_is_known(monkeypatch: pytest.Mon
     assert (known("one two three"), known.how) == (3, "counted with tiktoken, words")
     assert unknown("12345678") == 2
     assert "does not know the model" in unknown.how
+
+
+def test_it_leaves_an_older_ledger_as_it_is(tmp_path: Path) -> None:
+    ledger = tmp_path / "old.sqlite"
+    Ledger(ledger).close()
+    with contextlib.closing(sqlite3.connect(ledger)) as database:
+        # The tables of the schema before are named alike; who opens it to write brings it up to date.
+        database.execute("PRAGMA user_version=2")
+    before = ledger.read_bytes()
+    end = bench(tmp_path, "-k", "crime and base", f"--ledger={ledger}", "--dry-run")
+    assert end.code == 0, end.output
+    assert ledger.read_bytes() == before
