@@ -149,7 +149,15 @@ class BatchChat:
             ledger.plan_batch(sent.id, self.identity, part)
             self._sent.append(sent)
             lines = b"".join(_line(key, asked[key]) for key in part)
-            file = await self._call("POST", "files", *_upload(lines))
+            try:
+                file = await self._call("POST", "files", *_upload(lines))
+            except FairgateError as trouble:
+                # No batch can be made of it: who asks directly now pays for nothing twice.
+                ledger.drop_batched(sent.keys)
+                if not isinstance(trouble, CallFailed):
+                    raise
+                what = f"the batch's file of {len(part):,} queries was not taken: {trouble.what}"
+                raise RunStopped(what, where=trouble.where, mend="Ask directly: without --batch.") from None
             sent.remote = await self._made(sent.id, str(file["id"]))
             ledger.name_batch(sent.id, sent.remote)
 

@@ -181,6 +181,16 @@ def test_a_wrong_key_ends_the_run_before_anything_is_paid(stub: BatchStub, path:
     assert "does not accept the key" in str(said[0])
     assert "another-key-77aa" not in str(said)
     assert stub.sizes == []
+    assert left(path, chat(stub, path)) == 0
+
+
+def test_a_file_that_the_provider_does_not_take_ends_the_run_and_waits_for_nothing(stub: BatchStub, path: Path) -> None:
+    stub.too_large = True
+    said = ask(chat(stub, path), path)
+    assert all(isinstance(each, RunStopped) for each in said)
+    assert "the batch's file of 10 queries was not taken" in str(said[0])
+    assert "413" in str(said[0])
+    assert left(path, chat(stub, path)) == 0
 
 
 def test_more_than_a_batch_may_hold_makes_several(stub: BatchStub, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
