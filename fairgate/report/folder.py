@@ -32,6 +32,9 @@ def write(report: Report, directory: Path, plots: tuple[Plot, ...]) -> None:
     for name, text in zip(FILES, texts, strict=True):
         # Another run may write into the same folder.
         unfinished = directory / f".{name}.{uuid.uuid4().hex}"
-        unfinished.write_text(text, encoding="utf-8")
-        unfinished.replace(directory / name)
+        try:
+            unfinished.write_text(text, encoding="utf-8")
+            unfinished.replace(directory / name)
+        finally:
+            unfinished.unlink(missing_ok=True)
     gallery.write(plots, directory / PLOTS)

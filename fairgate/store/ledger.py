@@ -172,8 +172,8 @@ class Ledger:
             if write:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 _make_private(path)
-            self._db = sqlite3.connect(_uri(path, write), uri=True, timeout=_PATIENCE, isolation_level=None)
             self._opened = path.stat()
+            self._db = sqlite3.connect(_uri(path, write), uri=True, timeout=_PATIENCE, isolation_level=None)
         try:
             with self.translated():
                 self._prepare(write)

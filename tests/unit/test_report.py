@@ -537,3 +537,15 @@ def test_two_runs_may_write_into_one_folder_at_the_same_moment(tmp_path: Path, m
     folder.write(first, tmp_path, ())
     assert json.loads((tmp_path / "summary.json").read_text())["plan"] == "first"
     assert {path.name for path in tmp_path.iterdir()} == {*folder.FILES, folder.PLOTS}
+
+
+def test_a_report_that_cannot_be_written_leaves_nothing_unfinished(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: Path, __: Path) -> Path:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(OSError, match="No space left"):
+        folder.write(report(), tmp_path, ())
+    assert list(tmp_path.iterdir()) == []
