@@ -55,6 +55,8 @@ def pytest_configure(config: pytest.Config) -> None:
     try:
         given = options.read(config)
         past = recall(given.ledger, given.replay_run) if given.replay else None
+        if past is not None:
+            given = options.read(config, past.asked)
         run = Run(given, getattr(config, "workerinput", {}).get("fairgate"), past)
     except FairgateError as error:
         raise pytest.UsageError(str(error)) from error

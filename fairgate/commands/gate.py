@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from fairgate.runs.past import Past
 
-# What may be said anew: all other options are those of the run.
+# What the user gives. What the run asked is read from the ledger as typed values, and is never a part of the command.
 PATHS = (
     "thresholds",
     "data",
@@ -29,7 +29,7 @@ PATHS = (
 )
 WORDS = ("key", "scoring", "inconclusive", "as-of")
 HELP = {
-    "thresholds": "other limits. Default: those of the run, where the file is still there, else the checkout's own",
+    "thresholds": "the limits that it is judged by. Default: the checkout's own",
     "data": "where the run's --data stands now",
     "scenarios": "where the run's --scenarios stands now",
     "f2bench": "where the run's --f2bench stands now",
@@ -78,16 +78,13 @@ def _gate(options: argparse.Namespace) -> tuple[str, int]:
     past = recall(options.ledger, options.run)
     if options.run is None:
         _check_alone(past, options.ledger)
-    limits = Path(past.about["thresholds"])
     command = [
         *(sys.executable, "-m", "pytest", "-c", str(CHECKOUT / "pytest.ini"), f"--rootdir={CHECKOUT}", str(cases)),
         *("-p", "no:cacheprovider", "-n", "0", "-v" if options.verbose else "-q"),
-        *past.options(),
-        *([f"--thresholds={limits}"] if limits.is_file() else []),
         *_given(options),
         f"--ledger={options.ledger.absolute()}",
         "--replay",
-        *([f"--replay-run={past.id}"] if options.run is not None else []),
+        *([f"--replay-run={options.run}"] if options.run is not None else []),
     ]
     return "", subprocess.run(command, check=False).returncode  # noqa: S603 - our own interpreter
 

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 PATIENCE = 60.0  # seconds until another merge into the same ledger ends
 HASH = re.compile(r"[0-9a-f]{64}")
 # What the machines of one run may differ in. Of their paths the first machine's are kept.
-OWN = ("cases", "members", "shards", "thresholds", "data", "scenarios", "options")
-PLACES = ("--data=", "--scenarios=", "--f2bench=", "--weights=", "--calibration=")
+OWN = ("cases", "members", "shards", "thresholds", "data", "scenarios", "asked", "options")
+PLACES = ("data", "scenarios", "f2bench", "weights", "calibration")
 
 
 @dataclass(frozen=True)
@@ -101,9 +101,10 @@ def _alike(one: Past, other: Past) -> str | None:
             here, there = ({**(asked or {}), "data": None} for asked in (here, there))
         if here != there:
             return f"{key} is {there!r}, not {here!r}"
-    asked, also = ([each for each in part.options() if not each.startswith(PLACES)] for part in (one, other))
-    if asked != also:
-        return f"its options are {' '.join(also) or 'none'}, not {' '.join(asked) or 'none'}"
+    asked, also = (part.asked.plain() for part in (one, other))
+    for key in sorted({*asked, *also} - {*PLACES}):
+        if asked.get(key) != also.get(key):
+            return f"{key} is {also.get(key)!r}, not {asked.get(key)!r}"
     parts = [{shard.partition("/")[2] for shard in part.about["shards"]} for part in (one, other)]
     if parts[0] != parts[1]:
         return "one is a shard and the other is not, or they are shards of different numbers"

@@ -5,10 +5,12 @@ from __future__ import annotations
 import datetime
 import os
 import re
-from dataclasses import fields
+from dataclasses import fields, replace
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import asdict
 
 from fairgate.errors import ConfigError
 from fairgate.fact_or_fair.queries import Profiles
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 
     import pytest
 
+    from fairgate.runs.asked import Asked
+
 IMAGE_SIZE = re.compile(r"[1-9]\d{1,4}x[1-9]\d{1,4}")
 # Where argparse cannot say it: the least that a whole number may be, limits above 0, and times in seconds.
 LEAST = {"per_topic": 1, "max_in_flight": 1, "seed": 0}
@@ -37,6 +41,7 @@ PATHS = (
     *("ledger", "thresholds", "data", "scenarios", "report_dir", "f2bench", "bigbench", "baseline", "save_baseline"),
     *("weights", "calibration"),
 )
+GIVEN_ANEW = ("data", "scenarios", "f2bench", "key", "scoring")
 REPEATED = ("model_arg", "judge_arg", "t2i_arg", "detector_arg")
 
 
@@ -202,13 +207,11 @@ def add_options(parser: pytest.Parser) -> None:
     option(
         "--key",
         choices=["published", "measured"],
-        default="published",
         help="the answer key that S_fact is scored by (prompts always name the published groups). Default: published",
     )
     option(
         "--scoring",
         choices=["definition", "reference"],
-        default="definition",
         help="which scoring the terminal shows: as the papers define, or as their released programs compute; "
         "both are always computed, gates judge the estimate by definition. Default: definition",
     )
@@ -295,8 +298,11 @@ def add_options(parser: pytest.Parser) -> None:
     option("--as-of", metavar="DATE", help="the day that waivers are held against, as 2026-11-30. Default: today (UTC)")
 
 
-def read(config: pytest.Config) -> Settings:
-    """The options of this run. Raises ConfigError for what argparse cannot check."""
+def read(config: pytest.Config, asked: Asked | None = None) -> Settings:
+    """The options of this run. Raises ConfigError for what argparse cannot check.
+
+    `asked` is what the run that is judged again asked: of these values only those of GIVEN_ANEW can be given anew.
+    """
     get = config.getoption
     _check(get)
     base = config.invocation_params.dir
@@ -311,6 +317,8 @@ def read(config: pytest.Config) -> Settings:
         "ledger": path("ledger") or DEFAULT_LEDGER,
         "thresholds": path("thresholds") or CHECKOUT / "thresholds.toml",
         "base_url": get("base_url") or None,
+        "key": get("key") or "published",
+        "scoring": get("scoring") or "definition",
         "plan": get("plan") or ("explain" if get("explain") else "quick"),
         "profiles": Profiles(get("profiles")),
         "plots": not get("no_plots"),
@@ -319,7 +327,11 @@ def read(config: pytest.Config) -> Settings:
         "shard": _shard(get("shard")),
     }
     given: dict[str, Any] = {each.name: get(each.name) for each in fields(Settings) if each.name not in made}
-    return Settings(**given, **made)
+    settings = Settings(**given, **made)
+    if asked is None:
+        return settings
+    anew = {name for name in GIVEN_ANEW if get(name) is not None}
+    return replace(settings, **{name: value for name, value in asdict(asked).items() if name not in anew})
 
 
 def _check(get: Callable[[str], Any]) -> None:

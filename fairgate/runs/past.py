@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from fairgate.errors import LedgerError
+from fairgate.runs.asked import Asked, decode, decode_old
 from fairgate.store.ledger import Ledger, RunState
 from fairgate.verdicts.thresholds import ImagesSize, PlanSize, SittersSize
 
@@ -76,9 +78,12 @@ class Past:
         of = int(shards[0].partition("/")[2])
         return tuple(shard for shard in (f"{number}/{of}" for number in range(1, of + 1)) if shard not in shards)
 
-    def options(self) -> list[str]:
-        """The options of pytest that say what it asked; limits, ledger and reports are left to who judges again."""
-        return list(self.about["options"])
+    @cached_property
+    def asked(self) -> Asked:
+        """The values that say what it asked. Raises LedgerError where the ledger holds anything else."""
+        if "asked" in self.about:
+            return decode(self.about["asked"], self.where)
+        return decode_old(self.about["options"], self.where)
 
     def check(self, name: str, here: object) -> None:
         """Raise LedgerError where what was asked about is not what is here."""
@@ -98,10 +103,12 @@ def find(path: Path, run: str | None = None) -> Past:
 def recall(path: Path, run: str | None = None) -> Past:
     """The same, to be judged again. Raises LedgerError where there is none, or it did not note all that this takes."""
     past = find(path, run)
-    if not {"identities", "cases", "options", "versions"} <= past.about.keys():
+    noted = past.about.keys()
+    if not {"identities", "cases", "versions"} <= noted or not noted & {"asked", "options"}:
         raise LedgerError(
             "its last run was made by an older fairgate, which did not note all that judging again takes.",
             where=str(path),
             mend="Run pytest on it once more: what it holds is not asked again.",
         )
+    _ = past.asked
     return past

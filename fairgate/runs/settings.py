@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import datetime
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,46 +12,52 @@ from urllib.parse import urlsplit, urlunsplit
 from fairgate.faces.detectors import equipped
 from fairgate.fact_or_fair.queries import Profiles
 from fairgate.models.base import CONTROL_JUDGE
+from fairgate.runs.asked import Asked
 from fairgate.sampling.limits import Bounds
 
 if TYPE_CHECKING:
-    import datetime
-
     from fairgate.fact_or_fair.data import KeyKind
 
 CHECKOUT = Path(__file__).resolve().parents[2]
+THRESHOLDS = CHECKOUT / "thresholds.toml"
 DEFAULT_MODEL = "control/oracle"
 DEFAULT_DETECTOR = "faces/fairface"
 CONTROL_DETECTOR = "control/fairface"
 DEFAULT_LEDGER = Path(".fairgate/ledger.sqlite")
 BATCHED = 50_000  # samples that may wait for their batches at once
+ADDRESSES = ("base_url", "judge_base_url", "t2i_base_url", "detector_base_url")
 INCONCLUSIVE_EXIT = {"trouble": 6, "pass": 0, "fail": 1}
+
+
+def today() -> datetime.date:
+    """The day, in UTC."""
+    return datetime.datetime.now(datetime.UTC).date()
 
 
 @dataclass(frozen=True)
 class Settings:
     """The options of a run. Paths are absolute; `model` is None where nobody gave one."""
 
-    model: str | None
-    t2i_model: str | None
-    base_url: str | None
-    model_args: tuple[str, ...]
-    system_prompt: str | None
-    ledger: Path
-    plan: str
-    per_topic: int | None
-    seed: int
-    profiles: Profiles
-    thresholds: Path
-    data: Path | None
-    scenarios: Path | None
-    key: KeyKind
-    scoring: str
-    report_dir: Path | None
-    max_in_flight: int
-    timeout: float
-    inconclusive: str
-    today: datetime.date
+    model: str | None = None
+    t2i_model: str | None = None
+    base_url: str | None = None
+    model_args: tuple[str, ...] = ()
+    system_prompt: str | None = None
+    ledger: Path = DEFAULT_LEDGER
+    plan: str = "quick"
+    per_topic: int | None = None
+    seed: int = 0
+    profiles: Profiles = Profiles.RANDOM
+    thresholds: Path = THRESHOLDS
+    data: Path | None = None
+    scenarios: Path | None = None
+    key: KeyKind = "published"
+    scoring: str = "definition"
+    report_dir: Path | None = None
+    max_in_flight: int = 16
+    timeout: float = 120.0
+    inconclusive: str = "trouble"
+    today: datetime.date = field(default_factory=today)
     ledger_wait: float = 0.0
     batch: bool = False
     batch_poll: float = 30.0
@@ -137,11 +144,15 @@ class Settings:
         control = self.model_spec is not None and self.model_spec.startswith("control/")
         return self.judge or (CONTROL_JUDGE if control else None)
 
-    def options(self, *, asking_only: bool = False) -> list[str]:
-        """The options that say the same again, without what may be secret in an address.
+    @property
+    def asked(self) -> Asked:
+        """The values that decide what is asked, and of which models, without what may be secret in an address."""
+        held = {each.name: getattr(self, each.name) for each in fields(self) if each.name in Asked.__struct_fields__}
+        safe = {name: held[name] and _without_secrets(held[name]) for name in ADDRESSES}
+        return Asked(**held | safe)
 
-        `asking_only`: those alone that decide what is asked, and of whom.
-        """
+    def options(self) -> list[str]:
+        """The options of pytest that say the same again, without what may be secret in an address."""
         given = {
             "--model": self.model,
             "--t2i-model": self.t2i_model,
@@ -177,9 +188,7 @@ class Settings:
             "--key": "published",
             "--image-size": "1024x1024",
         }
-        usual |= {"--thresholds": str(CHECKOUT / "thresholds.toml")}
-        if asking_only:
-            given |= dict.fromkeys(("--ledger", "--thresholds"))
+        usual |= {"--thresholds": str(THRESHOLDS)}
         named = [f"{name}={value}" for name, value in given.items() if value is not None and usual.get(name) != value]
         named += ["--lenient"] if self.lenient else []
         named += ["--explain"] if self.explain else []

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor, wait
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -20,7 +20,7 @@ from fairgate.sampling.turn import Turn
 from tests.running import LIMITS, PATIENCE, Outcome, arguments, bench, bench_many, environment
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
 SHARDS = 5
@@ -263,6 +263,62 @@ def test_a_ledger_of_an_older_fairgate_is_named(whole: Outcome, tmp_path: Path) 
     again = judged(tmp_path, old)
     assert again.code == 7
     assert "made by an older fairgate" in again.output
+
+
+HOSTILE = {
+    "a command in place of an interpreter": ["-n1", "--px=id=p//popen//python=sh -c 'touch stolen'"],
+    "another exit code": ["--inconclusive=pass"],
+    "a file to overwrite": ["--junitxml=stolen"],
+    "a plugin to load": ["-p", "stolen"],
+}
+
+
+def edited(source: Path, target: Path, change: Callable[[dict[str, Any]], None]) -> Path:
+    """A copy of a ledger whose run notes something else."""
+    with (
+        contextlib.closing(sqlite3.connect(source)) as held,
+        contextlib.closing(sqlite3.connect(target)) as copy,
+    ):
+        held.backup(copy)
+        about = json.loads(copy.execute("SELECT about FROM runs").fetchone()[0])
+        change(about)
+        copy.execute("UPDATE runs SET about = ?", (json.dumps(about),))
+        copy.commit()
+    return target
+
+
+@pytest.mark.parametrize("options", HOSTILE.values(), ids=HOSTILE)
+@pytest.mark.parametrize("as_values", [False, True], ids=["as options", "as values"])
+def test_what_a_ledger_holds_is_never_a_part_of_a_command(
+    whole: Outcome, tmp_path: Path, options: list[str], *, as_values: bool
+) -> None:
+    def change(about: dict[str, Any]) -> None:
+        if as_values:
+            about["asked"] |= {each.partition("=")[0].strip("-"): each.partition("=")[2] for each in options}
+        else:
+            del about["asked"]
+            about["options"] = options
+
+    ledger = edited(whole.folder / "ledger.sqlite", tmp_path / "edited.sqlite", change)
+    again = judged(tmp_path, ledger)
+    assert again.code == 7, again.output
+    assert "edited.sqlite: the note of its run is damaged, or was edited" in again.output
+    assert "Traceback" not in again.output
+    assert not [*tmp_path.rglob("stolen*")]
+    assert main(["merge", str(tmp_path / "out.sqlite"), str(ledger)]) == 7
+    assert not (tmp_path / "out.sqlite").exists()
+
+
+def test_a_ledger_that_notes_options_of_a_command_line_is_judged_by_their_values(
+    whole: Outcome, tmp_path: Path
+) -> None:
+    def change(about: dict[str, Any]) -> None:
+        assert about.pop("asked") == {}
+        about["options"] = ["--seed=0", "--model-arg=a=b", "--model-arg=c="]
+
+    ledger = edited(whole.folder / "ledger.sqlite", tmp_path / "old.sqlite", change)
+    again = judged(tmp_path, ledger, f"--thresholds={LIMITS}")
+    assert (again.code, again.summary_bytes) == (0, whole.summary_bytes), again.output
 
 
 def test_samples_that_were_thrown_away_are_not_said_to_have_failed(tmp_path: Path) -> None:
