@@ -27,11 +27,14 @@ from fairgate.bigbench.change import changes
 from fairgate.bigbench.plan import SitterPlan
 from fairgate.bigbench.portrayals import Portrayal
 from fairgate.bigbench.prompts import Prompts, load_wording
+from fairgate.bigbench.topics import Task as BigTask
 from fairgate.comparison.comparing import Scored, entry_of, gates
-from fairgate.domain import Context, Modality, Task
+from fairgate.domain import Modality
 from fairgate.f2bench.cells import Cell
 from fairgate.f2bench.change import moved as themes_moved
+from fairgate.f2bench.topics import Task as F2Task
 from fairgate.fact_or_fair.change import moved, moved_images
+from fairgate.fact_or_fair.topics import Context, Task
 from fairgate.maths.distributions import shares
 from fairgate.maths.estimates import estimate_scores
 from fairgate.maths.misclassification import Known
@@ -235,10 +238,10 @@ def others(runs: int, seed: int, plans: list[str], alike: float) -> None:
 
 def _aimed(drops: Drops, task: Task, modality: Modality) -> bool:
     of = {
-        Task.DIALOGUE: drops.ties,
-        Task.BALANCE: drops.leaning + drops.marks,
-        Task.IMPLICIT: drops.people,
-        Task.EXPLICIT: drops.asked,
+        F2Task.DIALOGUE: drops.ties,
+        F2Task.BALANCE: drops.leaning + drops.marks,
+        BigTask.IMPLICIT: drops.people,
+        BigTask.EXPLICIT: drops.asked,
     }
     own = drops.portraits if modality is Modality.IMAGE else 0.0
     return of.get(task, own) > 0
@@ -246,8 +249,8 @@ def _aimed(drops: Drops, task: Task, modality: Modality) -> bool:
 
 def more(drops: Drops, alike: float, plan: str, rng: np.random.Generator) -> Iterator[Scored]:
     """The moves of F²Bench, portraits and BIGbench."""
-    yield from _scored(conversations(drops, alike, REPEATS[plan], rng), Task.DIALOGUE, None, Modality.TEXT)
-    yield from _scored(descriptions(drops, alike, REPEATS[plan], rng), Task.BALANCE, None, Modality.TEXT)
+    yield from _scored(conversations(drops, alike, REPEATS[plan], rng), F2Task.DIALOGUE, None, Modality.TEXT)
+    yield from _scored(descriptions(drops, alike, REPEATS[plan], rng), F2Task.BALANCE, None, Modality.TEXT)
     objective, subjective = IMAGES[plan]
     for attribute, k in GROUPS.items():
         rise = drops.portraits if attribute == "race" else 0.0
@@ -299,7 +302,7 @@ def conversations(drops: Drops, alike: float, repeats: int, rng: np.random.Gener
         for side, ends in zip(sides, _twice(p, np.clip(q, 0.0, 1.0), alike, rng), strict=True):
             nothing = np.full((repeats, INSTANCES, 2), np.nan)
             side.append(Cell((None,) * INSTANCES, _heard(ends, rng), nothing, nothing, nothing))
-    return themes_moved(Task.DIALOGUE, *sides, GOLD, rng)
+    return themes_moved(F2Task.DIALOGUE, *sides, GOLD, rng)
 
 
 def descriptions(drops: Drops, alike: float, repeats: int, rng: np.random.Generator) -> dict[str, Moved]:
@@ -316,7 +319,7 @@ def descriptions(drops: Drops, alike: float, repeats: int, rng: np.random.Genera
         for side, one, other, points in zip(sides, tied, opposed, marks, strict=True):
             nothing = np.full(shape[:2], np.nan)
             side.append(Cell((None,) * INSTANCES, nothing, _heard(one, rng), _heard(other, rng), points))
-    return themes_moved(Task.BALANCE, *sides, GOLD, rng)
+    return themes_moved(F2Task.BALANCE, *sides, GOLD, rng)
 
 
 def people(drops: Drops, alike: float, plan: str, rng: np.random.Generator) -> Iterator[Scored]:
@@ -341,7 +344,7 @@ def people(drops: Drops, alike: float, plan: str, rng: np.random.Generator) -> I
         for side, held in zip(sides, codes, strict=True):
             side[sitter.id] = Portrayal(sitter, held)
     for attribute in data.attributes:
-        every = (Task.IMPLICIT, Task.EXPLICIT, Task.MANIFESTATION)
+        every = (BigTask.IMPLICIT, BigTask.EXPLICIT, BigTask.MANIFESTATION)
         for each in changes(*sides, data, attribute, rng, every):
             yield from _scored({each.score: each.move}, each.task, attribute.name, Modality.IMAGE)
 

@@ -24,7 +24,8 @@ from fairgate.models.base import Identity
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
 
-    from fairgate.domain import Query, Topic
+    from fairgate.domain import Query
+    from fairgate.fact_or_fair.topics import StatisticTopic
     from fairgate.models.base import ChatModel
 
 PER_TOPIC = 522  # samples that --per-topic 1 comes to
@@ -39,7 +40,7 @@ def prompts(n: int) -> Iterator[str]:
     return (query.prompt for query in itertools.islice(made, n))
 
 
-def topics() -> tuple[Topic, ...]:
+def topics() -> tuple[StatisticTopic, ...]:
     dataset = load()
     return tuple(dict.fromkeys(case.topic for task in OWN_TASKS for case in text_cases(dataset, task)))
 

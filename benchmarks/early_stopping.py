@@ -20,7 +20,8 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.verdicts import FIELDS, GATES, GROUPS, LESS_IS_BETTER, STATISTICS, Gate, key_of, model_at, verdict
-from fairgate.domain import Context, Modality, Task
+from fairgate.domain import Modality
+from fairgate.fact_or_fair.topics import Context, Task
 from fairgate.maths.estimates import estimate_scores
 from fairgate.maths.sequential import confidences, rounds
 from fairgate.verdicts.thresholds import GateLimit, Thresholds, load

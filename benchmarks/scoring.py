@@ -11,11 +11,12 @@ from collections import Counter
 
 import numpy as np
 
-from fairgate.domain import AnswerKind, Context, Modality, Task
+from fairgate.domain import AnswerKind, Modality
 from fairgate.fact_or_fair import scores
 from fairgate.fact_or_fair.board import TASKS, board
 from fairgate.fact_or_fair.counts import Counts, IntArray
 from fairgate.fact_or_fair.data import Dataset, KeyKind, load
+from fairgate.fact_or_fair.topics import Context, Task
 
 STATISTICS, LEVELS, GROUPS = 19, 2, 4
 

@@ -1,10 +1,10 @@
-"""The words that every room shares, as frozen values. Nothing here computes, reads or asks."""
+"""The values that all packages share. Nothing here computes, reads files or sends requests."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,95 +17,28 @@ class Modality(StrEnum):
     IMAGE = "image"
 
 
-class Task(StrEnum):
-    """What a query asks for.
+class Topic(Protocol):
+    """What a set of samples is about. Benchmarks have their own: hashable, and a pure function of their data."""
 
-    Fact-or-Fair's facts about groups and choices among individuals, F²Bench's two tasks, BIGbench's three.
-    """
+    @property
+    def benchmark(self) -> str:
+        """The benchmark's name."""
+        ...
 
-    OBJECTIVE = "objective"
-    SUBJECTIVE = "subjective"
-    DIALOGUE = "dialogue"
-    BALANCE = "balance"
-    IMPLICIT = "implicit"
-    EXPLICIT = "explicit"
-    MANIFESTATION = "manifestation"
+    @property
+    def modality(self) -> Modality:
+        """What the model under test produces."""
+        ...
 
-
-class Level(StrEnum):
-    """Which end of a statistic a query asks about."""
-
-    HIGH = "high"
-    LOW = "low"
-
-
-class Context(StrEnum):
-    """What stands before a subjective scenario (the papers' S-B, S-R, S-A, S-G)."""
-
-    BASE = "base"
-    REPRESENTATIVENESS = "representativeness"
-    ATTRIBUTION = "attribution"
-    INGROUP = "ingroup"
-
-
-@dataclass(frozen=True, slots=True)
-class Topic:
-    """What one distribution of answers is about.
-
-    `attribute` is set only where the prompts depend on it (objective text queries); the gender and the race case of
-    a subjective topic share one topic, and so its samples.
-    """
-
-    benchmark: str
-    modality: Modality
-    task: Task
-    statistic: str
-    level: Level
-    context: Context | None = None
-    attribute: str | None = None
+    @property
+    def task(self) -> str:
+        """One of the benchmark's tasks."""
+        ...
 
     @property
     def id(self) -> str:
         """Stable and unique, e.g. `fact-or-fair/text/subjective/crime-rate-high-attribution`."""
-        tail = "-".join(filter(None, (self.statistic, self.level, self.context, self.attribute)))
-        return "/".join((self.benchmark, self.modality, self.task, tail))
-
-
-@dataclass(frozen=True, slots=True)
-class Theme:
-    """What a set of conversations is about: a category of F²Bench in one task, or the judge's gold set for it."""
-
-    benchmark: str
-    modality: Modality
-    task: Task
-    name: str
-
-    @property
-    def id(self) -> str:
-        """Stable and unique, e.g. `f2bench/text/dialogue/gender`."""
-        return f"{self.benchmark}/{self.modality}/{self.task}/{self.name}"
-
-
-@dataclass(frozen=True, slots=True)
-class Sitting:
-    """Whom a set of images is of: one sitter of BIGbench, alone (implicit) or with groups asked for (explicit)."""
-
-    benchmark: str
-    task: Task
-    sitter: str
-
-    @property
-    def modality(self) -> Modality:
-        """Images."""
-        return Modality.IMAGE
-
-    @property
-    def id(self) -> str:
-        """Stable and unique, e.g. `bigbench/image/explicit/dancer-female`."""
-        return f"{self.benchmark}/{self.modality}/{self.task}/{self.sitter}"
-
-
-AnyTopic = Topic | Theme | Sitting
+        ...
 
 
 class Role(StrEnum):
@@ -165,7 +98,7 @@ class Query:
     planned queries rest on its reply, and are spared where that is refused or cannot be used.
     """
 
-    topic: AnyTopic
+    topic: Topic
     index: int
     prompt: str
     choices: tuple[Choice, ...] = ()

@@ -4,6 +4,7 @@ Finding(AssertionError)         what a model did, and should not have done: a *f
 FairgateError(Exception)        trouble, which never is a score: an *error* of the run
 ├── ConfigError                 an option or a key of a TOML file
 ├── DataError                   a data file, ours or the user's
+├── PluginError                 an installed benchmark that cannot be used
 ├── LedgerError                 the store of samples
 ├── Unequipped                  this machine lacks what the run needs: a package, the weights of a network
 ├── CallFailed                  one sample could not be had, after all retries
@@ -44,6 +45,10 @@ class ConfigError(FairgateError):
 
 class DataError(FairgateError):
     """A data file lacks something, or holds something that it must not."""
+
+
+class PluginError(FairgateError):
+    """An installed benchmark cannot be loaded, or does not fulfil the contract."""
 
 
 class LedgerError(FairgateError):

@@ -5,19 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from fairgate.domain import (
-    Answer,
-    AnswerKind,
-    AnyTopic,
-    Choice,
-    Context,
-    Level,
-    Modality,
-    Query,
-    Reply,
-    Task,
-    Topic,
-)
+from fairgate.domain import Answer, AnswerKind, Choice, Modality, Query, Reply, Topic
+from fairgate.fact_or_fair.topics import Context, Level, StatisticTopic, Task
 from fairgate.models.base import Identity
 from fairgate.report.report import Calls, CaseCount, Finding, Report, Telling, Tokens
 from fairgate.store.samples import FAILED, Sample
@@ -40,12 +29,14 @@ PEOPLE = (
 WHY = "because a test says so"
 
 
-def objective(statistic: str = "crime-rate", level: Level = Level.HIGH, attribute: str = "race") -> Topic:
-    return Topic("fact-or-fair", Modality.TEXT, Task.OBJECTIVE, statistic, level, None, attribute)
+def objective(statistic: str = "crime-rate", level: Level = Level.HIGH, attribute: str = "race") -> StatisticTopic:
+    return StatisticTopic("fact-or-fair", Modality.TEXT, Task.OBJECTIVE, statistic, level, None, attribute)
 
 
-def subjective(statistic: str = "crime-rate", level: Level = Level.HIGH, context: Context = Context.BASE) -> Topic:
-    return Topic("fact-or-fair", Modality.TEXT, Task.SUBJECTIVE, statistic, level, context)
+def subjective(
+    statistic: str = "crime-rate", level: Level = Level.HIGH, context: Context = Context.BASE
+) -> StatisticTopic:
+    return StatisticTopic("fact-or-fair", Modality.TEXT, Task.SUBJECTIVE, statistic, level, context)
 
 
 def people(groups: Sequence[Mapping[str, str]] = PEOPLE) -> tuple[Choice, ...]:
@@ -57,7 +48,7 @@ def people(groups: Sequence[Mapping[str, str]] = PEOPLE) -> tuple[Choice, ...]:
 
 def query(
     index: int = 0,
-    topic: AnyTopic | None = None,
+    topic: Topic | None = None,
     prompt: str = "Who is it?",
     choices: tuple[Choice, ...] | None = None,
     named: Mapping[str, str] | None = None,

@@ -12,8 +12,9 @@ from fairgate.bigbench.cases import shown_by
 from fairgate.bigbench.data import BENCHMARK
 from fairgate.bigbench.plan import People, SitterTally, tally
 from fairgate.bigbench.portrayals import Portrayal
+from fairgate.bigbench.topics import Task
 from fairgate.bigbench.truth import beside_truth
-from fairgate.domain import AnswerKind, Modality, Task
+from fairgate.domain import AnswerKind, Modality
 from fairgate.report.evidence import Cell, painted, shown_images
 from fairgate.store.samples import replay
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from fairgate.bigbench.cases import SitterCase
     from fairgate.bigbench.data import Bigbench
     from fairgate.bigbench.plan import SitterPlan
-    from fairgate.domain import Sitting
+    from fairgate.bigbench.topics import Sitting
     from fairgate.faces.seen import Seen
     from fairgate.maths.unmixing import Mixing
     from fairgate.models.base import Identity

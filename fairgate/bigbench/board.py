@@ -11,7 +11,8 @@ import numpy as np
 
 from fairgate.bigbench import estimates, reference, scores
 from fairgate.bigbench.data import BENCHMARK
-from fairgate.domain import AnswerKind, Modality, Task
+from fairgate.bigbench.topics import Task
+from fairgate.domain import AnswerKind, Modality
 from fairgate.maths import strata
 from fairgate.maths.distributions import FloatArray, total_variation
 from fairgate.maths.estimates import Estimate, estimate_likeness

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairgate.bigbench.data import BENCHMARK
-from fairgate.domain import Sitting, Task
+from fairgate.bigbench.topics import Sitting, Task
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

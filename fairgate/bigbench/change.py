@@ -14,7 +14,7 @@ import numpy as np
 from fairgate.bigbench import estimates, scores
 from fairgate.bigbench.board import LIKENESS, asked_for, implicit_rows, pair_rows
 from fairgate.bigbench.portrayals import UNKNOWN, Portrayal
-from fairgate.domain import Task
+from fairgate.bigbench.topics import Task
 from fairgate.maths.distributions import shares
 from fairgate.maths.estimates import Estimate, estimate_likeness
 from fairgate.maths.paired import Moved, Units, all_pairs, odd_share, shift

@@ -9,7 +9,7 @@ import numpy as np
 from fairgate.bigbench import scores
 from fairgate.bigbench.board import asked_for, implicit_rows, pair_rows
 from fairgate.bigbench.data import BENCHMARK
-from fairgate.domain import Task
+from fairgate.bigbench.topics import Task
 from fairgate.maths.distributions import total_variation
 from fairgate.report.report import Finding, Telling
 from fairgate.verdicts.gate import FAILED

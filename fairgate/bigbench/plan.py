@@ -13,7 +13,8 @@ import numpy as np
 from fairgate.bigbench.data import BENCHMARK, Acquired
 from fairgate.bigbench.portrayals import UNKNOWN, Portrayal
 from fairgate.bigbench.prompts import SUPPLEMENTS, Sitter, sitters_of
-from fairgate.domain import AnswerKind, Sitting, Task
+from fairgate.bigbench.topics import Sitting, Task
+from fairgate.domain import AnswerKind
 from fairgate.faces.labels import label_map, map_names
 from fairgate.faces.seen import readings, steps
 from fairgate.store.samples import replay

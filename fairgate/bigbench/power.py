@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairgate.bigbench import estimates, scores
-from fairgate.domain import Task
+from fairgate.bigbench.topics import Task
 from fairgate.maths.distributions import total_variation
 from fairgate.maths.estimates import Estimate, estimate_likeness
 from fairgate.maths.strata import Z

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairgate.domain import Context, Task
 from fairgate.errors import DataError
+from fairgate.fact_or_fair.topics import Context
 
 if TYPE_CHECKING:
     import argparse
@@ -61,7 +61,7 @@ def _standing(path: Path) -> str:
             parts.append(f"{left} of its scores cover a part of the topics only, and are not compared.\n")
     if any(entry["benchmark"] == F2BENCH for entry in entries):
         told = [entry for entry in whole if entry["benchmark"] == F2BENCH and entry["value"] is not None]
-        places = f2bench_standing({(Task(each["task"]), each["group"], each["score"]): each["value"] for each in told})
+        places = f2bench_standing({(str(each["task"]), each["group"], each["score"]): each["value"] for each in told})
         parts.append(render_standing(models["text"], places, "the nine of F²Bench"))
         if not told:
             parts.append("Run with `--scoring reference`: the released program asks questions of its own.\n")
@@ -72,7 +72,7 @@ def _standing(path: Path) -> str:
             each for each in drawn if each["scoring"] == ("definition" if each["task"] == "explicit" else "reference")
         ]
         covered = {
-            (Task(each["task"]), each["attribute"], each["group"], each["score"]): each["value"]
+            (str(each["task"]), each["attribute"], each["group"], each["score"]): each["value"]
             for each in told
             if each["topics"][0] == each["topics"][1]
         }
@@ -125,7 +125,7 @@ def _by_column(entries: Iterable[Mapping[str, Any]]) -> dict[ScoreKey, float]:
     k = {attribute.name: attribute.k for attribute in load().attributes}
     scores: dict[ScoreKey, float] = {
         (
-            Task(entry["task"]),
+            str(entry["task"]),
             entry["context"] and Context(entry["context"]),
             entry["attribute"],
             entry["score"],

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
     from fairgate.bigbench.data import Bigbench
     from fairgate.comparison.letters import Known
-    from fairgate.domain import Topic
     from fairgate.fact_or_fair.data import Dataset
     from fairgate.fact_or_fair.queries import QueryPlan
+    from fairgate.fact_or_fair.topics import StatisticTopic
     from fairgate.store.samples import Sample
 
 SCHEMA = 2
@@ -122,14 +122,14 @@ class Baseline:
         """The run in a few words."""
         return f"{self.model}, plan {self.asked['plan']}, seed {self.asked['seed']}"
 
-    def read(self, topic: Topic, index: int) -> tuple[str, ...] | None:
+    def read(self, topic: StatisticTopic, index: int) -> tuple[str, ...] | None:
         """The groups of whoever was chosen in a query, None where nobody was."""
         said = self.letters.get(topic.id, "")[index : index + 1]
         place = LETTERS.find(said) if said else -1
         return None if place < 0 else self.groups[_attributes(topic, [*self.groups])][place]
 
 
-def _attributes(topic: Topic, known: Iterable[str]) -> str:
+def _attributes(topic: StatisticTopic, known: Iterable[str]) -> str:
     """The attributes that a topic's answers are told apart by: its own, or else all."""
     return topic.attribute or max(known, key=lambda each: each.count(" "))
 
@@ -149,7 +149,7 @@ def alphabet(dataset: Dataset, sitters: Bigbench | None = None) -> dict[str, Kno
     return found
 
 
-def letters_of(topic: Topic, samples: Iterable[Sample], dataset: Dataset) -> tuple[str, int]:
+def letters_of(topic: StatisticTopic, samples: Iterable[Sample], dataset: Dataset) -> tuple[str, int]:
     """A topic's answers, one letter each, and how many different prompts there are among them."""
     known = alphabet(dataset)
     attributes = _attributes(topic, known)

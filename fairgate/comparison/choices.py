@@ -9,17 +9,17 @@ import numpy as np
 
 from fairgate.comparison.baseline import FACES
 from fairgate.comparison.letters import faces_of
-from fairgate.domain import Level
 from fairgate.fact_or_fair.cases import Case, image_topic, text_topic
+from fairgate.fact_or_fair.topics import Level
 from fairgate.maths.paired import Units
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fairgate.comparison.baseline import Baseline
-    from fairgate.domain import Context, Task, Topic
     from fairgate.fact_or_fair.counts import BoolArray, FloatArray, IntArray
     from fairgate.fact_or_fair.data import Dataset, KeyKind
+    from fairgate.fact_or_fair.topics import Context, StatisticTopic
 
 LEVELS = tuple(Level)
 
@@ -43,12 +43,12 @@ class Choices:
     before: Baseline
     after: Baseline
     dataset: Dataset
-    task: Task
+    task: str
     context: Context | None
     attribute: str
     cases: frozenset[object] | None
 
-    def _topics(self) -> Iterator[tuple[int, int, Topic]]:
+    def _topics(self) -> Iterator[tuple[int, int, StatisticTopic]]:
         for s, statistic in enumerate(self.dataset.statistics):
             if self.attribute not in statistic.attributes:
                 continue
@@ -57,7 +57,7 @@ class Choices:
                 if self.cases is None or Case(topic, self.attribute) in self.cases:
                     yield s, level, topic
 
-    def _places(self, run: Baseline, topic: Topic) -> list[int]:
+    def _places(self, run: Baseline, topic: StatisticTopic) -> list[int]:
         """The chosen group of each query by its place, -1 where nobody was chosen."""
         names = topic.attribute or max(run.groups, key=lambda each: each.count(" "))
         at = names.split().index(self.attribute)
@@ -95,7 +95,7 @@ class Choices:
 def portraits(
     runs: tuple[Baseline, Baseline],
     dataset: Dataset,
-    task: Task,
+    task: str,
     attribute: str,
     cases: frozenset[object] | None,
 ) -> list[tuple[Units, Units]]:
@@ -110,7 +110,11 @@ def portraits(
 
 
 def _images(
-    runs: tuple[Baseline, Baseline], dataset: Dataset, topic: Topic, attribute: str, cases: frozenset[object] | None
+    runs: tuple[Baseline, Baseline],
+    dataset: Dataset,
+    topic: StatisticTopic,
+    attribute: str,
+    cases: frozenset[object] | None,
 ) -> Units:
     here = attribute in dataset.statistic(topic.statistic).attributes
     if not here or (cases is not None and Case(topic, attribute) not in cases):
@@ -122,7 +126,7 @@ def _images(
     return Units(one[:both][shown], other[:both][shown])
 
 
-def faces_by_group(run: Baseline, dataset: Dataset, topic: Topic, attribute: str) -> FloatArray:
+def faces_by_group(run: Baseline, dataset: Dataset, topic: StatisticTopic, attribute: str) -> FloatArray:
     """Faces by group [images, k] of a topic; those of an unknown group are left out."""
     groups = dataset.attribute(attribute).names
     at = [each.name for each in dataset.attributes].index(attribute)

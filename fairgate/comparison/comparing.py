@@ -16,13 +16,14 @@ from fairgate.bigbench.change import changes as sitters_moved
 from fairgate.bigbench.data import BENCHMARK as BIGBENCH
 from fairgate.bigbench.plan import sitting
 from fairgate.bigbench.prompts import all_sitters
+from fairgate.bigbench.topics import Task
 from fairgate.comparison import drops
 from fairgate.comparison.baseline import PARTS, PROMPTS
 from fairgate.comparison.choices import Choices, faces_by_group, key_of, portraits
 from fairgate.comparison.drops import Worse
 from fairgate.comparison.letters import portrayal_of, theme_of
 from fairgate.comparison.words import CHANGE, sentences
-from fairgate.domain import Level, Modality, Task
+from fairgate.domain import Modality
 from fairgate.errors import ConfigError
 from fairgate.f2bench.board import NOBODY
 from fairgate.f2bench.board import board as f2bench_board
@@ -36,6 +37,7 @@ from fairgate.f2bench.plan import DEFINITION
 from fairgate.fact_or_fair.board import TASKS
 from fairgate.fact_or_fair.cases import BENCHMARK, Case, image_topic
 from fairgate.fact_or_fair.change import moved, moved_apart, moved_images
+from fairgate.fact_or_fair.topics import Level
 from fairgate.maths.estimates import estimate_scores
 from fairgate.maths.paired import Moved, Shift, holm
 from fairgate.report.report import Change, Comparison
@@ -49,12 +51,12 @@ if TYPE_CHECKING:
     from fairgate.bigbench.data import Bigbench
     from fairgate.bigbench.portrayals import Portrayal
     from fairgate.comparison.baseline import Baseline
-    from fairgate.domain import Context
     from fairgate.f2bench.cases import ThemeCase
     from fairgate.f2bench.plan import Plan
     from fairgate.f2bench.tally import ThemeTally
     from fairgate.fact_or_fair.counts import IntArray
     from fairgate.fact_or_fair.data import Dataset, KeyKind
+    from fairgate.fact_or_fair.topics import Context
     from fairgate.maths.unmixing import Mixing
     from fairgate.verdicts.thresholds import BaselineLimits, DropLimit
 
@@ -84,7 +86,7 @@ class Scored:
     @property
     def better(self) -> bool:
         """Whether it is for the better."""
-        if self.entry.task is Task.MANIFESTATION:
+        if self.entry.task == Task.MANIFESTATION:
             return abs(self.moved.after.value - NEUTRAL) < abs(self.moved.before.value - NEUTRAL)
         return (self.shift.value < 0) is (self.score in LESS_IS_BETTER)
 
@@ -201,7 +203,7 @@ def _rng(seed: int, *name: object) -> np.random.Generator:
 
 def _scored(
     moves: Mapping[str, Moved],
-    where: tuple[str, Modality, Task, Context | None, str | None],
+    where: tuple[str, Modality, str, Context | None, str | None],
     n: int,
     topics: tuple[int, int],
 ) -> tuple[Scored, ...]:
@@ -265,7 +267,7 @@ def _portraits(
     mixings: Mapping[str, Mixing],
 ) -> _Part:
     scored: list[Scored] = []
-    compared: Counter[Task] = Counter()
+    compared: Counter[str] = Counter()
     for task, _ in TASKS[Modality.IMAGE]:
         for attribute in (each.name for each in dataset.attributes):
             right = key_of(dataset, attribute, key)
@@ -301,7 +303,7 @@ def _conversations(before: Baseline, after: Baseline, spoken: Plan, seed: int) -
     return _Part(tuple(scored), compared)
 
 
-def _themes(run: Baseline, plan: Plan, task: Task) -> dict[str, ThemeTally]:
+def _themes(run: Baseline, plan: Plan, task: str) -> dict[str, ThemeTally]:
     """The themes of a task that a run holds, by name, with the judge's gold set."""
     every = [theme(task, GOLD), *(case.topic for case in theme_cases(plan.instances) if case.topic.task is task)]
     return {each.name: theme_of(run.letters[each.id], each, plan) for each in every if each.id in run.letters}
@@ -340,17 +342,17 @@ def _portrayals(run: Baseline, data: Bigbench) -> dict[str, Portrayal]:
     return found
 
 
-def _whole(data: Bigbench, task: Task, attribute: str) -> int:
+def _whole(data: Bigbench, task: str, attribute: str) -> int:
     """How many sitters, or pairs, there are."""
-    if task is Task.MANIFESTATION:
+    if task == Task.MANIFESTATION:
         return len(data.pairs)
-    if task is Task.IMPLICIT:
+    if task == Task.IMPLICIT:
         return len(data.subjects)
     return sum(each.asked == attribute for each in all_sitters(data))
 
 
 def entry_of(
-    task: Task,
+    task: str,
     context: Context | None,
     attribute: str | None,
     score: str,
@@ -419,7 +421,7 @@ def scores_of(
     return tuple(entries)
 
 
-def _alone(run: Baseline, dataset: Dataset, task: Task, attribute: str) -> tuple[IntArray, IntArray]:
+def _alone(run: Baseline, dataset: Dataset, task: str, attribute: str) -> tuple[IntArray, IntArray]:
     """Faces by group [S, 2, k], and independent images [S, 2]."""
     k = dataset.attribute(attribute).k
     counts = np.zeros((len(dataset.statistics), 2, k), np.int64)

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairgate.bigbench.portrayals import UNKNOWN, Portrayal
-from fairgate.domain import AnswerKind, Task
+from fairgate.domain import AnswerKind
 from fairgate.f2bench.cases import GOLD
 from fairgate.f2bench.gold import GoldMark
 from fairgate.f2bench.plan import DEFINITION, Balanced, Dialogue, Judged, Reading
 from fairgate.f2bench.swap import twin
 from fairgate.f2bench.tally import ThemeTally
+from fairgate.f2bench.topics import Task
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
     from fairgate.bigbench.data import Bigbench
     from fairgate.bigbench.plan import SitterTally
     from fairgate.bigbench.prompts import Sitter
-    from fairgate.domain import Theme
     from fairgate.f2bench.plan import Plan
+    from fairgate.f2bench.topics import Theme
     from fairgate.faces.seen import Seen
     from fairgate.fact_or_fair.faces_tally import Groups
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fairgate.domain import Modality, Task
+from fairgate.bigbench.topics import Task as BigTask
+from fairgate.domain import Modality
+from fairgate.f2bench.topics import Task as F2Task
+from fairgate.fact_or_fair.topics import Task
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,8 +28,8 @@ class View:
 
     name: str
     modality: Modality
-    fair: tuple[tuple[Task, str], ...]
-    fact: tuple[tuple[Task, str], ...]
+    fair: tuple[tuple[str, str], ...]
+    fact: tuple[tuple[str, str], ...]
     by_attribute: bool = True
     fairer: tuple[str, str] = ("fairer", "less fair")
     truer: tuple[str, str] = ("more factual", "less factual")
@@ -44,16 +47,16 @@ VIEWS = (
     View(
         "open answers",
         Modality.TEXT,
-        ((Task.DIALOGUE, "S_dialogue"), (Task.BALANCE, "S_fairness")),
-        ((Task.BALANCE, "S_factuality"),),
+        ((F2Task.DIALOGUE, "S_dialogue"), (F2Task.BALANCE, "S_fairness")),
+        ((F2Task.BALANCE, "S_factuality"),),
         by_attribute=False,
     ),
     View("portraits by", Modality.IMAGE, CHOSEN, KNOWN),
     View(
         "people in images by",
         Modality.IMAGE,
-        ((Task.IMPLICIT, "TV"), (Task.IMPLICIT, "S_implicit"), (Task.MANIFESTATION, "eta")),
-        ((Task.EXPLICIT, "S_explicit"),),
+        ((BigTask.IMPLICIT, "TV"), (BigTask.IMPLICIT, "S_implicit"), (BigTask.MANIFESTATION, "eta")),
+        ((BigTask.EXPLICIT, "S_explicit"),),
         fairer=("less biased", "more biased"),
         truer=("more faithful to who was asked for", "less faithful to who was asked for"),
         facts="whom it was asked for",
@@ -70,7 +73,7 @@ def sentences(changes: Sequence[Change], attributes: Sequence[str]) -> Iterator[
                 yield _sentence(view, attribute, every)
 
 
-def _stands_in(change: Change, scores: Sequence[tuple[Task, str]], view: View, attribute: str | None) -> bool:
+def _stands_in(change: Change, scores: Sequence[tuple[str, str]], view: View, attribute: str | None) -> bool:
     entry = change.entry
     return (entry.modality, entry.attribute) == (view.modality, attribute) and (entry.task, _score(change)) in scores
 

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from fairgate.benchmark import Replies
-    from fairgate.domain import Theme
     from fairgate.f2bench.cases import ThemeCase
     from fairgate.f2bench.fitness import Fitness
     from fairgate.f2bench.plan import Outcome, Plan
     from fairgate.f2bench.tally import ThemeTally
+    from fairgate.f2bench.topics import Theme
     from fairgate.report.evidence import Shown
     from fairgate.store.samples import Sample, Steps
     from fairgate.verdicts.scoreboard import Entry

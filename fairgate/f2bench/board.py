@@ -14,12 +14,13 @@ from zlib import crc32
 
 import numpy as np
 
-from fairgate.domain import AnswerKind, Modality, Task
+from fairgate.domain import AnswerKind, Modality
 from fairgate.f2bench import reference, scores
 from fairgate.f2bench.cases import BENCHMARK, GOLD
 from fairgate.f2bench.cells import Cell, cell_of, joined, mean_known
 from fairgate.f2bench.estimates import estimated
 from fairgate.f2bench.plan import DEFINITION, REFERENCE
+from fairgate.f2bench.topics import Task
 from fairgate.maths import strata
 from fairgate.maths.misclassification import Known
 from fairgate.maths.proportions import clopper_pearson

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fairgate.domain import Modality, Task, Theme
+from fairgate.domain import Modality
 from fairgate.f2bench.data import Category, Kind
+from fairgate.f2bench.topics import Task, Theme
 
 if TYPE_CHECKING:
     from fairgate.f2bench.data import Instances

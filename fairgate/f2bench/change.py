@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairgate.domain import Task
 from fairgate.f2bench import scores
 from fairgate.f2bench.cells import Cell
 from fairgate.f2bench.estimates import estimated, judged
+from fairgate.f2bench.topics import Task
 from fairgate.maths import strata
 from fairgate.maths.estimates import Estimate
 from fairgate.maths.misclassification import DRAWS, Interval, corrected_replicates

@@ -6,8 +6,8 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from fairgate.domain import Task
 from fairgate.f2bench import scores
+from fairgate.f2bench.topics import Task
 from fairgate.maths import strata
 from fairgate.maths.misclassification import DRAWS, Interval, corrected_replicates
 

@@ -16,9 +16,9 @@ from fairgate.verdicts.thresholds import RATES
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from fairgate.domain import Theme
     from fairgate.f2bench.plan import Balanced, Reading
     from fairgate.f2bench.tally import ThemeTally
+    from fairgate.f2bench.topics import Theme
     from fairgate.report.evidence import Evidence
     from fairgate.verdicts.gate import GateResult
 

@@ -13,8 +13,8 @@ from fairgate.f2bench.tally import marks, steered
 from fairgate.maths.misclassification import Agreement, agreement
 
 if TYPE_CHECKING:
-    from fairgate.domain import Task
     from fairgate.f2bench.tally import ThemeTally
+    from fairgate.f2bench.topics import Task
     from fairgate.verdicts.thresholds import JudgeLimits
 
 

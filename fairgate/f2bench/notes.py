@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fairgate.domain import AnswerKind, Task
+from fairgate.domain import AnswerKind
 from fairgate.f2bench.data import Kind
 from fairgate.f2bench.swap import without_twin
+from fairgate.f2bench.topics import Task
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

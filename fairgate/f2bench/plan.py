@@ -15,7 +15,7 @@ from collections.abc import Generator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
-from fairgate.domain import AnswerKind, Form, Message, Query, Reply, Role, Task
+from fairgate.domain import AnswerKind, Form, Message, Query, Reply, Role
 from fairgate.f2bench import reference
 from fairgate.f2bench.cases import GOLD, KINDS
 from fairgate.f2bench.data import Category
@@ -23,15 +23,16 @@ from fairgate.f2bench.gold import GoldMark, GoldTask, GoldVerdict
 from fairgate.f2bench.judgements import read_mark, read_verdict
 from fairgate.f2bench.prompts import ROUNDS
 from fairgate.f2bench.swap import twin
+from fairgate.f2bench.topics import Task
 from fairgate.store.samples import read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from fairgate.domain import Theme
     from fairgate.f2bench.data import Instance, Instances
     from fairgate.f2bench.gold import Gold
     from fairgate.f2bench.prompts import Prompts
+    from fairgate.f2bench.topics import Theme
 
 T = TypeVar("T")
 Asking = Generator[Query, Reply | None, T]

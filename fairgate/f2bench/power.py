@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairgate.domain import Task
 from fairgate.f2bench import scores
 from fairgate.f2bench.cells import Cell
 from fairgate.f2bench.estimates import estimated
+from fairgate.f2bench.topics import Task
 from fairgate.maths.misclassification import Known
 from fairgate.maths.special import ndtri
 from fairgate.maths.strata import Z

@@ -14,8 +14,9 @@ from fairgate.store.samples import replay
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fairgate.domain import Query, Reply, Theme
+    from fairgate.domain import Query, Reply
     from fairgate.f2bench.plan import Plan
+    from fairgate.f2bench.topics import Theme
     from fairgate.maths.misclassification import Known
     from fairgate.store.samples import Sample
 

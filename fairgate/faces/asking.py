@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
     from pathlib import Path
 
-    from fairgate.domain import AnyTopic
+    from fairgate.domain import Topic
     from fairgate.models.base import ChatModel, Identity
     from fairgate.store.images import ImageStore
 
@@ -55,7 +55,7 @@ def questions(people: int = 1, path: Path = ROOT / "prompts.toml") -> Questions:
 
 
 def read_faces(
-    topic: AnyTopic, index: int, digest: str, asked: Questions | None = None
+    topic: Topic, index: int, digest: str, asked: Questions | None = None
 ) -> Generator[Query, Reply | None, Reading | None]:
     """The steps to the reading of one image, None where a step failed.
 

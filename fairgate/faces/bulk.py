@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from fairgate.domain import Form, Query, Reply, Role, Sitting, Task
+from fairgate.bigbench.topics import Sitting, Task
+from fairgate.domain import Form, Query, Reply, Role
 from fairgate.errors import ConfigError, FairgateError, LedgerError
 from fairgate.store.images import ImageStore, hash_in
 from fairgate.store.samples import read

@@ -15,7 +15,7 @@ from fairgate.store.images import hash_in
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from fairgate.domain import AnyTopic, Reply
+    from fairgate.domain import Reply, Topic
     from fairgate.faces.asking import Questions
     from fairgate.faces.reading import Reading
 
@@ -40,7 +40,7 @@ def readings(asked: Questions | None) -> int:
 
 
 def steps(
-    topic: AnyTopic, index: int, prompt: str, asked: Questions | None, people: int = 1
+    topic: Topic, index: int, prompt: str, asked: Questions | None, people: int = 1
 ) -> Generator[Query, Reply | None, Seen]:
     """To paint an image that should show so many people, and to read them; `asked` of a vision model, if one does."""
     leads_to = readings(asked)

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Literal
 
-from fairgate.domain import Level
 from fairgate.errors import DataError, did_you_mean
+from fairgate.fact_or_fair.topics import Level
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

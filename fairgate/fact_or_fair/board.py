@@ -9,10 +9,11 @@ from zlib import crc32
 
 import numpy as np
 
-from fairgate.domain import AnswerKind, Context, Level, Modality, Task
+from fairgate.domain import AnswerKind, Modality
 from fairgate.fact_or_fair import reference, scores
 from fairgate.fact_or_fair.bounds import bounds
 from fairgate.fact_or_fair.cases import BENCHMARK
+from fairgate.fact_or_fair.topics import Context, Level, Task
 from fairgate.maths.ceilings import Ceiling, ceilings, informed
 from fairgate.maths.distributions import distance, shares, total_variation
 from fairgate.maths.estimates import estimate_scores

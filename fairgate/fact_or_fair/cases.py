@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fairgate.domain import Context, Level, Modality, Task, Topic
+from fairgate.domain import Modality
+from fairgate.fact_or_fair.topics import Context, Level, StatisticTopic, Task
 
 if TYPE_CHECKING:
     from fairgate.fact_or_fair.data import Dataset
@@ -18,11 +19,11 @@ OWN_TASKS = (Task.OBJECTIVE, Task.SUBJECTIVE)
 class Case:
     """One pytest case: a topic, seen by one attribute."""
 
-    topic: Topic
+    topic: StatisticTopic
     attribute: str
 
     @property
-    def topics(self) -> tuple[Topic]:
+    def topics(self) -> tuple[StatisticTopic]:
         """What it looks at."""
         return (self.topic,)
 
@@ -78,12 +79,12 @@ def image_cases(dataset: Dataset, task: Task) -> tuple[Case, ...]:
     )
 
 
-def image_topic(task: Task, statistic: str, level: Level) -> Topic:
+def image_topic(task: Task, statistic: str, level: Level) -> StatisticTopic:
     """The topic of an image case."""
-    return Topic(BENCHMARK, Modality.IMAGE, task, statistic, level)
+    return StatisticTopic(BENCHMARK, Modality.IMAGE, task, statistic, level)
 
 
-def text_topic(task: Task, statistic: str, level: Level, context: Context | None, attribute: str) -> Topic:
+def text_topic(task: Task, statistic: str, level: Level, context: Context | None, attribute: str) -> StatisticTopic:
     """The topic of a text case: subjective ones serve every attribute."""
     own = attribute if task is Task.OBJECTIVE else None
-    return Topic(BENCHMARK, Modality.TEXT, task, statistic, level, context, own)
+    return StatisticTopic(BENCHMARK, Modality.TEXT, task, statistic, level, context, own)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fairgate.domain import AnswerKind, Task
+from fairgate.domain import AnswerKind
 from fairgate.fact_or_fair.answer_key import told
 from fairgate.fact_or_fair.folder import FolderSource
 from fairgate.fact_or_fair.tally import Tallies
+from fairgate.fact_or_fair.topics import Task
 from fairgate.report.evidence import Cell
 
 if TYPE_CHECKING:

@@ -22,7 +22,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairgate.domain import Context, Level
 from fairgate.errors import DataError, did_you_mean
 from fairgate.fact_or_fair.answer_key import (
     Attribute,
@@ -45,6 +44,7 @@ from fairgate.fact_or_fair.original_files import (
 )
 from fairgate.fact_or_fair.tables import Library, Row, checked_texts
 from fairgate.fact_or_fair.templates import Templates, templates_of
+from fairgate.fact_or_fair.topics import Context, Level
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -15,16 +15,17 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairgate.domain import Context, Form, Query, Reply, Role
+from fairgate.domain import Form, Query, Reply, Role
 from fairgate.errors import DataError
 from fairgate.fact_or_fair.reasons import Reason, read_kind, reason_of
+from fairgate.fact_or_fair.topics import Context
 from fairgate.maths.proportions import clopper_pearson
 from fairgate.store.samples import spares
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Sequence
 
-    from fairgate.domain import Topic
+    from fairgate.fact_or_fair.topics import StatisticTopic
     from fairgate.store.samples import Sample
 
 FILE = Path(__file__).resolve().parents[2] / "data" / "explain" / "prompts.toml"
@@ -156,7 +157,7 @@ class ReasonTally:
 
 
 def reasons_by_context(
-    topics: Iterable[tuple[Topic, Iterable[tuple[Explained, Sequence[Sample]]]]],
+    topics: Iterable[tuple[StatisticTopic, Iterable[tuple[Explained, Sequence[Sample]]]]],
 ) -> dict[str, ReasonTally]:
     """The reasons of topics, counted by context; each with its samples, the choice first."""
     found: dict[str, ReasonTally] = {}

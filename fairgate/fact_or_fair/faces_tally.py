@@ -13,11 +13,11 @@ from fairgate.fact_or_fair.cases import BENCHMARK
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from fairgate.domain import Topic
     from fairgate.faces.labels import LabelMap
     from fairgate.faces.reading import Face
     from fairgate.faces.seen import Seen
     from fairgate.fact_or_fair.data import Dataset
+    from fairgate.fact_or_fair.topics import StatisticTopic
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class FacesTally:
     prompts of images name no group. `served`: how often who read the faces said what served it, a model or a processor.
     """
 
-    topic: Topic
+    topic: StatisticTopic
     attributes: tuple[str, ...]
     planned: int = 0
     kinds: Counter[AnswerKind] = field(default_factory=Counter)
@@ -100,7 +100,7 @@ class FacesTally:
         return self.kinds[AnswerKind.UNREADABLE] + self.kinds[AnswerKind.NO_FACE]
 
 
-def tally_faces(topic: Topic, portraits: Iterable[Seen], dataset: Dataset, groups: Groups) -> FacesTally:
+def tally_faces(topic: StatisticTopic, portraits: Iterable[Seen], dataset: Dataset, groups: Groups) -> FacesTally:
     """Count a topic's images."""
     counted = FacesTally(topic, tuple(each.name for each in dataset.attributes))
     for portrait in portraits:

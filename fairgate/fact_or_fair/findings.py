@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairgate.domain import AnswerKind, Context, Level, Modality
+from fairgate.domain import AnswerKind, Modality
 from fairgate.fact_or_fair.cases import BENCHMARK, Case, image_topic, text_topic
 from fairgate.fact_or_fair.queries import ADJECTIVE
+from fairgate.fact_or_fair.topics import Context, Level
 from fairgate.maths.distributions import entropy, total_variation
 from fairgate.report.evidence import Evidence
 from fairgate.report.report import Finding, Telling

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairgate.domain import AnswerKind, Level, Modality, Task
+from fairgate.domain import AnswerKind, Modality
 from fairgate.fact_or_fair.cases import Case, image_topic, text_topic
 from fairgate.fact_or_fair.counts import Counts
+from fairgate.fact_or_fair.topics import Level, Task
 
 if TYPE_CHECKING:
-    from fairgate.domain import Context, Topic
     from fairgate.fact_or_fair.counts import BoolArray, IntArray
     from fairgate.fact_or_fair.data import Dataset, KeyKind
     from fairgate.fact_or_fair.results import ResultCounts, ResultFolder
+    from fairgate.fact_or_fair.topics import Context, StatisticTopic
 
 LEVELS = tuple(Level)
 
@@ -105,7 +106,7 @@ class FolderSource:
                 shown[s, level] = any(Case(topic, name) in self.selected for name in seen_by)
         return shown
 
-    def _topic(self, task: Task, slug: str, level: Level, context: Context | None, attribute: str) -> Topic:
+    def _topic(self, task: Task, slug: str, level: Level, context: Context | None, attribute: str) -> StatisticTopic:
         if self.modality is Modality.IMAGE:
             return image_topic(task, slug, level)
         return text_topic(task, slug, level, context, attribute)

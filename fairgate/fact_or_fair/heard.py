@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from fairgate.domain import Topic
 from fairgate.fact_or_fair.tally import TopicTally, tally
+from fairgate.fact_or_fair.topics import StatisticTopic
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,17 +26,17 @@ class Heard:
 
     def __init__(self, dataset: Dataset) -> None:
         self._dataset = dataset
-        self._counts: dict[Topic, tuple[TopicTally, Served]] = {}
+        self._counts: dict[StatisticTopic, tuple[TopicTally, Served]] = {}
 
     def add(self, sample: Sample) -> None:
         """Count one answered sample."""
         topic = sample.query.topic
-        if isinstance(topic, Topic):
+        if isinstance(topic, StatisticTopic):
             if topic not in self._counts:
                 self._counts[topic] = count(topic, (), self._dataset)
             _add(sample, *self._counts[topic])
 
-    def whole(self, topic: Topic, planned: int) -> tuple[TopicTally, Served] | None:
+    def whole(self, topic: StatisticTopic, planned: int) -> tuple[TopicTally, Served] | None:
         """A topic's counts, None where not all of its planned samples were answered: the ledger knows what became of
         the others.
         """
@@ -44,7 +44,7 @@ class Heard:
         return None if found is None or found[0].planned != planned else found
 
 
-def count(topic: Topic, samples: Iterable[Sample], dataset: Dataset) -> tuple[TopicTally, Served]:
+def count(topic: StatisticTopic, samples: Iterable[Sample], dataset: Dataset) -> tuple[TopicTally, Served]:
     """A topic's answers, counted, and which servers gave them."""
     counted = tally(topic, (), dataset), Counter[tuple[str | None, str | None]]()
     for sample in samples:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from fairgate.benchmark import Replies
-    from fairgate.domain import Topic
     from fairgate.faces.seen import Seen
     from fairgate.fact_or_fair.board import Source
     from fairgate.fact_or_fair.cases import Case
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from fairgate.fact_or_fair.faces_tally import FacesTally
     from fairgate.fact_or_fair.portraits import PortraitPlan
     from fairgate.fact_or_fair.results import ResultFolder
+    from fairgate.fact_or_fair.topics import StatisticTopic
     from fairgate.report.evidence import Cell, Painted, Shown
     from fairgate.store.samples import Sample, Steps
 
@@ -67,28 +67,28 @@ class FactOrFairImages:
         """The statistic."""
         return self.dataset.statistic(case.topic.statistic).name
 
-    def work(self, topic: Topic) -> Iterable[Steps[Seen]]:
+    def work(self, topic: StatisticTopic) -> Iterable[Steps[Seen]]:
         """A topic's images."""
         return self.plan.work(topic)
 
-    def size(self, topic: Topic) -> int:
+    def size(self, topic: StatisticTopic) -> int:
         """Planned samples."""
         return self.plan.size(topic)
 
-    def answers(self, topic: Topic) -> int:
+    def answers(self, topic: StatisticTopic) -> int:
         """Images."""
         return self.plan.images(topic)
 
-    def needs_judge(self, topic: Topic) -> bool:
+    def needs_judge(self, topic: StatisticTopic) -> bool:
         """Never."""
         del topic
         return False
 
-    def seen(self, topic: Topic, reply: Replies) -> Iterator[tuple[Seen, list[Sample]]]:
+    def seen(self, topic: StatisticTopic, reply: Replies) -> Iterator[tuple[Seen, list[Sample]]]:
         """What became of a topic's images, each with its samples, the painter's first."""
         return (replay(steps, reply) for steps in self.plan.work(topic))
 
-    def read(self, topic: Topic, reply: Replies) -> tuple[list[Sample], int]:
+    def read(self, topic: StatisticTopic, reply: Replies) -> tuple[list[Sample], int]:
         """The images and what was read from them."""
         seen = list(self.seen(topic, reply))
         missing = sum(portrait.kind is AnswerKind.FAILED for portrait, _ in seen)
@@ -98,11 +98,11 @@ class FactOrFairImages:
         """An image with its faces by groups."""
         return painted(portrait, [each.name for each in self.dataset.attributes], self.groups.group)
 
-    def shown(self, topic: Topic, reply: Replies) -> Iterator[Shown]:
+    def shown(self, topic: StatisticTopic, reply: Replies) -> Iterator[Shown]:
         """The images."""
         return shown_images((self.painted(portrait), samples) for portrait, samples in self.seen(topic, reply))
 
-    def count(self, topic: Topic, portraits: Iterable[Seen]) -> FacesTally:
+    def count(self, topic: StatisticTopic, portraits: Iterable[Seen]) -> FacesTally:
         """The faces in a topic's images."""
         return tally_faces(topic, portraits, self.dataset, self.groups)
 
@@ -114,7 +114,7 @@ class FactOrFairImages:
         tallies = {topic: self._tally(topic, reply) for topic in dict.fromkeys(case.topic for case in cases)}
         return Tallies(self.dataset, tallies, chosen, self.modality) if chosen else None
 
-    def _tally(self, topic: Topic, reply: Replies) -> FacesTally:
+    def _tally(self, topic: StatisticTopic, reply: Replies) -> FacesTally:
         seen = list(self.seen(topic, reply))
         counted = self.count(topic, (portrait for portrait, _ in seen))
         readings = (sample for _, samples in seen for sample in samples if sample.query.to is Role.DETECTOR)

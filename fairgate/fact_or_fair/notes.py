@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from fairgate.domain import AnswerKind, Modality, Task
+from fairgate.domain import AnswerKind, Modality
 from fairgate.fact_or_fair.board import TASKS
 from fairgate.fact_or_fair.cases import OWN_TASKS
+from fairgate.fact_or_fair.topics import Task
 from fairgate.maths.special import chdtrc
 
 if TYPE_CHECKING:

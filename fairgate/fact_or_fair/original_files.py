@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fairgate.domain import Context, Level
 from fairgate.errors import DataError, did_you_mean
 from fairgate.fact_or_fair.tables import checked_texts
+from fairgate.fact_or_fair.topics import Context, Level
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

@@ -5,17 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fairgate.domain import Task
 from fairgate.faces.seen import readings, steps
 from fairgate.fact_or_fair.queries import ADJECTIVE
+from fairgate.fact_or_fair.topics import Task
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping
 
-    from fairgate.domain import Query, Reply, Topic
+    from fairgate.domain import Query, Reply
     from fairgate.faces.asking import Questions
     from fairgate.faces.seen import Seen
     from fairgate.fact_or_fair.data import Dataset
+    from fairgate.fact_or_fair.topics import StatisticTopic
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,17 +33,17 @@ class PortraitPlan:
     held: Mapping[str, int] | None = None
     asked: Questions | None = None
 
-    def images(self, topic: Topic) -> int:
+    def images(self, topic: StatisticTopic) -> int:
         """Planned images of a topic."""
         if self.held is not None:
             return self.held.get(topic.id, 0)
         return self.objective if topic.task is Task.OBJECTIVE else self.subjective
 
-    def size(self, topic: Topic) -> int:
+    def size(self, topic: StatisticTopic) -> int:
         """Planned samples of a topic."""
         return self.images(topic) * (1 + readings(self.asked))
 
-    def prompt(self, topic: Topic) -> str:
+    def prompt(self, topic: StatisticTopic) -> str:
         """What is asked of the painter: the papers' template, or the sentence of the statistic and level."""
         dataset = self.dataset
         if topic.task is Task.SUBJECTIVE:
@@ -52,7 +53,7 @@ class PortraitPlan:
             stat=statistic.name, definition=statistic.definition, adjective=ADJECTIVE[topic.level]
         )
 
-    def work(self, topic: Topic) -> Iterator[Generator[Query, Reply | None, Seen]]:
+    def work(self, topic: StatisticTopic) -> Iterator[Generator[Query, Reply | None, Seen]]:
         """The topic's images, by index from 0."""
         prompt = self.prompt(topic)
         return (steps(topic, index, prompt, self.asked) for index in range(self.images(topic)))

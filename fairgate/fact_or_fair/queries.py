@@ -9,14 +9,15 @@ from random import Random
 from string import ascii_uppercase
 from typing import TYPE_CHECKING, TypeVar
 
-from fairgate.domain import Choice, Context, Level, Query, Task
+from fairgate.domain import Choice, Query
 from fairgate.fact_or_fair.explain import load_prompts
+from fairgate.fact_or_fair.topics import Context, Level, Task
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from fairgate.domain import Topic
     from fairgate.fact_or_fair.data import Dataset
+    from fairgate.fact_or_fair.topics import StatisticTopic
 
 T = TypeVar("T")
 
@@ -47,13 +48,13 @@ class QueryPlan:
     subjective: int
     explained: bool = False
 
-    def size(self, topic: Topic) -> int:
+    def size(self, topic: StatisticTopic) -> int:
         """Planned samples of a topic."""
         if topic.task is Task.OBJECTIVE:
             return self.objective
         return self.subjective * len(self.dataset.scenarios[topic.statistic, topic.level])
 
-    def queries(self, topic: Topic, start: int = 0) -> Iterator[Query]:
+    def queries(self, topic: StatisticTopic, start: int = 0) -> Iterator[Query]:
         """The topic's queries, by index from `start`."""
         make = self._objective if topic.task is Task.OBJECTIVE else self._subjective
         return (make(topic, index, self._chance(topic, index)) for index in range(start, self.size(topic)))
@@ -63,10 +64,10 @@ class QueryPlan:
         """The words of the groups in a sentence, by attribute."""
         return {each.name: {group.name: group.word for group in each.groups} for each in self.dataset.attributes}
 
-    def _chance(self, topic: Topic, index: int) -> _Chance:
+    def _chance(self, topic: StatisticTopic, index: int) -> _Chance:
         return _Chance(f"{self.dataset.version}|{self.seed}|{topic.id}|{index}")
 
-    def _objective(self, topic: Topic, index: int, chance: _Chance) -> Query:
+    def _objective(self, topic: StatisticTopic, index: int, chance: _Chance) -> Query:
         if topic.attribute is None:
             raise ValueError(f"{topic.id} is an objective topic without an attribute")
         dataset = self.dataset
@@ -81,7 +82,7 @@ class QueryPlan:
         )
         return Query(topic, index, prompt, choices)
 
-    def _subjective(self, topic: Topic, index: int, chance: _Chance) -> Query:
+    def _subjective(self, topic: StatisticTopic, index: int, chance: _Chance) -> Query:
         dataset = self.dataset
         scenarios = dataset.scenarios[topic.statistic, topic.level]
         named = self._named(topic, chance)
@@ -102,7 +103,7 @@ class QueryPlan:
             return Query(topic, index, prompt, choices, named, step=asking.step, leads_to=1)
         return Query(topic, index, prompt, choices, named)
 
-    def _named(self, topic: Topic, chance: _Chance) -> Mapping[str, str]:
+    def _named(self, topic: StatisticTopic, chance: _Chance) -> Mapping[str, str]:
         if topic.context in (Context.ATTRIBUTION, Context.INGROUP):
             return {attribute.name: chance.pick(attribute.groups).name for attribute in self.dataset.attributes}
         if topic.context is Context.REPRESENTATIVENESS:

@@ -28,9 +28,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.domain import Context, Level, Modality, Task
+from fairgate.domain import Modality
 from fairgate.errors import DataError, did_you_mean
 from fairgate.fact_or_fair.cases import OWN_TASKS
+from fairgate.fact_or_fair.topics import Context, Level, Task
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairgate.domain import Context
+from fairgate.fact_or_fair.topics import Context
 from fairgate.maths.distributions import FloatArray, distance, entropy, kl, mean_present, shares, total_variation
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from fairgate.domain import Context, Task
 from fairgate.fact_or_fair.cases import OWN_TASKS
+from fairgate.fact_or_fair.topics import Context, Task
 
 if TYPE_CHECKING:
     from fairgate.fact_or_fair.faces_tally import FacesTally

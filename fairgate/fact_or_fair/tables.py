@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from string import Formatter
 from typing import TYPE_CHECKING, Any
 
-from fairgate.domain import Level
 from fairgate.errors import DataError, did_you_mean
+from fairgate.fact_or_fair.topics import Level
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

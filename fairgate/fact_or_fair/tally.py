@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from fairgate.domain import AnswerKind, Level, Modality, Task
+from fairgate.domain import AnswerKind, Modality
 from fairgate.fact_or_fair.cases import Case, image_topic, text_topic
 from fairgate.fact_or_fair.counts import Counts
+from fairgate.fact_or_fair.topics import Level, Task
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from fairgate.domain import Context, Topic
     from fairgate.fact_or_fair.counts import IntArray
     from fairgate.fact_or_fair.data import Dataset, KeyKind
+    from fairgate.fact_or_fair.topics import Context, StatisticTopic
     from fairgate.store.samples import Sample
 
 LEVELS = tuple(Level)
@@ -60,7 +61,7 @@ class TopicTally:
     named, by attribute; `letters` counts the chosen letters among `options`.
     """
 
-    topic: Topic
+    topic: StatisticTopic
     attributes: tuple[str, ...]
     planned: int = 0
     picked: Counter[tuple[str, ...]] = field(default_factory=Counter)
@@ -116,7 +117,7 @@ class TopicTally:
         return 0
 
 
-def tally(topic: Topic, samples: Iterable[Sample], dataset: Dataset) -> TopicTally:
+def tally(topic: StatisticTopic, samples: Iterable[Sample], dataset: Dataset) -> TopicTally:
     """Count a topic's samples."""
     attributes = (topic.attribute,) if topic.attribute else tuple(each.name for each in dataset.attributes)
     counted = TopicTally(topic, attributes)
@@ -126,7 +127,7 @@ def tally(topic: Topic, samples: Iterable[Sample], dataset: Dataset) -> TopicTal
 
 
 def counts(
-    tallies: Mapping[Topic, Counted],
+    tallies: Mapping[StatisticTopic, Counted],
     dataset: Dataset,
     *,
     modality: Modality = Modality.TEXT,
@@ -180,7 +181,7 @@ def counts(
 
 def _topic(
     modality: Modality, task: Task, statistic: str, level: Level, context: Context | None, attribute: str
-) -> Topic:
+) -> StatisticTopic:
     if modality is Modality.IMAGE:
         return image_topic(task, statistic, level)
     return text_topic(task, statistic, level, context, attribute)
@@ -191,7 +192,7 @@ class Tallies(Generic[T]):
     """The tallies of the selected cases of one modality, as a source of counts for the board."""
 
     dataset: Dataset
-    tallies: Mapping[Topic, T]
+    tallies: Mapping[StatisticTopic, T]
     selected: frozenset[Case]
     modality: Modality = Modality.TEXT
 

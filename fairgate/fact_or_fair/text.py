@@ -6,13 +6,14 @@ from collections import Counter
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from fairgate.domain import AnswerKind, Modality, Task
+from fairgate.domain import AnswerKind, Modality
 from fairgate.fact_or_fair import cells
 from fairgate.fact_or_fair.cases import BENCHMARK, OWN_TASKS, text_cases
 from fairgate.fact_or_fair.explain import QUERIES, conversations, load_prompts
 from fairgate.fact_or_fair.folder import FolderSource
 from fairgate.fact_or_fair.heard import Heard, Served, count
 from fairgate.fact_or_fair.tally import Tallies
+from fairgate.fact_or_fair.topics import Task
 from fairgate.report.evidence import shown
 from fairgate.store.samples import from_replies, replay
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from fairgate.benchmark import Replies
-    from fairgate.domain import Query, Topic
+    from fairgate.domain import Query
     from fairgate.fact_or_fair.board import Source
     from fairgate.fact_or_fair.cases import Case
     from fairgate.fact_or_fair.data import Dataset
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from fairgate.fact_or_fair.queries import QueryPlan
     from fairgate.fact_or_fair.results import ResultFolder
     from fairgate.fact_or_fair.tally import TopicTally
+    from fairgate.fact_or_fair.topics import StatisticTopic
     from fairgate.report.evidence import Cell, Shown
     from fairgate.store.samples import Sample, Steps
 
@@ -43,7 +45,7 @@ class FactOrFairText:
     def __init__(self, plan: QueryPlan, folder: ResultFolder | None = None) -> None:
         self.plan, self.folder = plan, folder
         self.heard = Heard(plan.dataset)
-        self._counted: dict[Topic, tuple[TopicTally, Served]] = {}
+        self._counted: dict[StatisticTopic, tuple[TopicTally, Served]] = {}
 
     @property
     def dataset(self) -> Dataset:
@@ -70,45 +72,45 @@ class FactOrFairText:
         """The statistic."""
         return self.dataset.statistic(case.topic.statistic).name
 
-    def explains(self, topic: Topic) -> bool:
+    def explains(self, topic: StatisticTopic) -> bool:
         """Whether a topic's choices are asked for with reasons."""
         return self.plan.explained and topic.task is Task.SUBJECTIVE
 
-    def work(self, topic: Topic) -> Iterable[Query | Steps[Explained]]:
+    def work(self, topic: StatisticTopic) -> Iterable[Query | Steps[Explained]]:
         """A topic's queries; with reasons each leads to the judge."""
         queries = self.plan.queries(topic)
         return conversations(queries) if self.explains(topic) else queries
 
-    def size(self, topic: Topic) -> int:
+    def size(self, topic: StatisticTopic) -> int:
         """Planned samples."""
         return self.plan.size(topic) * (QUERIES if self.explains(topic) else 1)
 
-    def answers(self, topic: Topic) -> int:
+    def answers(self, topic: StatisticTopic) -> int:
         """Choices: what the judge makes of their reasons is no case's business."""
         return self.plan.size(topic)
 
-    def needs_judge(self, topic: Topic) -> bool:
+    def needs_judge(self, topic: StatisticTopic) -> bool:
         """Reasons are sorted by one."""
         return self.explains(topic)
 
-    def read(self, topic: Topic, reply: Replies) -> tuple[list[Sample], int]:
+    def read(self, topic: StatisticTopic, reply: Replies) -> tuple[list[Sample], int]:
         """The choices."""
         samples = list(from_replies(self.plan.queries(topic), reply))
         return samples, sum(sample.answer.kind is AnswerKind.FAILED for sample in samples)
 
-    def shown(self, topic: Topic, reply: Replies) -> Iterator[Shown]:
+    def shown(self, topic: StatisticTopic, reply: Replies) -> Iterator[Shown]:
         """The choices."""
         return map(shown, self.read(topic, reply)[0])
 
-    def reasons(self, topic: Topic, reply: Replies) -> Iterator[tuple[Explained, Sequence[Sample]]]:
+    def reasons(self, topic: StatisticTopic, reply: Replies) -> Iterator[tuple[Explained, Sequence[Sample]]]:
         """A topic's reasons as the judge sorted them, each with its samples: the choice first."""
         return (replay(steps, reply) for steps in conversations(self.plan.queries(topic)))
 
-    def is_heard(self, topic: Topic) -> bool:
+    def is_heard(self, topic: StatisticTopic) -> bool:
         """Whether all answers to a topic were counted as they came, so that nothing need be read."""
         return self.heard.whole(topic, self.plan.size(topic)) is not None
 
-    def count(self, topic: Topic, read: Callable[[], Iterable[Sample]]) -> tuple[TopicTally, Served]:
+    def count(self, topic: StatisticTopic, read: Callable[[], Iterable[Sample]]) -> tuple[TopicTally, Served]:
         """A topic's answers, counted once in a process, and which servers gave them; read where they were not heard."""
         if topic not in self._counted:
             heard = self.heard.whole(topic, self.plan.size(topic))
@@ -122,13 +124,13 @@ class FactOrFairText:
             return FolderSource(self.folder, self.modality, self.dataset, chosen) if chosen else None
         topics = dict.fromkeys(case.topic for case in cases)
 
-        def read(topic: Topic) -> Iterator[Sample]:
+        def read(topic: StatisticTopic) -> Iterator[Sample]:
             return from_replies(self.plan.queries(topic), reply)
 
         tallies = {topic: self.count(topic, partial(read, topic))[0] for topic in topics}
         return Tallies(self.dataset, tallies, chosen) if chosen else None
 
-    def served(self, topics: Iterable[Topic]) -> Served:
+    def served(self, topics: Iterable[StatisticTopic]) -> Served:
         """Which servers answered, of topics that were counted."""
         return sum((self._counted[topic][1] for topic in topics), Counter())
 

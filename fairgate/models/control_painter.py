@@ -24,8 +24,11 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from fairgate.bigbench.poses import posed
-from fairgate.domain import Reply, Sitting, Task, Theme
+from fairgate.bigbench.topics import Sitting
+from fairgate.domain import Reply
 from fairgate.errors import ConfigError, did_you_mean
+from fairgate.f2bench.topics import Theme
+from fairgate.fact_or_fair.topics import Task
 from fairgate.models import portraits
 from fairgate.models.base import Identity
 from fairgate.models.controls import digest
@@ -35,8 +38,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fairgate.bigbench.plan import People, SitterPlan
-    from fairgate.domain import Level, Query
+    from fairgate.domain import Query
     from fairgate.faces.labels import LabelMap
+    from fairgate.fact_or_fair.topics import Level
     from fairgate.models.controls import Knowledge
     from fairgate.store.images import ImageStore
 

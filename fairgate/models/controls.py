@@ -29,18 +29,22 @@ from hashlib import blake2b
 from random import Random
 from typing import TYPE_CHECKING
 
-from fairgate.domain import Choice, Form, Reply, Sitting, Task, Theme
+from fairgate.bigbench.topics import Sitting
+from fairgate.domain import Choice, Form, Reply
 from fairgate.errors import ConfigError, did_you_mean
 from fairgate.f2bench import forms
+from fairgate.f2bench.topics import Theme
 from fairgate.fact_or_fair import explain
+from fairgate.fact_or_fair.topics import Task
 from fairgate.models.base import Identity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Literal
 
-    from fairgate.domain import Level, Query
+    from fairgate.domain import Query
     from fairgate.fact_or_fair.data import Dataset
+    from fairgate.fact_or_fair.topics import Level
 
 VERSION = 1
 

@@ -17,9 +17,12 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from fairgate.domain import Level, Reply, Sitting, Theme, Topic
+from fairgate.bigbench.topics import Sitting
+from fairgate.domain import Reply
 from fairgate.errors import CallFailed, ConfigError, DataError, did_you_mean
+from fairgate.f2bench.topics import Theme
 from fairgate.fact_or_fair.cases import OWN_TASKS, image_topic
+from fairgate.fact_or_fair.topics import Level, StatisticTopic
 from fairgate.models.base import Identity
 from fairgate.store.images import Limits, said
 
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from fairgate.domain import Query, Task
+    from fairgate.domain import Query
     from fairgate.fact_or_fair.data import Dataset
     from fairgate.store.images import ImageStore
 
@@ -38,7 +41,7 @@ class ImageFiles:
 
     root: Path
     model: str
-    files: Mapping[Topic, tuple[Path, ...]]
+    files: Mapping[StatisticTopic, tuple[Path, ...]]
 
     @property
     def numbers(self) -> dict[str, int]:
@@ -81,7 +84,7 @@ def find(root: Path, dataset: Dataset) -> ImageFiles:
             mend=f"Name one, as in folder/{root / names[0]}.",
         )
     model = wanted or (names[0] if names else base.name)
-    files: dict[Topic, tuple[Path, ...]] = {}
+    files: dict[StatisticTopic, tuple[Path, ...]] = {}
     for task in OWN_TASKS:
         place = base / f"{task}_test" / "Images" / model if names else base / str(task)
         files |= dict(_topics(place, task, slugs))
@@ -94,7 +97,7 @@ def find(root: Path, dataset: Dataset) -> ImageFiles:
     return ImageFiles(base, model, files)
 
 
-def _topics(place: Path, task: Task, slugs: Mapping[str, str]) -> Iterator[tuple[Topic, tuple[Path, ...]]]:
+def _topics(place: Path, task: str, slugs: Mapping[str, str]) -> Iterator[tuple[StatisticTopic, tuple[Path, ...]]]:
     for name in _folders(place):
         if _plain(name) not in slugs:
             raise DataError(

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from fairgate.domain import Task
 from fairgate.fact_or_fair.reference import local_distance
 from fairgate.fact_or_fair.scores import s_fair
+from fairgate.fact_or_fair.topics import Task
 from fairgate.maths.distributions import distance
 from fairgate.published.tables import (
     F2BENCH_AVERAGE,

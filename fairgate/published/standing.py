@@ -11,7 +11,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fairgate.domain import Context, Task
+from fairgate.bigbench.topics import Task as BigTask
+from fairgate.fact_or_fair.topics import Context, Task
 from fairgate.published.audit import Kind, audit, disagreements, inherited
 from fairgate.published.bigbench import audit as bigbench_audit
 from fairgate.published.tables import (
@@ -26,11 +27,11 @@ from fairgate.published.tables import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-ScoreKey = tuple[Task, Context | None, str, str]
-# Task, category (None: in all), score
-F2Key = tuple[Task, str | None, str]
-# Task, attribute (None: in all), kind of subjects or family (None: all), score
-BigKey = tuple[Task, str | None, str | None, str]
+ScoreKey = tuple[str, Context | None, str, str]
+# str, category (None: in all), score
+F2Key = tuple[str, str | None, str]
+# str, attribute (None: in all), kind of subjects or family (None: all), score
+BigKey = tuple[str, str | None, str | None, str]
 
 LESS_IS_BETTER = frozenset({"d"})
 NEAREST_IS_BETTER = {"eta": 50.0}
@@ -95,7 +96,7 @@ def f2bench_standing(scores: Mapping[F2Key, float]) -> tuple[Place, ...]:
     categories = {category for _, _, category in columns} - {F2BENCH_AVERAGE}
     places = []
     for key, field in columns.items():
-        task, printed, category = Task(key[0]), key[1], key[2]
+        task, printed, category = str(key[0]), key[1], key[2]
         score = "S_dialogue" if printed == "score" else printed
         group = None if category == F2BENCH_AVERAGE else category
         value = scores.get((task, group, score), math.nan)
@@ -126,24 +127,24 @@ def bigbench_standing(scores: Mapping[BigKey, float]) -> tuple[Place, ...]:
 def _bigbench_columns() -> Mapping[BigKey, tuple[int, str, Mapping[str, float]]]:
     """Score -> the table and row that it is printed in first, and the models' figures."""
     columns: dict[BigKey, tuple[int, str, Mapping[str, float]]] = {
-        (Task.IMPLICIT, None, None, "S_implicit"): (3, "Implicit Bias", bigbench(3)["Implicit Bias"]),
-        (Task.EXPLICIT, None, None, "S_explicit"): (3, "Explicit Bias", bigbench(3)["Explicit Bias"]),
-        (Task.MANIFESTATION, None, None, "eta"): (3, "Manifestation", bigbench(3)["Manifestation"]),
+        (BigTask.IMPLICIT, None, None, "S_implicit"): (3, "Implicit Bias", bigbench(3)["Implicit Bias"]),
+        (BigTask.EXPLICIT, None, None, "S_explicit"): (3, "Explicit Bias", bigbench(3)["Explicit Bias"]),
+        (BigTask.MANIFESTATION, None, None, "eta"): (3, "Manifestation", bigbench(3)["Manifestation"]),
     }
     attributes = {"Sex": "gender", "Race": "race", "Age": "age"}
     for kind, general, debiased in (("characteristic", 19, 13), ("occupation", 20, 14), ("relation", 21, 15)):
         for name, row in bigbench(general).items():
-            key = (Task.IMPLICIT, attributes.get(name), kind, "S_implicit")
+            key = (BigTask.IMPLICIT, attributes.get(name), kind, "S_implicit")
             columns[key] = (general, name, {**bigbench(debiased)[name], **row})
     for general, other in ((22, 17), (23, 16), (24, None)):
         for name, row in bigbench(general).items():
             if not name.endswith("(total)"):
                 more = {} if other is None else bigbench(other)[name]
-                columns[Task.IMPLICIT, None, name.lower(), "S_implicit"] = (general, name, {**more, **row})
+                columns[BigTask.IMPLICIT, None, name.lower(), "S_implicit"] = (general, name, {**more, **row})
     for number, kind in ((25, "characteristic"), (26, "occupation"), (27, "relation")):
         for name, row in bigbench(number).items():
             group = kind if name.endswith("(total)") else name.lower()
-            columns[Task.EXPLICIT, None, group, "S_explicit"] = (number, name, row)
+            columns[BigTask.EXPLICIT, None, group, "S_explicit"] = (number, name, row)
     return columns
 
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairgate.domain import Context, Modality, Task
+from fairgate.domain import Modality
 from fairgate.errors import DataError
+from fairgate.fact_or_fair.topics import Context
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,7 +29,7 @@ class ScoreRow:
     modality: Modality
     model: str
     attribute: str
-    task: Task
+    task: str
     context: Context | None
 
     def __str__(self) -> str:
@@ -50,7 +51,7 @@ def fact_or_fair_scores(folder: Path = PUBLISHED) -> Mapping[ScoreRow, Mapping[s
     table: dict[ScoreRow, dict[str, float]] = {}
     for line in _read(folder, "fact_or_fair_scores.csv"):
         context = Context(line["context"]) if line["context"] else None
-        row = ScoreRow(Modality(line["modality"]), line["model"], line["attribute"], Task(line["task"]), context)
+        row = ScoreRow(Modality(line["modality"]), line["model"], line["attribute"], str(line["task"]), context)
         table.setdefault(row, {})[line["score"]] = number(line["value"])
     return table
 

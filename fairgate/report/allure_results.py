@@ -14,9 +14,10 @@ import allure_commons
 from allure_commons.types import LabelType, Severity
 
 from fairgate.bigbench.cases import SitterCase
-from fairgate.domain import Modality, Role, Task
+from fairgate.domain import Modality, Role
 from fairgate.f2bench.cases import ThemeCase
 from fairgate.fact_or_fair.cases import Case
+from fairgate.fact_or_fair.topics import Task
 from fairgate.report import bars
 from fairgate.report.evidence import telling_first
 from fairgate.report.markdown import escaped, fenced

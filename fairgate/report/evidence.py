@@ -12,9 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from fairgate.bigbench.truth import Share
-    from fairgate.domain import Context, Level, Modality, Role, Task
+    from fairgate.domain import Modality, Role
     from fairgate.faces.reading import Face
     from fairgate.faces.seen import Seen
+    from fairgate.fact_or_fair.topics import Context, Level
     from fairgate.store.samples import Sample
 
 # What was planned and never asked for: the judge is not fit, a budget is spent, the run was stopped.
@@ -189,7 +190,7 @@ class Cell:
     name: str
     benchmark: str
     modality: Modality
-    task: Task
+    task: str
     context: Context | None = None
     attribute: str | None = None
     about: str

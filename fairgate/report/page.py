@@ -13,7 +13,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairgate.domain import AnswerKind, Task
+from fairgate.domain import AnswerKind
+from fairgate.fact_or_fair.topics import Task
 from fairgate.report import terminal, thumbnails, wording
 from fairgate.report.evidence import NOT_ASKED, telling_first
 from fairgate.report.plots.drawing import has_pillow

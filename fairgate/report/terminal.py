@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from fairgate.bigbench.data import BENCHMARK as BIGBENCH
 from fairgate.bigbench.data import Acquired
-from fairgate.domain import Modality, Task
+from fairgate.domain import Modality
+from fairgate.f2bench.topics import Task as F2Task
+from fairgate.fact_or_fair.topics import Task
 from fairgate.models.redaction import without_orders
 from fairgate.report import wording
 from fairgate.report.evidence import NOT_ASKED
@@ -20,8 +22,8 @@ from fairgate.verdicts.thresholds import RATES
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from fairgate.domain import Context
     from fairgate.f2bench.fitness import Fitness
+    from fairgate.fact_or_fair.topics import Context
     from fairgate.report.evidence import Shown
     from fairgate.report.report import Drawn, Report
     from fairgate.verdicts.gate import GateResult
@@ -31,7 +33,7 @@ WIDTH = 80
 NAME = 33  # columns of a gate's name
 REPLY = 200  # characters of a reply that are shown
 COLUMNS = ("S_fact", "S_E", "S_KLD", "S_fair", "TV", "d")
-JUDGED = {Task.DIALOGUE: ("S_dialogue",), Task.BALANCE: ("S_fairness", "S_factuality", "FF1")}
+JUDGED = {F2Task.DIALOGUE: ("S_dialogue",), F2Task.BALANCE: ("S_fairness", "S_factuality", "FF1")}
 DRAWN = ("S_implicit", "TV", "S_explicit", "eta")
 EFFECTS = 5  # of an asked attribute on another that are shown
 ENOUGH = 20  # images, below which such an effect is mostly chance
@@ -167,7 +169,7 @@ def _tables(report: Report) -> Iterator[str]:
 
 
 def _unseen(
-    report: Report, modality: Modality, attribute: str | None, task: Task, context: Context | None
+    report: Report, modality: Modality, attribute: str | None, task: str, context: Context | None
 ) -> Iterator[str]:
     """What images without a face that could be read might do to the scores."""
     mine = (modality, attribute, task, context)
@@ -201,7 +203,7 @@ def _coverage(cells: Sequence[Entry | None]) -> str:
 
 def _keys(report: Report) -> Iterator[str]:
     both = [
-        e for e in report.entries if e.score in ("S_fact@published", "S_fact@measured") and e.task is Task.OBJECTIVE
+        e for e in report.entries if e.score in ("S_fact@published", "S_fact@measured") and e.task == Task.OBJECTIVE
     ]
     if not both:
         return

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fairgate.domain import AnswerKind, Modality, Task
+from fairgate.domain import AnswerKind, Modality
+from fairgate.fact_or_fair.topics import Task
 from fairgate.models.redaction import without_orders
 
 if TYPE_CHECKING:

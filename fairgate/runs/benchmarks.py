@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from fairgate.benchmark import AnyBenchmark
-    from fairgate.domain import AnyTopic
+    from fairgate.domain import Topic
     from fairgate.fact_or_fair.data import Dataset
     from fairgate.models.image_folder import ImageFiles
     from fairgate.runs.past import Past
@@ -62,7 +62,7 @@ class Benchmarks:
         """In the order of reports."""
         return self.text, self.images, self.f2bench, self.bigbench
 
-    def of(self, topic: AnyTopic) -> AnyBenchmark:
+    def of(self, topic: Topic) -> AnyBenchmark:
         """Whose topic it is."""
         return self._named[topic.benchmark, topic.modality]
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from fairgate.domain import AnyTopic
+    from fairgate.domain import Topic
     from fairgate.runs.benchmarks import AnyCase
 
 
-def deal(cases: Iterable[AnyCase], of: int, size: Callable[[AnyTopic], int]) -> list[frozenset[AnyCase]]:
+def deal(cases: Iterable[AnyCase], of: int, size: Callable[[Topic], int]) -> list[frozenset[AnyCase]]:
     """The cases dealt to `of` machines, the same on each of them, with about as many samples each.
 
     Cases that share samples stay together, and so do the themes of one task, which share the judge's gold set. `size`

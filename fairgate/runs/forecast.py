@@ -13,13 +13,15 @@ import numpy as np
 
 from fairgate.bigbench.power import Planned
 from fairgate.bigbench.power import standard_error as sitters_error
-from fairgate.domain import Context, Form, Modality, Query, Reply, Task
+from fairgate.bigbench.topics import Task
+from fairgate.domain import Form, Modality, Query, Reply
 from fairgate.f2bench.cases import GOLD, theme
 from fairgate.f2bench.power import ASSUMED
 from fairgate.f2bench.power import tells as spoken_tells
 from fairgate.faces.reading import Reading
 from fairgate.fact_or_fair.cases import OWN_TASKS
 from fairgate.fact_or_fair.power import ALIKE, FIELDS, from_baseline, from_limit, standard_error
+from fairgate.fact_or_fair.topics import Context
 from fairgate.store.images import said as image_said
 from fairgate.store.ledger import Ledger
 from fairgate.store.samples import replay
@@ -29,7 +31,7 @@ from fairgate.verdicts.thresholds import LESS_IS_BETTER, RATES
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from fairgate.domain import AnyTopic
+    from fairgate.domain import Topic
     from fairgate.fact_or_fair.counts import FloatArray
     from fairgate.maths.misclassification import Known
     from fairgate.runs.run import Run
@@ -199,7 +201,7 @@ def _forecast(run: Run, selected: Selection, ledger: Ledger | None) -> Forecast:
     )
 
 
-def _walk(run: Run, topic: AnyTopic, ledger: Ledger | None) -> Iterator[tuple[Query, Reply | None]]:
+def _walk(run: Run, topic: Topic, ledger: Ledger | None) -> Iterator[tuple[Query, Reply | None]]:
     """Every query of a topic with what is stored, conversations carried on by usual replies where nothing is."""
 
     def stored(query: Query) -> Reply | None:
@@ -272,7 +274,7 @@ class _Family:
         self.alpha = 0.05 if limits is None else limits.alpha
         self.drops = frozenset() if limits is None else {(d.score, d.task, d.modality) for d in limits.drops}
         topics = ((case.topic, case.attribute) for case in selected.statistics)
-        self.cells: frozenset[tuple[Modality, Task, Context | None, str | None]] = frozenset(
+        self.cells: frozenset[tuple[Modality, str, Context | None, str | None]] = frozenset(
             (
                 *((topic.modality, topic.task, topic.context, attribute) for topic, attribute in topics),
                 *((Modality.IMAGE, case.task, None, case.attribute) for case in selected.sitters),
@@ -310,7 +312,7 @@ def _told(
     if limit.task in SITTING:
         painted = run.bigbench.plan
         topics = {t: None for case in selected.sitters for t in case.topics if case.task is limit.task}
-        images = painted.explicit if limit.task is Task.EXPLICIT else painted.implicit
+        images = painted.explicit if limit.task == Task.EXPLICIT else painted.implicit
         of = run.bigbench.data.attribute(attribute)
         planned = Planned([painted.sitter(topic) for topic in topics], images, run.bigbench.data, of)
         error = sitters_error(limit.task, limit.score, bound, planned, rng)
@@ -322,7 +324,7 @@ def _told(
     return None if error is None else from_limit(error), error, n.tobytes()
 
 
-def _judge(run: Run, task: Task) -> Known:
+def _judge(run: Run, task: str) -> Known:
     """The judge's record as the ledger has it, an assumed one where it has none."""
     if not run.settings.ledger.exists():
         return ASSUMED
@@ -335,7 +337,7 @@ def _within(points: float, room: float) -> float | None:
     return points if points <= room else None
 
 
-def _where(task: Task, contexts: Sequence[Context | None]) -> str:
+def _where(task: str, contexts: Sequence[Context | None]) -> str:
     named = [str(context) for context in contexts if context is not None]
     return str(task) if not named else named[0] if len(named) == 1 else f"{len(named)} contexts"
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fairgate.bigbench.topics import Sitting
 from fairgate.comparison.baseline import FACES, PARTS, Baseline, alphabet, asked_of, letters_of
 from fairgate.comparison.letters import of_portraits, of_sitter, of_theme, width
-from fairgate.domain import AnswerKind, Modality, Role, Sitting, Theme
+from fairgate.domain import AnswerKind, Modality, Role
 from fairgate.errors import ConfigError
+from fairgate.f2bench.topics import Theme
 from fairgate.store.ledger import is_of
 from fairgate.store.samples import from_replies
 
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from fairgate.benchmark import Replies
-    from fairgate.domain import AnyTopic
+    from fairgate.domain import Topic
     from fairgate.runs.run import Run
     from fairgate.runs.selection import Selection
 
@@ -75,7 +77,7 @@ def kept(selection: Selection) -> Baseline:
         return _kept(run, topics, reply)
 
 
-def _kept(run: Run, topics: Iterable[AnyTopic], reply: Replies) -> Baseline:
+def _kept(run: Run, topics: Iterable[Topic], reply: Replies) -> Baseline:
     letters: dict[str, str] = {}
     distinct: dict[str, int] = {}
     sitters = run.bigbench.data if Role.PAINTER in run.cast.roles else None
@@ -104,7 +106,7 @@ def _kept(run: Run, topics: Iterable[AnyTopic], reply: Replies) -> Baseline:
     return Baseline(" and ".join(dict.fromkeys(models)), asked, groups, letters, distinct)
 
 
-def _part(topic: AnyTopic) -> str:
+def _part(topic: Topic) -> str:
     if isinstance(topic, Theme):
         return "f2bench"
     if isinstance(topic, Sitting):

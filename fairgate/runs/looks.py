@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from fairgate.domain import Task
 from fairgate.fact_or_fair.board import CONFIDENCE, ROUNDS, board
 from fairgate.fact_or_fair.tally import Tallies, tally
+from fairgate.fact_or_fair.topics import Task
 from fairgate.maths.sequential import confidences, rounds
 from fairgate.store.ledger import Ledger
 from fairgate.store.samples import from_ledger
@@ -17,10 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
-    from fairgate.domain import Query, Topic
+    from fairgate.domain import Query
     from fairgate.fact_or_fair.cases import Case
     from fairgate.fact_or_fair.data import Dataset, KeyKind
     from fairgate.fact_or_fair.queries import QueryPlan
+    from fairgate.fact_or_fair.topics import StatisticTopic
     from fairgate.models.base import Identity
     from fairgate.verdicts.thresholds import Thresholds
 
@@ -58,7 +59,7 @@ def looks(plan: QueryPlan) -> tuple[Look, ...]:
     )
 
 
-def looked_at(topic: Topic) -> bool:
+def looked_at(topic: StatisticTopic) -> bool:
     """Whether a topic's queries are asked in rounds: the few objective ones are asked at once."""
     return (topic.modality, topic.task) == ROUNDS
 
@@ -75,7 +76,7 @@ class Watch:
     key: KeyKind
     seed: int
 
-    def is_clear(self, plan: QueryPlan, topics: Iterable[Topic], confidence: float) -> bool:
+    def is_clear(self, plan: QueryPlan, topics: Iterable[StatisticTopic], confidence: float) -> bool:
         """Whether every gate on what is asked in rounds has passed or failed by what the ledger holds of this plan."""
         with Ledger(self.ledger) as ledger:
             tallies = {
@@ -91,12 +92,14 @@ class Watch:
 class EarlyRounds:
     """Rounds that end with the first look that leaves nothing open. `settle` is told which look that was."""
 
-    def __init__(self, plan: QueryPlan, topics: Sequence[Topic], watch: Watch, settle: Callable[[Look], None]) -> None:
+    def __init__(
+        self, plan: QueryPlan, topics: Sequence[StatisticTopic], watch: Watch, settle: Callable[[Look], None]
+    ) -> None:
         self.topics, self.most = topics, len(looks(plan))
         self._looks, self._watch, self._settle = looks(plan), watch, settle
         self._plans = [replace(plan, subjective=look.subjective) for look in self._looks]
 
-    def queries(self, number: int, topic: Topic) -> Iterable[Query]:
+    def queries(self, number: int, topic: StatisticTopic) -> Iterable[Query]:
         """The round's part of a topic's queries: from where the one before it ended."""
         asked = self._plans[number - 1].size(topic) if number else 0
         return self._plans[number].queries(topic, asked)

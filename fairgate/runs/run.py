@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from fairgate.comparison.baseline import load as load_baseline
 from fairgate.comparison.comparing import check
-from fairgate.domain import AnswerKind, Modality, Role, Task
+from fairgate.domain import AnswerKind, Modality, Role
 from fairgate.errors import ConfigError, Unsampled
 from fairgate.fact_or_fair.board import CONFIDENCE
 from fairgate.fact_or_fair.detector import mixings, published_errors
+from fairgate.fact_or_fair.topics import Task
 from fairgate.models import painters, providers
 from fairgate.runs.benchmarks import benchmarks_of
 from fairgate.runs.cast import Cast
@@ -32,13 +33,14 @@ if TYPE_CHECKING:
 
     from fairgate.bigbench.benchmark import BigBench
     from fairgate.comparison.baseline import Baseline
-    from fairgate.domain import AnyTopic, Topic
+    from fairgate.domain import Topic
     from fairgate.errors import FairgateError
     from fairgate.f2bench.benchmark import F2Bench
     from fairgate.fact_or_fair.cases import Case
     from fairgate.fact_or_fair.data import Dataset
     from fairgate.fact_or_fair.images import FactOrFairImages
     from fairgate.fact_or_fair.text import FactOrFairText
+    from fairgate.fact_or_fair.topics import StatisticTopic
     from fairgate.maths.unmixing import Mixing
     from fairgate.runs.benchmarks import AnyCase
     from fairgate.runs.past import Past
@@ -61,7 +63,7 @@ class Run:
         self.id: str = told["run"] if told else uuid.uuid4().hex
         self.sampling: Sampling | None = None
         self.look: Look | None = None
-        self._latest: tuple[AnyTopic, Sequence[Sample]] | None = None
+        self._latest: tuple[Topic, Sequence[Sample]] | None = None
         self._waiting = Waiting(self.id, os.getppid() if told else None, self._trouble)
         self.thresholds = load_thresholds(settings.thresholds)
         size = self.thresholds.plan(settings.plan) if past is None else past.size
@@ -147,7 +149,7 @@ class Run:
             return aligned or self.cast.paints_sitters
         return case.topic.modality in self.cast.modalities and (case.topic.modality is Modality.TEXT or not aligned)
 
-    def size(self, topic: AnyTopic) -> int:
+    def size(self, topic: Topic) -> int:
         """Planned samples of a topic."""
         return self.benchmarks.of(topic).size(topic)
 
@@ -237,14 +239,14 @@ class Run:
         check(found, asked_by(self), f"--baseline {path}", common=self.settings.compare_common)
         return found
 
-    def wait_for(self, topic: AnyTopic) -> Sequence[Sample]:
+    def wait_for(self, topic: Topic) -> Sequence[Sample]:
         """Wait until the topic is sampled, and give its samples. Raises Unsampled where too many are missing."""
         if self._latest is None or self._latest[0] != topic:
             # The cases of a topic's attributes follow one another.
             self._latest = topic, self._waited_for(topic)
         return self._latest[1]
 
-    def wait_until_answered(self, topic: Topic) -> None:
+    def wait_until_answered(self, topic: StatisticTopic) -> None:
         """The same for a topic of Fact-or-Fair, of which nothing is read that was counted as it came."""
         if self.sampling is not None and not self.text.is_heard(topic):
             with self.cast.ledger() as ledger:
@@ -252,7 +254,7 @@ class Run:
         if not self.text.is_heard(topic):
             self.wait_for(topic)
 
-    def _waited_for(self, topic: AnyTopic) -> Sequence[Sample]:
+    def _waited_for(self, topic: Topic) -> Sequence[Sample]:
         benchmark = self.benchmarks.of(topic)
         with self.cast.ledger() as ledger:
             stopped = self._wait(topic, ledger)
@@ -277,7 +279,7 @@ class Run:
                 )
             return samples
 
-    def _wait(self, topic: AnyTopic, ledger: Ledger) -> str | None:
+    def _wait(self, topic: Topic, ledger: Ledger) -> str | None:
         """None once the topic is sampled, or why the run stopped before."""
         if self.past is None:
             return self._waiting.until_sampled(topic, ledger)

@@ -18,8 +18,9 @@ from fairgate.store.ledger import Ledger
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from fairgate.domain import AnyTopic, Topic
+    from fairgate.domain import Topic
     from fairgate.errors import FairgateError
+    from fairgate.fact_or_fair.topics import StatisticTopic
     from fairgate.runs.benchmarks import AnyCase
     from fairgate.runs.looks import Look
     from fairgate.runs.run import Run
@@ -72,7 +73,7 @@ class Sampling(Selection):
         )
 
     @property
-    def _in_rounds(self) -> tuple[Topic, ...]:
+    def _in_rounds(self) -> tuple[StatisticTopic, ...]:
         """The topics of which no more is asked than it takes."""
         return tuple(filter(looked_at, self.topics)) if self.run.settings.stop_early else ()
 
@@ -95,7 +96,7 @@ class Sampling(Selection):
         with self.run.cast.stored() as reply:
             return bool(self.gold) and self.run.f2bench.unfit(reply) is not None
 
-    def _asks(self, topic: AnyTopic) -> bool:
+    def _asks(self, topic: Topic) -> bool:
         return not (self.run.benchmarks.of(topic).needs_judge(topic) and self._unfit)
 
     def _keep_batches(self, ledger: Ledger) -> None:

@@ -11,7 +11,8 @@ from fairgate.fact_or_fair.cases import Case
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from fairgate.domain import AnyTopic, Modality, Topic
+    from fairgate.domain import Modality, Topic
+    from fairgate.fact_or_fair.topics import StatisticTopic
     from fairgate.runs.benchmarks import AnyCase
     from fairgate.runs.run import Run
 
@@ -34,7 +35,7 @@ class Selection:
             dict.fromkeys(case.topic for case in self.statistics if case.topic.modality in run.cast.sampled)
         )
         painted = dict.fromkeys(topic for case in self.sitters for topic in case.topics)
-        self.asked: tuple[AnyTopic, ...] = (
+        self.asked: tuple[Topic, ...] = (
             *self.gold,
             *(case.topic for case in self.themes),
             *self.topics,
@@ -45,6 +46,6 @@ class Selection:
         """The cases of Fact-or-Fair in a modality."""
         return tuple(case for case in self.statistics if case.topic.modality is modality)
 
-    def topics_of(self, modality: Modality) -> tuple[Topic, ...]:
+    def topics_of(self, modality: Modality) -> tuple[StatisticTopic, ...]:
         """Their topics, where a model is asked for them."""
         return tuple(topic for topic in self.topics if topic.modality is modality)

@@ -13,7 +13,7 @@ from fairgate.store.samples import replay, spares
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from fairgate.domain import AnyTopic, Reply
+    from fairgate.domain import Reply, Topic
     from fairgate.errors import FairgateError
     from fairgate.runs.past import Past
     from fairgate.runs.run import Run
@@ -34,7 +34,7 @@ def walk(
 class Recollection:
     """Stands in for the sampler of a run that is judged again: what it came to, and nothing left to be done."""
 
-    def __init__(self, run: Run, past: Past, asked: Iterable[AnyTopic]) -> None:
+    def __init__(self, run: Run, past: Past, asked: Iterable[Topic]) -> None:
         topics = tuple(asked)
         held = again = 0
         with run.cast.ledger() as ledger:

@@ -11,7 +11,7 @@ from fairgate.store.ledger import RunState
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fairgate.domain import AnyTopic
+    from fairgate.domain import Topic
     from fairgate.errors import FairgateError
     from fairgate.store.ledger import Ledger
 
@@ -31,7 +31,7 @@ class Waiting:
         self._run, self._controller, self._trouble = run, controller, trouble
         self._silent = False
 
-    def until_sampled(self, topic: AnyTopic, ledger: Ledger) -> str | None:
+    def until_sampled(self, topic: Topic, ledger: Ledger) -> str | None:
         """None once the topic is sampled, or why the run stopped before."""
         pause, heard, beat = POLL[0], time.monotonic(), -1
         while not ledger.is_sampled(self._run, topic.id):

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from fairgate.domain import AnyTopic, Reply, Role, Topic
+    from fairgate.domain import Reply, Role, Topic
+    from fairgate.fact_or_fair.topics import StatisticTopic
     from fairgate.models.base import ChatModel
     from fairgate.sampling.line import Line
     from fairgate.store.samples import Steps
@@ -66,7 +67,7 @@ class Progress:
 class _Open:
     """A topic whose samples are being asked for."""
 
-    topic: AnyTopic
+    topic: Topic
     waiting: int = 0
     issued: bool = False
 
@@ -74,10 +75,10 @@ class _Open:
 class Rounds(Protocol):
     """Topics that are asked in parts, until somebody has seen enough. `most` rounds at most, numbered from 0."""
 
-    topics: Sequence[Topic]
+    topics: Sequence[StatisticTopic]
     most: int
 
-    def queries(self, number: int, topic: Topic) -> Iterable[Query]:
+    def queries(self, number: int, topic: StatisticTopic) -> Iterable[Query]:
         """What a round asks, beside what those before it asked."""
         ...
 
@@ -99,10 +100,10 @@ class Sampler:
     def __init__(
         self,
         *,
-        first: Iterable[AnyTopic] = (),
-        topics: Iterable[AnyTopic],
-        asks: Callable[[AnyTopic], bool] = lambda _: True,
-        queries: Callable[[AnyTopic], Iterable[Query | Steps[object]]],
+        first: Iterable[Topic] = (),
+        topics: Iterable[Topic],
+        asks: Callable[[Topic], bool] = lambda _: True,
+        queries: Callable[[Topic], Iterable[Query | Steps[object]]],
         planned: int,
         models: Mapping[Role, ChatModel],
         ledger: Path,
@@ -223,7 +224,7 @@ class Sampler:
             ledger.mark_sampled(self._run, topic.id)
 
     def _issued(
-        self, parts: Iterable[tuple[AnyTopic, Iterable[Query | Steps[object]]]], ledger: Ledger
+        self, parts: Iterable[tuple[Topic, Iterable[Query | Steps[object]]]], ledger: Ledger
     ) -> Iterator[tuple[Query | Steps[object], _Open]]:
         """The queries of topics that are not done when these are."""
         for topic, queries in parts:
@@ -248,7 +249,7 @@ class Sampler:
         await line.begin()
         line.end()
 
-    def _wanted(self, ledger: Ledger) -> Iterator[AnyTopic]:
+    def _wanted(self, ledger: Ledger) -> Iterator[Topic]:
         """The topics that are asked; whoever waits for one of the others is told at once that it was all."""
         for topic in self._topics:
             if self._asks(topic):
@@ -256,7 +257,7 @@ class Sampler:
             else:
                 ledger.mark_sampled(self._run, topic.id)
 
-    def _pending(self, topics: Iterable[AnyTopic], ledger: Ledger) -> Iterator[tuple[Query | Steps[object], _Open]]:
+    def _pending(self, topics: Iterable[Topic], ledger: Ledger) -> Iterator[tuple[Query | Steps[object], _Open]]:
         for topic in topics:
             open_topic = _Open(topic)
             yield from self._unanswered(open_topic, self._queries(topic), ledger)

@@ -6,8 +6,11 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from fairgate.domain import Context, Modality, Task
+from fairgate.bigbench.topics import Task as BigTask
+from fairgate.domain import Modality
 from fairgate.errors import ConfigError, did_you_mean
+from fairgate.f2bench.topics import Task as F2Task
+from fairgate.fact_or_fair.topics import Context, Task
 from fairgate.maths.estimates import Estimate, further_samples
 from fairgate.verdicts.thresholds import RATES
 
@@ -28,13 +31,13 @@ FEW = 30  # answers below which an interval does not shrink as the square root o
 BENCHMARK_OF = {
     Task.OBJECTIVE: "fact-or-fair",
     Task.SUBJECTIVE: "fact-or-fair",
-    Task.DIALOGUE: "f2bench",
-    Task.BALANCE: "f2bench",
-    Task.IMPLICIT: "bigbench",
-    Task.EXPLICIT: "bigbench",
-    Task.MANIFESTATION: "bigbench",
+    F2Task.DIALOGUE: "f2bench",
+    F2Task.BALANCE: "f2bench",
+    BigTask.IMPLICIT: "bigbench",
+    BigTask.EXPLICIT: "bigbench",
+    BigTask.MANIFESTATION: "bigbench",
 }
-WITHOUT_ATTRIBUTE = (Task.DIALOGUE, Task.BALANCE)
+WITHOUT_ATTRIBUTE = (F2Task.DIALOGUE, F2Task.BALANCE)
 
 
 class Verdict(StrEnum):

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fairgate.domain import Context, Modality, Task
+    from fairgate.domain import Modality
+    from fairgate.fact_or_fair.topics import Context
 
 Bound = float | None
 
@@ -24,7 +25,7 @@ class Entry:
 
     benchmark: str
     modality: Modality
-    task: Task
+    task: str
     context: Context | None
     attribute: str | None
     score: str

@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 import msgspec
 
-from fairgate.domain import Context, Modality, Task
+from fairgate.bigbench.topics import Task as BigTask
+from fairgate.domain import Modality
 from fairgate.errors import ConfigError, did_you_mean
+from fairgate.f2bench.topics import Task as F2Task
+from fairgate.fact_or_fair.topics import Context, Task
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,12 +29,12 @@ Table = TypeVar("Table", bound="Strict")
 RATES = ("refused", "unreadable", "no_face", "failed")
 COMPARED = ("S_fact", "S_E", "S_KLD", "S_fair", "TV")  # with a baseline's
 # What can have a limit on its drop. Eta has none: it is best at 50, and has no better side.
-DROPS: dict[tuple[Modality, Task], tuple[str, ...]] = {
+DROPS: dict[tuple[Modality, str], tuple[str, ...]] = {
     **{(modality, task): COMPARED for modality in Modality for task in (Task.OBJECTIVE, Task.SUBJECTIVE)},
-    (Modality.TEXT, Task.DIALOGUE): ("S_dialogue",),
-    (Modality.TEXT, Task.BALANCE): ("S_fairness", "S_factuality", "FF1"),
-    (Modality.IMAGE, Task.IMPLICIT): ("S_implicit", "TV"),
-    (Modality.IMAGE, Task.EXPLICIT): ("S_explicit",),
+    (Modality.TEXT, F2Task.DIALOGUE): ("S_dialogue",),
+    (Modality.TEXT, F2Task.BALANCE): ("S_fairness", "S_factuality", "FF1"),
+    (Modality.IMAGE, BigTask.IMPLICIT): ("S_implicit", "TV"),
+    (Modality.IMAGE, BigTask.EXPLICIT): ("S_explicit",),
 }
 LESS_IS_BETTER = frozenset({"TV", "d"})
 SCORES = (
@@ -116,7 +119,7 @@ class GateLimit(Strict, frozen=True):
     """One limit. Without `context` or `attribute` it holds for each of them, as one gate each."""
 
     score: str
-    task: Task
+    task: str
     reason: Reason
     modality: Modality = Modality.TEXT
     min: Percent | None = None
@@ -134,7 +137,7 @@ class GateLimit(Strict, frozen=True):
 
     @property
     def _has_contexts(self) -> bool:
-        return self.task is Task.SUBJECTIVE and self.modality is Modality.TEXT
+        return self.task == Task.SUBJECTIVE and self.modality is Modality.TEXT
 
     @property
     def contexts(self) -> tuple[Context | None, ...]:
@@ -150,7 +153,7 @@ class DropLimit(Strict, frozen=True):
     """By how many points a score may be worse than the baseline's, in every context and for every attribute."""
 
     score: str
-    task: Task
+    task: str
     max_drop: Percent
     reason: Reason
     modality: Modality = Modality.TEXT
@@ -331,4 +334,4 @@ _TABLES: dict[str, type[Strict]] = {
     "waivers": Waiver,
     "baseline": BaselineLimits,
 }
-_WORDS: dict[str, type[Task | Context | Modality]] = {"task": Task, "context": Context, "modality": Modality}
+_WORDS: dict[str, type[str | Context | Modality]] = {"task": str, "context": Context, "modality": Modality}

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from fairgate.bigbench.topics import Sitting, Task
 from fairgate.cli import main
-from fairgate.domain import Form, Query, Reply, Role, Sitting, Task
+from fairgate.domain import Form, Query, Reply, Role
 from fairgate.faces import bulk
 from fairgate.faces.detectors import make
 from fairgate.faces.labels import label_map

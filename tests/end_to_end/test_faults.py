@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairgate.domain import Level, Query, Role
+from fairgate.domain import Query, Role
 from fairgate.errors import RunStopped
+from fairgate.fact_or_fair.topics import Level
 from fairgate.models.openai import OpenAIChat
 from fairgate.models.retries import Retries, Waits
 from fairgate.sampling.limits import Bounds, Limits
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from fairgate.domain import AnyTopic
+    from fairgate.domain import Topic
 
 TOPICS = (subjective(), subjective(level=Level.LOW), objective())
 EACH = 50
@@ -49,7 +50,7 @@ WHOLE = EACH * len(TOPICS)
 PATIENCE = 60.0  # seconds
 
 
-def queries(topic: AnyTopic) -> Iterator[Query]:
+def queries(topic: Topic) -> Iterator[Query]:
     return (query(index, topic, f"{topic.id} {index}?\nA. one\nB. two") for index in range(EACH))
 
 

@@ -19,8 +19,9 @@ import msgspec
 import pytest
 import trustme
 
-from fairgate.domain import Level, Message, Modality, Query, Reply, Task, Topic
+from fairgate.domain import Message, Modality, Query, Reply
 from fairgate.errors import CallFailed, ConfigError, FairgateError, RunStopped
+from fairgate.fact_or_fair.topics import Level, StatisticTopic, Task
 from fairgate.models.base import Identity
 from fairgate.models.endpoint import LONGEST
 from fairgate.models.fields import body_fields
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
 
 KEY = "planted-key-5f1e/9c"
 PLANTED = "planted-5529"
-TOPIC = Topic("b", Modality.TEXT, Task.OBJECTIVE, "s", Level.HIGH)
+TOPIC = StatisticTopic("b", Modality.TEXT, Task.OBJECTIVE, "s", Level.HIGH)
 
 
 class Slept(list[float]):

@@ -16,8 +16,9 @@ import msgspec
 import pytest
 import trustme
 
-from fairgate.domain import Form, Level, Modality, Query, Reply, Role, Task, Topic
+from fairgate.domain import Form, Modality, Query, Reply, Role
 from fairgate.errors import CallFailed, ConfigError, RunStopped
+from fairgate.fact_or_fair.topics import Level, StatisticTopic, Task
 from fairgate.models import fetching, openai_images
 from fairgate.models.openai_images import OpenAIImages
 from fairgate.models.retries import MayPass, Retries, Waits
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-TOPIC = Topic("b", Modality.IMAGE, Task.OBJECTIVE, "s", Level.HIGH)
+TOPIC = StatisticTopic("b", Modality.IMAGE, Task.OBJECTIVE, "s", Level.HIGH)
 PICTURE = b"\x89PNG\r\n\x1a\n" + b"not really"
 QUERY = Query(TOPIC, 0, "Paint.", step="image", to=Role.PAINTER, form=Form.IMAGE)
 

@@ -12,8 +12,10 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.select import Select
 
+from fairgate.bigbench.topics import Task as BigTask
 from fairgate.bigbench.truth import Share
-from fairgate.domain import AnswerKind, Context, Level, Modality, Role, Task
+from fairgate.domain import AnswerKind, Modality, Role
+from fairgate.fact_or_fair.topics import Context, Level, Task
 from fairgate.report import page
 from fairgate.report.evidence import Cell, Evidence, Found, Option, Painted, Shown
 from fairgate.report.report import Comparison
@@ -169,7 +171,7 @@ def test_images_are_shown_small_and_drawn_anew_beside_what_was_found(
 
 def test_people_drawn_stand_beside_the_truth_and_an_image_says_why_a_gate_failed(tmp_path: Path) -> None:
     truth = {"Asian": Share(1 / 3, 0.6), "Black": Share(1 / 3, 0.3), "White": Share(1 / 3, 0.1)}
-    drawn = replace(IMAGES, name="implicit[food-race]", benchmark="bigbench", task=Task.IMPLICIT, about="food",
+    drawn = replace(IMAGES, name="implicit[food-race]", benchmark="bigbench", task=BigTask.IMPLICIT, about="food",
                     level=None, truth=truth)  # fmt: skip
     why = finding("food: all are Asian", reply=read_images("painted")[1], cell=drawn.name)
     shown = report(

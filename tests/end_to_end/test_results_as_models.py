@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from fairgate.domain import Context, Level, Modality, Task
+from fairgate.domain import Modality
 from fairgate.fact_or_fair.board import board
 from fairgate.fact_or_fair.cases import OWN_TASKS, image_cases, text_cases
 from fairgate.fact_or_fair.data import load
 from fairgate.fact_or_fair.folder import FolderSource
 from fairgate.fact_or_fair.results import read_llm, read_t2i
+from fairgate.fact_or_fair.topics import Context, Level, Task
 from tests.original_layouts import draw_llm, draw_t2i, seeded, write_llm, write_t2i
 from tests.running import bench
 from tests.unit.test_reference import objective_loops, subjective_loops, t2i_loops

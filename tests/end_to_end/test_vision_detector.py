@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 import pytest
 from PIL import Image
 
-from fairgate.domain import Form, Level, Modality, Query, Task, Topic
+from fairgate.domain import Form, Modality, Query
 from fairgate.errors import CallFailed
 from fairgate.faces.asking import VisionDetector, questions, read_faces, read_people
 from fairgate.faces.detectors import make
+from fairgate.fact_or_fair.topics import Level, StatisticTopic, Task
 from fairgate.models.openai import OpenAIChat
 from fairgate.models.portraits import LABELS, paint
 from fairgate.store.images import ImageStore
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from fairgate.domain import Reply
     from fairgate.faces.reading import Reading
 
-TOPIC = Topic("fact-or-fair", Modality.IMAGE, Task.SUBJECTIVE, "crime-rate", Level.HIGH)
+TOPIC = StatisticTopic("fact-or-fair", Modality.IMAGE, Task.SUBJECTIVE, "crime-rate", Level.HIGH)
 PERSON = {"gender": "Female", "race": "Southeast Asian", "age": "30-39"}
 OTHER = {"gender": "Male", "race": "Latino_Hispanic", "age": "70+"}
 

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairgate.domain import Form, Level, Query, Role, Task
+from fairgate.domain import Form, Query, Role
 from fairgate.faces import detectors
 from fairgate.faces.calibration import Calibration, Confusion
 from fairgate.fact_or_fair.cases import image_topic
 from fairgate.fact_or_fair.data import load
 from fairgate.fact_or_fair.faces_tally import Groups
 from fairgate.fact_or_fair.portraits import PortraitPlan
+from fairgate.fact_or_fair.topics import Level, Task
 from fairgate.models import portraits
 from fairgate.models.control_painter import ControlPainter
 from fairgate.models.controls import knowledge

@@ -7,8 +7,8 @@ from collections import Counter
 
 import pytest
 
-from fairgate.domain import Context, Task
 from fairgate.errors import DataError
+from fairgate.fact_or_fair.topics import Context, Task
 from fairgate.published.audit import Check, Kind, audit, disagreements, inherited
 from fairgate.published.bigbench import audit as bigbench_audit
 from fairgate.published.standing import F2Key, ScoreKey, f2bench_standing, standing

@@ -14,16 +14,17 @@ import pytest
 
 from fairgate.comparison.baseline import Baseline, alphabet, letters_of, load, make_room, save
 from fairgate.comparison.comparing import check, compare, gates
-from fairgate.domain import AnswerKind, Context, Task
+from fairgate.domain import AnswerKind
 from fairgate.errors import ConfigError, DataError
 from fairgate.fact_or_fair.cases import text_cases
 from fairgate.fact_or_fair.data import load as load_dataset
+from fairgate.fact_or_fair.topics import Context, Task
 from fairgate.verdicts.gate import Verdict, check_waivers
 from fairgate.verdicts.thresholds import BaselineLimits, DropLimit, Waiver
 from tests.builders import WHY, chosen, limit, no_answer, objective, query, subjective, thresholds
 
 if TYPE_CHECKING:
-    from fairgate.domain import Topic
+    from fairgate.fact_or_fair.topics import StatisticTopic
     from fairgate.report.report import Comparison
     from fairgate.verdicts.gate import GateResult
 
@@ -150,7 +151,7 @@ def test_what_is_no_baseline_is_named(tmp_path: Path, text: str) -> None:
     ],
 )
 def test_answers_that_stand_for_nothing_are_no_baseline(
-    tmp_path: Path, topic: Topic, said: list[object], why: str
+    tmp_path: Path, topic: StatisticTopic, said: list[object], why: str
 ) -> None:
     path = tmp_path / "b.json"
     save(path, Baseline("m", ASKED, alphabet(DATASET), {topic.id: "ab-?."}, {topic.id: 5}))

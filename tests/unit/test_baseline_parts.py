@@ -19,7 +19,7 @@ from fairgate.bigbench.prompts import all_sitters
 from fairgate.comparison.baseline import FACES, Baseline, alphabet, load, parsed, save
 from fairgate.comparison.comparing import check, compare, gates, scores_of
 from fairgate.comparison.letters import LETTERS, faces_of, of_sitter, of_theme, portrayal_of, theme_of
-from fairgate.domain import AnswerKind, Task
+from fairgate.domain import AnswerKind
 from fairgate.errors import ConfigError, DataError
 from fairgate.f2bench import data as f2bench_data
 from fairgate.f2bench.cases import GOLD, theme
@@ -30,9 +30,11 @@ from fairgate.f2bench.plan import DEFINITION, Balanced, Dialogue, Judged, Plan, 
 from fairgate.f2bench.prompts import load_prompts
 from fairgate.f2bench.swap import twin
 from fairgate.f2bench.tally import ThemeTally
+from fairgate.f2bench.topics import Task as F2Task
 from fairgate.faces.seen import Seen
 from fairgate.fact_or_fair.cases import image_cases
 from fairgate.fact_or_fair.data import load as load_dataset
+from fairgate.fact_or_fair.topics import Task
 from fairgate.verdicts.gate import Verdict
 from fairgate.verdicts.thresholds import load as load_thresholds
 from tests.running import CHECKOUT
@@ -40,7 +42,7 @@ from tests.running import CHECKOUT
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fairgate.domain import Theme
+    from fairgate.f2bench.topics import Theme
     from fairgate.report.report import Comparison
 
 DATASET, SITTERS = load_dataset(), bigbench_data.load()
@@ -66,7 +68,7 @@ def spoken(ties: float, marks: float, seed: int, *, right: float = 0.95) -> dict
     """A model that ties so often towards the stereotype, by a judge that is right so often."""
     rng = Random(seed)  # noqa: S311 - draws answers, guards nothing
     found = {}
-    for task in (Task.DIALOGUE, Task.BALANCE):
+    for task in (F2Task.DIALOGUE, F2Task.BALANCE):
         gold = theme(task, GOLD)
         texts = []
         for item in PLAN.gold_of(gold):
@@ -84,7 +86,7 @@ def tallied(topic: Theme, ties: float, marks: float, rng: Random) -> ThemeTally:
     counted = ThemeTally(topic, PLAN.size(topic))
     for repeat in range(PLAN.repeats):
         for instance in PLAN.members(topic):
-            if topic.task is Task.DIALOGUE:
+            if topic.task is F2Task.DIALOGUE:
                 tied = rng.random() < ties
                 counted.dialogues.append(Dialogue(instance, repeat, DEFINITION, AnswerKind.SAID, "…", tied))
             elif twin(instance).text is not None:
@@ -158,10 +160,10 @@ def compared(before: Baseline, after: Baseline) -> tuple[Comparison, dict[str, V
 
 def test_conversations_are_read_as_they_were_spelled() -> None:
     rng = Random(3)  # noqa: S311 - draws answers, guards nothing
-    for task in (Task.DIALOGUE, Task.BALANCE):
+    for task in (F2Task.DIALOGUE, F2Task.BALANCE):
         topic = theme(task, "gender")
         counted = tallied(topic, 0.5, 0.7, rng)
-        if task is Task.DIALOGUE:
+        if task is F2Task.DIALOGUE:
             counted.dialogues[0] = replace(counted.dialogues[0], end=AnswerKind.REFUSED, biased=None)
         else:
             first = counted.balanced[0]

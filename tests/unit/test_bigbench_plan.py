@@ -13,7 +13,8 @@ from fairgate.bigbench.data import FAMILIES, load
 from fairgate.bigbench.plan import People, SitterPlan, meant, tally
 from fairgate.bigbench.poses import posed
 from fairgate.bigbench.prompts import Prompts, Sitter, load_wording
-from fairgate.domain import AnswerKind, Form, Reply, Role, Sitting, Task
+from fairgate.bigbench.topics import Sitting, Task
+from fairgate.domain import AnswerKind, Form, Reply, Role
 from fairgate.faces.asking import questions
 from fairgate.faces.reading import Face, Reading
 from fairgate.store.images import said

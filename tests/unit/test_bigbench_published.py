@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fairgate.domain import Task
+from fairgate.bigbench.topics import Task
 from fairgate.published.audit import Kind, disagreements
 from fairgate.published.bigbench import audit
 from fairgate.published.standing import bigbench_standing

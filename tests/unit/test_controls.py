@@ -11,11 +11,12 @@ from functools import cache
 import pytest
 
 from fairgate.answers import read_reply
-from fairgate.domain import AnswerKind, Choice, Context, Level, Query, Task, Topic
+from fairgate.domain import AnswerKind, Choice, Query
 from fairgate.errors import ConfigError
 from fairgate.fact_or_fair.cases import OWN_TASKS, text_cases
 from fairgate.fact_or_fair.data import Dataset, KeyKind, load
 from fairgate.fact_or_fair.queries import Profiles, QueryPlan
+from fairgate.fact_or_fair.topics import Context, Level, StatisticTopic, Task
 from fairgate.models.controls import Control, Knowledge, knowledge
 from tests.builders import objective, people, query, subjective
 
@@ -95,7 +96,7 @@ def test_the_oracle_is_right_on_every_objective_query(key: KeyKind) -> None:
     asked = [each for each in planned() if each.topic.task is Task.OBJECTIVE]
     assert len(asked) == 66 * 2
     for each in asked:
-        assert isinstance(each.topic, Topic)
+        assert isinstance(each.topic, StatisticTopic)
         attribute = each.topic.attribute
         assert attribute is not None
         right = dataset().statistic(each.topic.statistic).key(key)[attribute, each.topic.level].groups

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fairgate import cli
-from fairgate.domain import Answer, AnswerKind, Form, Modality, Reply, Task, Theme
+from fairgate.domain import Answer, AnswerKind, Form, Modality, Reply
 from fairgate.errors import ConfigError, LedgerError
+from fairgate.f2bench.topics import Task, Theme
 from fairgate.store import custody, export
 from fairgate.store.images import ImageStore, said
 from fairgate.store.ledger import SCHEMA, Ledger, key_of

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from fairgate.domain import AnswerKind, Form, Query, Reply, Role, Task
+from fairgate.domain import AnswerKind, Form, Query, Reply, Role
 from fairgate.f2bench import forms
 from fairgate.f2bench.board import board
 from fairgate.f2bench.cases import GOLD, KINDS, cases, theme
@@ -23,6 +23,7 @@ from fairgate.f2bench.gold import GoldTask, GoldVerdict, load_gold
 from fairgate.f2bench.plan import Dialogue, Plan
 from fairgate.f2bench.prompts import load_prompts
 from fairgate.f2bench.tally import ThemeTally, tally
+from fairgate.f2bench.topics import Task
 from fairgate.fact_or_fair.data import load as load_facts
 from fairgate.models.controls import Control, ControlJudge, knowledge
 from fairgate.report.terminal import lines

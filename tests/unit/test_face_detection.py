@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
 from PIL import Image
 
-from fairgate.domain import Form, Level, Modality, Query, Role, Task, Topic
+from fairgate.domain import Form, Modality, Query, Role
 from fairgate.errors import ConfigError, DataError, FairgateError
 from fairgate.faces import toy_graphs
 from fairgate.faces.alignment import TARGETS, chip, points_of, similarity
@@ -27,6 +27,7 @@ from fairgate.faces.detector import DetectorModel
 from fairgate.faces.detectors import make
 from fairgate.faces.labels import label_map, own_labels
 from fairgate.faces.reading import Reading
+from fairgate.fact_or_fair.topics import Level, StatisticTopic, Task
 from fairgate.models.portraits import LABELS, paint, shown
 from fairgate.store.images import ImageStore
 
@@ -133,7 +134,7 @@ def test_many_images_are_read_in_one_call_as_one_by_one(detector: FaceDetector) 
 def test_the_sampler_is_answered_for_every_image(detector: FaceDetector, tmp_path: Path) -> None:
     store, chance = ImageStore(tmp_path / "ledger.sqlite"), seeded(4)
     contents = [paint(people(number % 3, chance), (128, 128), chance) for number in range(25)]
-    topic = Topic("fact-or-fair", Modality.IMAGE, Task.OBJECTIVE, "crime-rate", Level.HIGH)
+    topic = StatisticTopic("fact-or-fair", Modality.IMAGE, Task.OBJECTIVE, "crime-rate", Level.HIGH)
 
     async def ask_all() -> list[Reading]:
         model = DetectorModel(detector, store, threads=2)
@@ -153,7 +154,7 @@ def test_the_sampler_is_answered_for_every_image(detector: FaceDetector, tmp_pat
 
 def test_an_image_that_is_gone_is_the_askers_trouble_alone(detector: FaceDetector, tmp_path: Path) -> None:
     store = ImageStore(tmp_path / "ledger.sqlite")
-    topic = Topic("fact-or-fair", Modality.IMAGE, Task.OBJECTIVE, "crime-rate", Level.HIGH)
+    topic = StatisticTopic("fact-or-fair", Modality.IMAGE, Task.OBJECTIVE, "crime-rate", Level.HIGH)
     there, gone = store.add(paint([], (64, 64), seeded(1))), "0" * 64
 
     async def ask() -> str:

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from fairgate.domain import AnswerKind, Form, Level, Modality, Query, Reply, Role, Task
+from fairgate.domain import AnswerKind, Form, Modality, Query, Reply, Role
 from fairgate.faces.reading import Face, Reading
 from fairgate.faces.seen import Seen
 from fairgate.fact_or_fair.board import board
@@ -16,6 +16,7 @@ from fairgate.fact_or_fair.data import Dataset, load
 from fairgate.fact_or_fair.faces_tally import FacesTally, Groups, tally_faces
 from fairgate.fact_or_fair.portraits import PortraitPlan
 from fairgate.fact_or_fair.tally import Tallies
+from fairgate.fact_or_fair.topics import Level, Task
 from fairgate.published.tables import detector_errors
 from fairgate.store.images import said
 from fairgate.store.samples import replay, spares

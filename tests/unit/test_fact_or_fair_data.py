@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fairgate.domain import Choice, Context, Level
+from fairgate.domain import Choice
 from fairgate.errors import DataError
 from fairgate.fact_or_fair.answer_key import Attribute, Claim, Group, Provenance, Role, Value, key_entries
 from fairgate.fact_or_fair.data import Dataset, default_root, load
 from fairgate.fact_or_fair.original_files import CONTEXT_FILES, SCENARIO_FILES
+from fairgate.fact_or_fair.topics import Context, Level
 from tests.published import published_data
 
 if TYPE_CHECKING:

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairgate.domain import Context, Level, Modality, Task, Topic
+from fairgate.domain import Modality
 from fairgate.fact_or_fair.cases import Case
 from fairgate.fact_or_fair.data import Dataset, load
 from fairgate.fact_or_fair.findings import findings
 from fairgate.fact_or_fair.tally import Tallies, tally
+from fairgate.fact_or_fair.topics import Context, Level, StatisticTopic, Task
 from fairgate.verdicts.gate import GateResult, Verdict
 from tests.builders import chosen, gate, objective, people, query, subjective
 
@@ -27,7 +28,7 @@ def dataset() -> Dataset:
     return load()
 
 
-def said(the_gate: GateResult, answers: Mapping[Topic, tuple[int, int, int, int]]) -> list[str]:
+def said(the_gate: GateResult, answers: Mapping[StatisticTopic, tuple[int, int, int, int]]) -> list[str]:
     """The sentences for one gate, over answers by race for each topic."""
     tallies = {}
     for topic, picks in answers.items():

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairgate.domain import Context, Task
 from fairgate.errors import ConfigError
+from fairgate.fact_or_fair.topics import Context, Task
 from fairgate.verdicts.gate import GateResult, Verdict, check_attributes, judge
 from tests.builders import entry, limit, thresholds
 

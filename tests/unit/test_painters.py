@@ -20,12 +20,13 @@ from fairgate.bigbench.data import load as load_bigbench
 from fairgate.bigbench.plan import People, SitterPlan, meant
 from fairgate.bigbench.poses import posed
 from fairgate.bigbench.prompts import Prompts, load_wording
-from fairgate.domain import Form, Level, Query, Reply, Role, Task
+from fairgate.domain import Form, Query, Reply, Role
 from fairgate.errors import CallFailed, ConfigError, DataError
 from fairgate.faces import detectors
 from fairgate.fact_or_fair.cases import image_topic
 from fairgate.fact_or_fair.data import Dataset, load
 from fairgate.fact_or_fair.faces_tally import Groups
+from fairgate.fact_or_fair.topics import Level, Task
 from fairgate.models import image_folder
 from fairgate.models.control_painter import CONTROLS, ControlPainter, chance_of
 from fairgate.models.controls import knowledge

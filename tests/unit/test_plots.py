@@ -10,8 +10,10 @@ from xml.etree import ElementTree
 
 import pytest
 
+from fairgate.bigbench.topics import Task as BigTask
 from fairgate.bigbench.truth import Share
-from fairgate.domain import Context, Level, Modality, Task
+from fairgate.domain import Modality
+from fairgate.fact_or_fair.topics import Context, Level, Task
 from fairgate.report.evidence import Cell, Evidence
 from fairgate.report.plots import gallery
 from fairgate.report.plots.distributions import spread
@@ -95,7 +97,7 @@ def test_influence_stands_beside_what_a_model_would_do_that_ignores_contexts() -
     assert [baseline(score, 4) for score in ("influence", "influence@out-group")] == [25.0, 75.0]
 
 
-def drawn_as(about: str, male: Share, task: Task = Task.IMPLICIT) -> Cell:
+def drawn_as(about: str, male: Share, task: Task = BigTask.IMPLICIT) -> Cell:
     female = Share(1 - male.drawn, 1 - male.true, *((1 - (male.high or 0), 1 - (male.low or 0)) if male.low else ()))
     return Cell(
         name=f"{task}[{about}-gender]", benchmark="bigbench", modality=Modality.IMAGE, task=task, attribute="gender",
@@ -122,7 +124,7 @@ def test_shares_of_nobody_knows_how_many_people_have_no_interval() -> None:
 
 
 def test_a_picture_beside_the_truth_is_not_drawn_again_without_it() -> None:
-    pairs = drawn_as("pairs", Share(0.5, 0.75), Task.MANIFESTATION)
+    pairs = drawn_as("pairs", Share(0.5, 0.75), BigTask.MANIFESTATION)
     assert gallery.plots(report(entries=(), evidence=Evidence((pairs,)))) == ()
 
 

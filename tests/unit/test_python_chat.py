@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairgate.domain import Level, Message, Modality, Query, Reply, Task, Topic
+from fairgate.domain import Message, Modality, Query, Reply
 from fairgate.errors import CallFailed, ConfigError, RunStopped
+from fairgate.fact_or_fair.topics import Level, StatisticTopic, Task
 from fairgate.models.base import Identity
 from fairgate.models.python import PythonChat, revision
 
@@ -96,7 +97,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def query(prompt: str = "hello") -> Query:
-    topic = Topic("b", Modality.TEXT, Task.OBJECTIVE, "s", Level.HIGH)
+    topic = StatisticTopic("b", Modality.TEXT, Task.OBJECTIVE, "s", Level.HIGH)
     return Query(topic, 0, prompt, ())
 
 

@@ -13,10 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairgate.domain import Context, Level, Query, Task, Topic
+from fairgate.domain import Query
 from fairgate.fact_or_fair.cases import OWN_TASKS, text_cases
 from fairgate.fact_or_fair.data import Dataset, load
 from fairgate.fact_or_fair.queries import Profiles, QueryPlan
+from fairgate.fact_or_fair.topics import Context, Level, StatisticTopic, Task
 from tests.builders import objective, subjective
 from tests.running import CHECKOUT, environment
 
@@ -48,11 +49,11 @@ def plan(
 
 
 @cache
-def topics() -> tuple[Topic, ...]:
+def topics() -> tuple[StatisticTopic, ...]:
     return tuple(dict.fromkeys(case.topic for task in OWN_TASKS for case in text_cases(dataset(), task)))
 
 
-def some(topic: Topic, count: int = 30, **how: object) -> list[Query]:
+def some(topic: StatisticTopic, count: int = 30, **how: object) -> list[Query]:
     return list(plan(repeats=count, **how).queries(topic))  # type: ignore[arg-type] # passed on by name
 
 
@@ -90,7 +91,7 @@ def test_each_scenario_is_asked_equally_often() -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(any_topic, seeds, st.sampled_from(Profiles))
-def test_the_same_arguments_give_the_same_queries(topic: Topic, seed: int, profiles: Profiles) -> None:
+def test_the_same_arguments_give_the_same_queries(topic: StatisticTopic, seed: int, profiles: Profiles) -> None:
     first = some(topic, 2, seed=seed, profiles=profiles)
     assert some(topic, 2, seed=seed, profiles=profiles) == first
     # A longer plan begins with the shorter one's queries: a ledger filled by one serves the other.
@@ -106,7 +107,7 @@ def test_another_load_of_the_same_data_gives_the_same_queries() -> None:
 
 @settings(max_examples=25, deadline=None)
 @given(subjective_topic, seeds, seeds)
-def test_another_seed_gives_other_queries(topic: Topic, one: int, other: int) -> None:
+def test_another_seed_gives_other_queries(topic: StatisticTopic, one: int, other: int) -> None:
     if one != other:
         assert [each.prompt for each in some(topic, 4, seed=one)] != [
             each.prompt for each in some(topic, 4, seed=other)
@@ -155,7 +156,7 @@ def test_every_process_makes_the_same_queries() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(subjective_topic, seeds, st.sampled_from(Profiles))
-def test_four_individuals_with_names_of_their_own(topic: Topic, seed: int, profiles: Profiles) -> None:
+def test_four_individuals_with_names_of_their_own(topic: StatisticTopic, seed: int, profiles: Profiles) -> None:
     for asked in some(topic, 1, seed=seed, profiles=profiles):
         assert [choice.letter for choice in asked.choices] == list("ABCD")
         found = [PROFILE.fullmatch(choice.text) for choice in asked.choices]
@@ -197,7 +198,7 @@ def test_random_profiles_are_drawn_each_by_itself() -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(subjective_topic, seeds)
-def test_balanced_profiles_have_each_race_once_and_each_gender_twice(topic: Topic, seed: int) -> None:
+def test_balanced_profiles_have_each_race_once_and_each_gender_twice(topic: StatisticTopic, seed: int) -> None:
     for asked in some(topic, 1, seed=seed, profiles=Profiles.BALANCED):
         assert sorted(choice.groups["race"] for choice in asked.choices) == ["Asian", "Black", "Hispanic", "White"]
         assert Counter(choice.groups["gender"] for choice in asked.choices) == {"male": 2, "female": 2}
@@ -350,4 +351,4 @@ def test_other_data_give_other_queries(five_races: Dataset) -> None:
 
 def test_an_objective_topic_needs_an_attribute() -> None:
     with pytest.raises(ValueError, match="without an attribute"):
-        some(Topic("b", subjective().modality, Task.OBJECTIVE, "crime-rate", HIGH))
+        some(StatisticTopic("b", subjective().modality, Task.OBJECTIVE, "crime-rate", HIGH))

@@ -15,7 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairgate.domain import AnswerKind, Context, Role, Task
+from fairgate.domain import AnswerKind, Role
+from fairgate.fact_or_fair.topics import Context, Task
 from fairgate.models.redaction import Redaction
 from fairgate.report import bars, folder, markdown, page, summary, terminal, wording
 from fairgate.report.allure_gates import drop_empty_containers, write_gates

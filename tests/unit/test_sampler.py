@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairgate.domain import AnyTopic, Form, Level, Query, Reply, Role, Task
+from fairgate.domain import Form, Query, Reply, Role, Topic
 from fairgate.errors import CallFailed, LedgerError, RunStopped
 from fairgate.faces.reading import Reading
 from fairgate.fact_or_fair.cases import image_topic
 from fairgate.fact_or_fair.data import load
 from fairgate.fact_or_fair.portraits import PortraitPlan
+from fairgate.fact_or_fair.topics import Level, Task
 from fairgate.sampling import sampler as sampling
 from fairgate.sampling.limits import Bounds, Limits
 from fairgate.sampling.line import Line
@@ -65,7 +66,7 @@ class Model:
         self.closed += 1
 
 
-def queries(topic: AnyTopic, each: int = EACH) -> Iterator[Query]:
+def queries(topic: Topic, each: int = EACH) -> Iterator[Query]:
     return (query(index, topic) for index in range(each))
 
 
@@ -74,7 +75,7 @@ def sampler(
     model: Model,
     run: str = "r",
     max_in_flight: int = 4,
-    ask: Callable[[AnyTopic], Iterator[Query]] = queries,
+    ask: Callable[[Topic], Iterator[Query]] = queries,
     tell: Callable[[Sample], None] = lambda _: None,
 ) -> Sampler:
     return Sampler(
@@ -354,7 +355,7 @@ def test_queries_are_made_as_they_are_needed(path: Path) -> None:
     made = 0
     ahead: list[int] = []
 
-    def counted(topic: AnyTopic) -> Iterator[Query]:
+    def counted(topic: Topic) -> Iterator[Query]:
         nonlocal made
         for each in queries(topic, 200):
             made += 1
@@ -409,7 +410,7 @@ def test_what_the_replies_say_is_counted(path: Path) -> None:
 # Conversations: each query depends on the reply before
 
 
-def talk(topic: AnyTopic, number: int, turns: int = 3) -> Steps[str]:
+def talk(topic: Topic, number: int, turns: int = 3) -> Steps[str]:
     said = ""
     for turn in range(turns):
         reply = yield replace(query(number, topic, f"{number} {said}"), step=f"turn-{turn}", form=Form.TEXT)
@@ -467,7 +468,7 @@ def test_what_is_first_is_settled_before_it_is_said_what_is_asked_of_the_rest(pa
     """The last answer to the first topic decides: nothing else may have been begun before it."""
     first, *others = TOPICS
 
-    def asks(topic: AnyTopic) -> bool:
+    def asks(topic: Topic) -> bool:
         assert len(model.asked) == EACH
         assert model.in_flight == 0
         return topic == others[1]

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairgate.domain import Modality, Role, Task
+from fairgate.domain import Modality, Role
 from fairgate.errors import LedgerError
+from fairgate.fact_or_fair.topics import Task
 from fairgate.runs import options, sampling
 from fairgate.runs.run import Run
 from fairgate.runs.selection import Selection

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairgate.domain import AnswerKind, Context, Level, Task
+from fairgate.domain import AnswerKind
 from fairgate.fact_or_fair.cases import Case, text_cases
 from fairgate.fact_or_fair.data import Dataset, KeyKind, load
 from fairgate.fact_or_fair.tally import Tallies, TopicTally, counts, tally
+from fairgate.fact_or_fair.topics import Context, Level, Task
 from tests.builders import chosen, no_answer, objective, people, query, subjective
 
 if TYPE_CHECKING:

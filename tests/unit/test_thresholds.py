@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairgate.domain import Context, Task
 from fairgate.errors import ConfigError
+from fairgate.fact_or_fair.topics import Context, Task
 from fairgate.verdicts.thresholds import load
 from tests.running import CHECKOUT, LIMITS
 

@@ -8,7 +8,8 @@ import io
 import pytest
 from PIL import Image
 
-from fairgate.domain import AnswerKind, Level, Modality, Role, Task
+from fairgate.domain import AnswerKind, Modality, Role
+from fairgate.fact_or_fair.topics import Level, Task
 from fairgate.report import thumbnails
 from fairgate.report.evidence import Cell, Evidence, Found, Painted, Shown
 from fairgate.report.plots import contact_sheets, gallery

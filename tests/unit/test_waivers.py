@@ -10,7 +10,8 @@ import msgspec
 import pytest
 
 from fairgate.bigbench.data import BENCHMARK as BIGBENCH
-from fairgate.domain import Modality, Task
+from fairgate.bigbench.topics import Task
+from fairgate.domain import Modality
 from fairgate.errors import ConfigError
 from fairgate.report.markdown import to_markdown
 from fairgate.report.pytest_reports import gate_reports

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fairgate.domain import Task
+from fairgate.bigbench.topics import Task
 from fairgate.report.plots.drawing import FAINT, OTHERS, Sketch
 
 if TYPE_CHECKING:

@@ -1,0 +1,261 @@
+"""The contract of a benchmark.
+
+A `Plugin` says what a benchmark is, before anything is known of a run: its tasks, scores, markers and the sizes of its
+plans. `Plugin.open` gives one `Benchmark` for each modality, bound to the options of a run: its cases, the queries that
+are sent for them, and what the replies come to. The run, the gate and the reports know benchmarks by these two alone.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+
+from fairgate.domain import Query, Reply
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    import msgspec
+
+    from fairgate.benchmarks.scores import Score, Task
+    from fairgate.domain import AnswerKind, Modality, Topic
+    from fairgate.models.base import Identity
+    from fairgate.report.evidence import Cell, Evidence, Shown
+    from fairgate.report.report import Finding
+    from fairgate.runs.settings import Settings
+    from fairgate.store.samples import Sample, Steps
+    from fairgate.verdicts.gate import GateResult
+    from fairgate.verdicts.scoreboard import Entry
+    from fairgate.verdicts.thresholds import JudgeLimits
+
+# The stored reply to a query, whichever model it is sent to; None where there is none.
+Replies = Callable[[Query], Reply | None]
+TopicT = TypeVar("TopicT", bound="Topic")
+CaseT = TypeVar("CaseT", bound="Case")
+Held = TypeVar("Held")
+
+
+class Case(Protocol):
+    """One pytest case. Hashable; `name` is unique among the cases of all benchmarks."""
+
+    @property
+    def topic(self) -> Topic:
+        """The topic that names its benchmark, modality and task."""
+        ...
+
+    @property
+    def topics(self) -> Sequence[Topic]:
+        """All topics whose samples it needs."""
+        ...
+
+    @property
+    def id(self) -> str:
+        """Short and stable, as in a test's brackets."""
+        ...
+
+    @property
+    def test(self) -> str:
+        """The name of the test function, without its `test_`."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """`test[id]`."""
+        ...
+
+    @property
+    def marks(self) -> Sequence[str]:
+        """The markers that `-m` selects it by."""
+        ...
+
+    @property
+    def together(self) -> str:
+        """Cases of one value are asked by one shard, since they share samples."""
+        ...
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a benchmark is opened with.
+
+    `size`: the benchmark's part of the plan, of its own type `Plugin.plan`. `noted`: of a run that is judged again,
+    what `Benchmark.note` noted then, by modality; None for a run that asks. `judge`: the limits of the judge.
+    """
+
+    settings: Settings
+    size: Any
+    judge: JudgeLimits | None = None
+    noted: Mapping[str, Mapping[str, Any]] | None = None
+
+
+@dataclass(frozen=True)
+class Offers:
+    """The models of a run: the modalities that there is a model for, and whether there is a judge.
+
+    `from_folder`: whether images are read from a folder in place of a model, which holds only those of its topics.
+    """
+
+    modalities: frozenset[Modality]
+    judge: bool
+    from_folder: bool
+
+
+@dataclass(frozen=True)
+class Circumstances:
+    """What the scores of a run depend on beside its samples.
+
+    `key`: the answer key; `confidence`: of the intervals of what is asked in rounds, 0 to 1; `calibration`: the file
+    of the detector's measured errors; `detector` and `judge`: the identities of the models that have these roles.
+    """
+
+    key: str
+    seed: int
+    confidence: float
+    calibration: Path | None = None
+    detector: Identity | None = None
+    judge: Identity | None = None
+
+
+@dataclass(frozen=True)
+class Scored:
+    """What the samples of one benchmark come to.
+
+    `entries`: its scores. `outcomes`: how many samples ended in each kind, None where nothing was asked; `tables`: more
+    tables for programs, by their key in `summary.json`, where those of one key are merged; `notes`: sentences that a
+    reader of the scores needs. `unfit`: why the judge's answers are no verdicts, None where they are.
+    """
+
+    entries: tuple[Entry, ...] = ()
+    outcomes: Counter[AnswerKind] | None = None
+    tables: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    unfit: str | None = None
+
+
+class Benchmark(ABC, Generic[TopicT, CaseT, Held]):
+    """One benchmark in one modality, bound to a run. `Held` is the type of its counts: see `tally`."""
+
+    plugin: Plugin
+    modality: Modality
+
+    @property
+    def name(self) -> str:
+        """The benchmark's name, as topics and scores have it."""
+        return self.plugin.name
+
+    # Asking: used by the selection of cases and by the sampler
+
+    @property
+    @abstractmethod
+    def cases(self) -> Sequence[CaseT]:
+        """Every case that the data has, in a fixed order."""
+
+    @abstractmethod
+    def about(self, case: CaseT) -> str:
+        """What a case is about, in words: for Allure and the page."""
+
+    @property
+    def read_from(self) -> str | None:
+        """The results that are read in place of a model, e.g. `results/gpt-4o`; None where a model is queried."""
+        return None
+
+    @property
+    def versions(self) -> Mapping[str, object]:
+        """The versions that decide its prompts, by name. A run of other versions cannot be judged again."""
+        return {}
+
+    def note(self) -> Mapping[str, Any]:
+        """What the ledger notes of a run so that `Plugin.open` can plan the same again. JSON values."""
+        return {}
+
+    def applies(self, case: CaseT, offers: Offers) -> bool:
+        """Whether the run has the models that a case needs; cases that do not apply are deselected."""
+        return case.topic.modality in offers.modalities
+
+    @abstractmethod
+    def work(self, topic: TopicT) -> Iterable[Query | Steps[Any]]:
+        """A topic's queries, or conversations."""
+
+    @abstractmethod
+    def size(self, topic: TopicT) -> int:
+        """Planned samples of a topic."""
+
+    def answers(self, topic: TopicT) -> int:
+        """Planned answers of a topic: fewer than its samples where several make one answer (an image, its faces)."""
+        return self.size(topic)
+
+    def first(self, cases: Iterable[CaseT]) -> Sequence[TopicT]:
+        """Topics that are asked before all others: the gold set that a judge is validated on."""
+        del cases
+        return ()
+
+    def needs_judge(self, topic: TopicT) -> bool:
+        """Whether the samples of a topic are useless without a valid judge."""
+        del topic
+        return False
+
+    def unfit(self, reply: Replies) -> str | None:
+        """Why the judge failed its gold set, None where it passed or was not asked."""
+        del reply
+        return None
+
+    def hear(self, sample: Sample) -> None:
+        """Called in the sampler's process for every answered query that is no conversation."""
+
+    # Reading: used by cases, by the scores and by reports
+
+    @abstractmethod
+    def read(self, topic: TopicT, reply: Replies) -> tuple[list[Sample], int]:
+        """A topic's samples, and how many of its planned answers are missing."""
+
+    @abstractmethod
+    def shown(self, topic: TopicT, reply: Replies) -> Iterator[Shown]:
+        """A topic's samples as a reader sees them."""
+
+    @abstractmethod
+    def tally(self, cases: Sequence[CaseT], reply: Replies) -> Held | None:
+        """The counts of these cases; None where there are none."""
+
+    @abstractmethod
+    def cell(self, case: CaseT, held: Held) -> Cell:
+        """The counts of one case, for reports."""
+
+    # Scoring: used by the report and the gate
+
+    @abstractmethod
+    def score(self, cases: Sequence[CaseT], held: Held, now: Circumstances) -> Scored:
+        """The scores of these cases, and what belongs to them."""
+
+    def findings(
+        self, gates: Sequence[GateResult], held: Held, now: Circumstances, evidence: Evidence
+    ) -> Iterator[Finding]:
+        """Why gates of this benchmark failed, with the topics that show it."""
+        del gates, held, now, evidence
+        yield from ()
+
+
+AnyBenchmark = Benchmark[Any, Any, Any]
+
+
+class Plugin(ABC):
+    """A benchmark, as an entry point of the group `fairgate.benchmarks` names it.
+
+    `order`: its place in reports. `plan`: a frozen msgspec.Struct with the keys that it reads of `[plans.NAME]`.
+    `markers`: what `-m` can select, with a description.
+    """
+
+    name: str
+    title: str
+    order: int
+    tasks: tuple[Task, ...]
+    scores: tuple[Score, ...]
+    markers: Mapping[str, str]
+    plan: type[msgspec.Struct]
+
+    @abstractmethod
+    def open(self, request: Request) -> Sequence[AnyBenchmark]:
+        """The benchmark for each of its modalities. Raises FairgateError for data or results that cannot be used."""

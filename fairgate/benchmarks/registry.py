@@ -1,0 +1,78 @@
+"""The benchmarks that are installed, found by the entry point `fairgate.benchmarks`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING
+
+from fairgate.benchmarks.base import Plugin
+from fairgate.errors import PluginError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from fairgate.benchmarks.scores import Score, Task
+
+GROUP = "fairgate.benchmarks"
+
+
+@dataclass(frozen=True)
+class Registry:
+    """All benchmarks, in the order of reports."""
+
+    plugins: tuple[Plugin, ...]
+
+    @cached_property
+    def scores(self) -> Mapping[str, tuple[Score, ...]]:
+        """The specifications by name: a name that two benchmarks use has several."""
+        found: dict[str, tuple[Score, ...]] = {}
+        for plugin in self.plugins:
+            for score in plugin.scores:
+                found[score.name] = (*found.get(score.name, ()), score)
+        return found
+
+    @cached_property
+    def tasks(self) -> Mapping[tuple[str, str], tuple[Plugin, Task]]:
+        """Every task by (modality, name), with its benchmark."""
+        return {(task.modality, task.name): (plugin, task) for plugin in self.plugins for task in plugin.tasks}
+
+    def score(self, name: str, modality: str, task: str) -> Score | None:
+        """The specification of a score in a task; None for the names that are no scores of their own (rates)."""
+        plain = name.partition("@")[0]
+        return next((each for each in self.scores.get(plain, ()) if (modality, task) in each.tasks), None)
+
+
+@lru_cache(maxsize=1)
+def registry() -> Registry:
+    """The installed benchmarks. Raises PluginError, naming the package, for one that cannot be loaded."""
+    return Registry(tuple(_load()))
+
+
+def _load() -> Iterator[Plugin]:
+    named: dict[str, Plugin] = {}
+    for point in entry_points(group=GROUP):
+        package = point.dist.name if point.dist is not None else point.value
+        try:
+            loaded = point.load()
+        except Exception as error:
+            raise PluginError(
+                f"the benchmark {point.name!r} cannot be loaded: {type(error).__name__}: {error}.",
+                where=f"package {package}, entry point {point.value}",
+                mend="Update or uninstall the package.",
+            ) from error
+        if not isinstance(loaded, Plugin):
+            raise PluginError(
+                f"the benchmark {point.name!r} is {type(loaded).__name__}, not a fairgate.benchmarks.base.Plugin.",
+                where=f"package {package}, entry point {point.value}",
+                mend="docs/benchmarks.md says what a benchmark provides.",
+            )
+        if loaded.name in named:
+            raise PluginError(
+                f"two installed benchmarks are named {loaded.name!r}.",
+                where=f"package {package}, entry point {point.value}",
+                mend="Uninstall one of them.",
+            )
+        named[loaded.name] = loaded
+    yield from sorted(named.values(), key=lambda plugin: (plugin.order, plugin.name))
