@@ -1,4 +1,4 @@
-"""BIGbench as it is asked of a text-to-image model, or read from an alignment file: see `fairgate/benchmark.py`."""
+"""BIGbench as it is asked of a text-to-image model, or read from an alignment file: see `fairgate/benchmarks/base.py`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from fairgate.benchmark import Replies
+    from fairgate.benchmarks.base import Replies
     from fairgate.bigbench.alignment import Aligned
     from fairgate.bigbench.cases import SitterCase
     from fairgate.bigbench.data import Bigbench

@@ -1,4 +1,4 @@
-"""F²Bench as it is asked of a language model and judged by another: see `fairgate/benchmark.py`."""
+"""F²Bench as it is asked of a language model and judged by another: see `fairgate/benchmarks/base.py`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fairgate.report.evidence import Cell, shown
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from fairgate.benchmark import Replies
+    from fairgate.benchmarks.base import Replies
     from fairgate.f2bench.cases import ThemeCase
     from fairgate.f2bench.fitness import Fitness
     from fairgate.f2bench.plan import Outcome, Plan

@@ -1,4 +1,4 @@
-"""Fact-or-Fair as it is asked of a text-to-image model, or read from a result folder: see `fairgate/benchmark.py`."""
+"""Fact-or-Fair as it is asked of a text-to-image model, or read from a result folder: see `fairgate/benchmarks/base.py`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fairgate.store.samples import replay
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from fairgate.benchmark import Replies
+    from fairgate.benchmarks.base import Replies
     from fairgate.faces.seen import Seen
     from fairgate.fact_or_fair.board import Source
     from fairgate.fact_or_fair.cases import Case

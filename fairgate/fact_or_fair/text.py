@@ -1,4 +1,4 @@
-"""Fact-or-Fair as it is asked of a language model, or read from a result folder: see `fairgate/benchmark.py`."""
+"""Fact-or-Fair as it is asked of a language model, or read from a result folder: see `fairgate/benchmarks/base.py`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from fairgate.store.samples import from_replies, replay
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from fairgate.benchmark import Replies
+    from fairgate.benchmarks.base import Replies
     from fairgate.domain import Query
     from fairgate.fact_or_fair.board import Source
     from fairgate.fact_or_fair.cases import Case

@@ -36,7 +36,7 @@ from fairgate.models.detectors import asked_of
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from fairgate.benchmark import AnyBenchmark
+    from fairgate.benchmarks.base import AnyBenchmark
     from fairgate.domain import Topic
     from fairgate.fact_or_fair.data import Dataset
     from fairgate.models.image_folder import ImageFiles

@@ -20,7 +20,7 @@ from fairgate.store.ledger import Ledger
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from fairgate.benchmark import Replies
+    from fairgate.benchmarks.base import Replies
     from fairgate.domain import Query, Reply
     from fairgate.models.base import ChatModel
     from fairgate.runs.benchmarks import Benchmarks

@@ -16,7 +16,7 @@ from fairgate.store.samples import from_replies
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from fairgate.benchmark import Replies
+    from fairgate.benchmarks.base import Replies
     from fairgate.domain import Topic
     from fairgate.runs.run import Run
     from fairgate.runs.selection import Selection

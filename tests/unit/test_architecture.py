@@ -23,7 +23,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("fairgate.maths",),
     (
         "fairgate.answers",
-        "fairgate.benchmark",
+        "fairgate.benchmarks.base",
         "fairgate.verdicts",
         "fairgate.report.report",
         "fairgate.report.evidence",
@@ -177,7 +177,7 @@ def test_benchmarks_know_nothing_of_each_other() -> None:
 def test_benchmarks_know_no_run() -> None:
     """What is asked, read and counted is told to them: options, models and the ledger's place are the run's."""
     for module in modules():
-        if any(stands_in(module, room) for room in (*BENCHMARKS, "fairgate.benchmark")):
+        if any(stands_in(module, room) for room in (*BENCHMARKS, "fairgate.benchmarks.base")):
             named = imports(module).used | imports(module).named
             assert not any(stands_in(name, "fairgate.runs") for name in named), module
 
