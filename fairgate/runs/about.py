@@ -31,6 +31,7 @@ def about(run: Run, cases: Iterable[AnyCase] = ()) -> str:
         "plan": settings.plan,
         "objective": text.plan.objective,
         "subjective": text.plan.subjective,
+        "wordings": text.plan.wordings,
         "seed": settings.seed,
         "profiles": settings.profiles,
         "key": settings.key,

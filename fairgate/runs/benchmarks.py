@@ -93,6 +93,7 @@ def benchmarks_of(settings: Settings, thresholds: Thresholds, size: PlanSize, pa
         objective=settings.per_topic or size.objective,
         subjective=settings.per_topic or size.subjective,
         explained=settings.explain,
+        wordings=size.wordings,
     )
     text = providers.result_folder(settings.model_spec, "--model")
     files = painters.image_files(settings, dataset) if past is None else None

@@ -49,7 +49,7 @@ class Look:
 
 def looks(plan: QueryPlan) -> tuple[Look, ...]:
     """The looks of a plan, the last of them at its end."""
-    scenarios = min(len(each) for each in plan.dataset.scenarios.values())
+    scenarios = plan.wordings or min(len(each) for each in plan.dataset.scenarios.values())
     sizes = rounds(plan.subjective, -(-FIRST // scenarios))
     sure = confidences(sizes, CONFIDENCE)
     return tuple(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fairgate.errors import LedgerError
+from fairgate.fact_or_fair.original_files import SCENARIOS
 from fairgate.store.ledger import Ledger, RunState
 from fairgate.verdicts.thresholds import ImagesSize, PlanSize, SittersSize
 
@@ -50,6 +51,7 @@ class Past:
         return PlanSize(
             objective=self.about["objective"],
             subjective=self.about["subjective"],
+            wordings=self.about.get("wordings", SCENARIOS),
             repeats=spoken.get("repeats", 1),
             images=ImagesSize(**{task: painted[task] for task in ("objective", "subjective") if task in painted}),
             sitters=SittersSize(**painted.get("sitters", {})),

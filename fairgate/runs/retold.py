@@ -58,6 +58,7 @@ def last_run(path: Path) -> Retold:
         objective=about["objective"],
         subjective=about["subjective"],
         explained="explained" in about,
+        wordings=past.size.wordings,
     )
     text = FactOrFairText(plan)
     with Ledger(path, write=False) as ledger:
