@@ -589,7 +589,10 @@ def test_the_version_covers_every_file_and_no_place(ours: Dataset, tmp_path: Pat
         (CIDER | {"behaviours": '{"cider-rate": {"high": "x"}}'}, "not one entry for each level"),
         (CIDER | {"behaviours": '{"cider-rate": {"high": "a {race}", "low": "x"}}'}, "take it out"),
         (CIDER | {"scenarios": '{"cidre-rate": {}}'}, r"scenarios.json: cidre-rate: .*mean 'cider-rate'"),
-        (CIDER | {"scenarios": '{"cider-rate": {"high": ["a"], "low": ["b"]}}'}, r"cider-rate, high: 1 texts\. .*at least 3 texts"),
+        (
+            CIDER | {"scenarios": '{"cider-rate": {"high": ["a"], "low": ["b"]}}'},
+            r"cider-rate, high: 1 texts\. .*at least 3 texts",
+        ),
         ({"statistics": CIDER["statistics"]}, r"answer_key.csv: cider-rate, gender, high: the row is missing"),
         (CIDER | {"statistics": CIDER["statistics"].replace("2023", "soon")}, r"line 2, year: 'soon' cannot"),
         (CIDER | {"statistics": CIDER["statistics"].replace(",low", ",lower")}, r"favourable: 'lower' .*mean 'low'"),
