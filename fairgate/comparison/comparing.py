@@ -106,11 +106,13 @@ def _holds(asked: Mapping[str, object]) -> list[str]:
 
 def differences(before: Baseline, after: Mapping[str, object]) -> list[str]:
     """What the two runs asked differently, in words; a run that asked less of the same is not different."""
-    named = {"data": "data version", "seed": "seed", "profiles": "profiles", "explained": "questions for reasons"}
+    named = {"data": "data version", "explained": "questions for reasons"}
     both = [part for part in _holds(before.asked) if part in _holds(after)]
     keys = PROMPTS if "choices" in both else ("data",) if "images" in both else ()
     found = [
-        f"{named[key]} {before.asked[key]} there, {after[key]} here" for key in keys if before.asked[key] != after[key]
+        f"{named.get(key, key)} {before.asked[key]} there, {after[key]} here"
+        for key in keys
+        if before.asked[key] != after[key]
     ]
     sizes = [tuple(each[key] for key in ("objective", "subjective")) for each in (before.asked, after)]
     if "choices" in both and sizes[0] != sizes[1]:

@@ -9,6 +9,7 @@ from fairgate.fact_or_fair import specs
 from fairgate.fact_or_fair.cases import BENCHMARK
 from fairgate.fact_or_fair.data import load
 from fairgate.fact_or_fair.images import FactOrFairImages
+from fairgate.fact_or_fair.original_files import SCENARIOS
 from fairgate.fact_or_fair.portraits import PortraitPlan
 from fairgate.fact_or_fair.queries import QueryPlan
 from fairgate.fact_or_fair.results import read_llm, read_t2i
@@ -45,6 +46,7 @@ class FactOrFair(Plugin):
             objective=objective,
             subjective=subjective,
             explained=settings.explain,
+            wordings=request.size.wordings if noted is None else noted.get("wordings", SCENARIOS),
         )
         folder = providers.result_folder(settings.model_spec, "--model")
         return FactOrFairText(self, plan, None if folder is None else read_llm(folder, dataset))

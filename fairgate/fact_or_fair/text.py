@@ -102,6 +102,7 @@ class FactOrFairText(Benchmark["StatisticTopic", "Case", "Source"]):
             "data_version": self.dataset.version,
             "objective": self.plan.objective,
             "subjective": self.plan.subjective if self._look is None else self._look.whole,
+            "wordings": self.plan.wordings,
             **reasons,
         }
 
@@ -116,7 +117,7 @@ class FactOrFairText(Benchmark["StatisticTopic", "Case", "Source"]):
 
     def looks(self) -> Sequence[Look]:
         """At rising numbers of queries a scenario."""
-        scenarios = min(len(each) for each in self.dataset.scenarios.values())
+        scenarios = self.plan.wordings or min(len(each) for each in self.dataset.scenarios.values())
         sizes = rounds(self.plan.subjective, -(-FIRST // scenarios))
         sure = confidences(sizes, CONFIDENCE)
         return tuple(
