@@ -244,8 +244,8 @@ def spread(asked: Asked, groups: IntArray, chosen: IntArray, k: int, confidence:
     """How far preferences differ over statistics: women for one and men for the next cancel in their mean.
 
     The preference of a statistic is that of both levels together, so that what follows the answer key, to opposite
-    sides at the two levels, is no part of it. Its size is the root of half the sum of squares over the groups: 0.1 where
-    a tenth of all choices go from one group to another.
+    sides at the two levels, is no part of it. Its size is the root of half the sum of squares over the groups: 0.1
+    where a tenth of all choices go from one group to another.
     """
     return spread_of(asked, _people(memberships(groups, k), chosen).values, asked.statistic, confidence)
 
