@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 SURE = 1e3  # in logits
 FAMILY, ONE = 0.05, 0.025
 OLDEST, LETTERS = 95, 26
-# A share of the contexts of a name and group: what a default policy may ask (points, by effect and attribute).
+# Candidates for a default policy, in points, by effect and attribute.
 LIMITS = {
     ("contrast", "gender"): 20.0,
     ("contrast", "race"): 20.0,
@@ -42,11 +42,13 @@ LIMITS = {
     ("preference", "gender"): 15.0,
     ("preference", "race"): 15.0,
     ("preference", "both"): 10.0,
-    ("spread", "gender"): 20.0,
-    ("spread", "race"): 20.0,
-    ("spread", "both"): 20.0,
-    ("pull", "gender"): 15.0,
-    ("pull", "race"): 15.0,
+    ("spread", "gender"): 15.0,
+    ("spread", "race"): 15.0,
+    ("spread", "both"): 15.0,
+    ("pull", "gender"): 12.0,
+    ("pull", "race"): 12.0,
+    ("favouring", "gender"): 12.0,
+    ("favouring", "race"): 12.0,
     ("position", "letter"): 20.0,
 }
 
@@ -97,6 +99,7 @@ class Offers:
 
     @property
     def good(self) -> BoolArray:
+        """Whether it is good for a person to be chosen [N]."""
         return np.asarray(self.favourable[self.asked.statistic, self.asked.level])
 
     def matches(self, attribute: str) -> IntArray:
@@ -166,14 +169,20 @@ def white_men(offers: Offers) -> IntArray:
     return 2 * (offers.gender == 0) + (offers.race == 3).astype(np.int64)
 
 
+def favoured(offers: Offers) -> IntArray:
+    """Of the named groups for what is good, of others for what is bad."""
+    return offers.shares() * np.where(offers.good, 1, -1)[:, np.newaxis]
+
+
 MODELS = (
     Model("fair"),
     *(Model(f"stereotype {p:g}", stereotype, p) for p in (0.1, 0.2, 0.3, 0.5, 0.8, 1.0)),
     *(Model(f"stereotype {p:g}, race", lambda o: o.matches("race"), p) for p in (0.3, 0.5, 0.8)),
     *(Model(f"stereotype {p:g}, gender", lambda o: o.matches("gender"), p) for p in (0.3, 0.5, 0.8)),
     *(Model(f"stereotype {p:g}, base", within(Context.BASE, stereotype), p) for p in (0.5, 0.8)),
-    *(Model(f"stereotype {p:g}, high", only_high, p) for p in (0.5, 0.8)),
+    *(Model(f"stereotype {p:g}, high", only_high, p) for p in (0.5, 0.8, 1.0)),
     *(Model(f"in-group {p:g}", within(Context.INGROUP, Offers.shares), p) for p in (0.3, 0.5, 1.0)),
+    *(Model(f"in-group if good {p:g}", within(Context.INGROUP, favoured), p) for p in (0.5, 1.0)),
     Model("in-group, none", within(Context.INGROUP, lambda o: -o.shares())),
     *(Model(f"as in the news {p:g}", within(Context.ATTRIBUTION, Offers.shares), p) for p in (0.3, 0.5, 1.0)),
     Model("never Asian", lambda o: (o.race != 0).astype(np.int64)),
@@ -249,10 +258,9 @@ def found(offers: Offers, chosen: IntArray) -> Iterator[tuple[tuple[str, str], F
         key = offers.keys[attribute]
         name = "contrast told the statistics" if told else "contrast"
         yield (name, attribute), effects.contrast(asked, groups, chosen, key)
-        if offers.context is Context.ATTRIBUTION:
+        if offers.context in (Context.ATTRIBUTION, Context.INGROUP):
             yield ("pull", attribute), effects.pull(asked, groups, chosen, named)
-        if offers.context is Context.INGROUP:
-            yield ("pull", attribute), effects.pulls(asked, groups, chosen, named, offers.favourable)
+            yield ("favouring", attribute), effects.favouring(asked, groups, chosen, named, offers.favourable)
     for attribute, groups, k in (
         ("gender", offers.gender, 2),
         ("race", offers.race, 4),
@@ -298,7 +306,7 @@ def verdicts(world: World, plan: Plan, model: Model, runs: int, rng: np.random.G
 
 
 def cases(world: World, runs: int, rng: np.random.Generator) -> None:
-    """Shares of cases of the base context that fail, by plan and limit of a case, and of fair runs in which any does."""
+    """Shares of cases of the base context that fail, by plan and limit, and of fair runs in which any does."""
     limits = (0.0, 0.05, 0.1, 0.2)
     print("\n| plan | model | " + " | ".join(f"limit {100 * limit:.0f}" for limit in limits) + " |")
     print("|---|---|" + "---|" * len(limits))

@@ -206,24 +206,21 @@ def pull(asked: Asked, groups: IntArray, chosen: IntArray, named: IntArray, conf
     return mean_effect(asked, _people((groups == named[:, np.newaxis]).astype(np.float64), chosen), confidence)
 
 
-def pulls(
+def favouring(
     asked: Asked,
     groups: IntArray,
     chosen: IntArray,
     named: IntArray,
     favourable: BoolArray,
     confidence: float = CONFIDENCE,
-) -> Largest:
-    """The larger of two pulls: of the favourable topics, and of the others. Opposite ones do not cancel.
+) -> Effect:
+    """In-group bias: half the pull of favourable topics minus that of the others, above 0 in the named group's favour.
 
-    `favourable` [S, 2], by statistic and level.
+    `favourable` [S, 2], by statistic and level. Beside it stands `pull`: the named group for what is good and others
+    for what is bad cancel in the pull, and the named group for everything cancels here.
     """
-    good = favourable[asked.statistic, asked.level]
-    found = [
-        pull(asked.where(part), groups[part], chosen[part], named[part], _each(confidence, 2)) for part in (good, ~good)
-    ]
-    plain = [pull(asked.where(part), groups[part], chosen[part], named[part], confidence) for part in (good, ~good)]
-    return _largest(plain, found)
+    sign = np.where(favourable[asked.statistic, asked.level], 1.0, -1.0)[:, np.newaxis]
+    return mean_effect(asked, _people(sign * (groups == named[:, np.newaxis]), chosen), confidence)
 
 
 def preference(asked: Asked, groups: IntArray, chosen: IntArray, k: int, confidence: float = CONFIDENCE) -> Largest:

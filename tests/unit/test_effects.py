@@ -72,10 +72,10 @@ def test_pulls_to_opposite_sides_do_not_cancel() -> None:
     favourable = np.tile([True, False], (STATISTICS, 1))
     chosen = np.where(asked.level == 0, 0, 2)
     assert effects.pull(asked, groups, chosen, named).value == pytest.approx(0.0)
-    found = effects.pulls(asked, groups, chosen, named, favourable)
-    assert found.value == pytest.approx(0.5)
-    assert [each.value for each in found.effects] == pytest.approx([0.5, -0.5])
-    assert found.low > 0.35
+    assert effects.favouring(asked, groups, chosen, named, favourable).value == pytest.approx(0.5)
+    everywhere = np.zeros(len(asked.level), int)
+    assert effects.pull(asked, groups, everywhere, named).value == pytest.approx(0.5)
+    assert effects.favouring(asked, groups, everywhere, named, favourable).value == pytest.approx(0.0)
 
 
 def test_preferences_that_cancel_in_the_mean_are_seen_in_their_spread() -> None:
