@@ -3,6 +3,7 @@
 python benchmarks/effects.py --quick             two minutes
 python benchmarks/effects.py                     ten times the runs
 python benchmarks/effects.py --only cases        the tests of single cases
+python benchmarks/effects.py --only logit        shares beside a conditional logit
 
 Each run is the 19 statistics of the data at both levels in all four contexts; texts are not written, groups are. A run
 passes where every gate passes, and fails where Holm's procedure rejects any at 5 %.
@@ -29,6 +30,9 @@ from fairgate.maths.paired import holm
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from typing import Any
+
+    from numpy.typing import NDArray
 
 SURE = 1e3  # in logits
 FAMILY, ONE = 0.05, 0.025
@@ -111,7 +115,7 @@ class Offers:
     def shares(self) -> IntArray:
         """How many of the named groups a person shares [N, 4]."""
         same = (self.gender == self.named_gender[:, np.newaxis]).astype(np.int64)
-        return same + (self.race == self.named_race[:, np.newaxis])
+        return np.asarray(same + (self.race == self.named_race[:, np.newaxis]))
 
 
 @dataclass(frozen=True)
@@ -154,7 +158,8 @@ def circulating(offers: Offers) -> IntArray:
 
 def crossed(offers: Offers) -> IntArray:
     """Black men or White women: gender 0 is male, race 1 Black, 3 White."""
-    return ((offers.gender == 0) & (offers.race == 1)) + ((offers.gender == 1) & (offers.race == 3)).astype(np.int64)
+    either = ((offers.gender == 0) & (offers.race == 1)) | ((offers.gender == 1) & (offers.race == 3))
+    return np.asarray(either, dtype=np.int64)
 
 
 def first_letter(offers: Offers) -> IntArray:
@@ -162,16 +167,16 @@ def first_letter(offers: Offers) -> IntArray:
 
 
 def only_high(offers: Offers) -> IntArray:
-    return stereotype(offers) * (offers.asked.level == effects.HIGH)[:, np.newaxis]
+    return np.asarray(stereotype(offers) * (offers.asked.level == effects.HIGH)[:, np.newaxis])
 
 
 def white_men(offers: Offers) -> IntArray:
-    return 2 * (offers.gender == 0) + (offers.race == 3).astype(np.int64)
+    return np.asarray(2 * (offers.gender == 0) + (offers.race == 3), dtype=np.int64)
 
 
 def favoured(offers: Offers) -> IntArray:
     """Of the named groups for what is good, of others for what is bad."""
-    return offers.shares() * np.where(offers.good, 1, -1)[:, np.newaxis]
+    return np.asarray(offers.shares() * np.where(offers.good, 1, -1)[:, np.newaxis])
 
 
 MODELS = (
@@ -344,11 +349,60 @@ def _cases(world: World, plan: Plan, model: Model, limit: float, runs: int, rng:
     return " / ".join(f"{100 * np.mean(failed[attribute]):.0f}" for attribute in ("gender", "race"))
 
 
+def logit(world: World, runs: int, rng: np.random.Generator) -> None:
+    """Contrasts in standard errors, as shares and by one conditional logit for all: mean and SD over runs."""
+    print("\n| plan | model | gender: shares | logit | race: shares | logit |\n|---|---|---|---|---|---|")
+    odd = Model("fair, oldest in 0.5", lambda o: o.age / OLDEST, 0.5)
+    for plan in PLANS:
+        if plan.name not in ("random 9 x 1", "balanced 9 x 1", "as quick is, random"):
+            continue
+        for model in (Model("fair"), odd, *(Model(f"stereotype {p:g}", stereotype, p) for p in (0.2, 0.3, 0.5))):
+            seen = []
+            for _ in range(runs):
+                offers = world.offers(plan, Context.BASE, rng)
+                chosen = model.chosen(offers, rng)
+                shares = [
+                    effects.contrast(offers.asked, groups, chosen, world.keys[attribute])
+                    for attribute, groups in (("gender", offers.gender), ("race", offers.race))
+                ]
+                by_logit = _fitted(_covariates(world, offers), chosen)
+                seen.append((*(each.value / each.error for each in shares), *by_logit[:2]))
+            cells = [f"{mean:+.2f} ± {sd:.2f}" for mean, sd in zip(np.mean(seen, 0), np.std(seen, 0), strict=True)]
+            print(f"| {plan.name} | {model.name} | {cells[0]} | {cells[2]} | {cells[1]} | {cells[3]} |", flush=True)
+
+
+def _covariates(world: World, offers: Offers) -> FloatArray:
+    """Of each person on offer [N, 4, D]: contrast by gender and race, then gender, race, age and position."""
+    asked = offers.asked
+    columns: list[NDArray[Any]] = []
+    sign = np.where(asked.level == effects.HIGH, 1.0, -1.0)[:, np.newaxis]
+    for attribute, groups in (("gender", offers.gender), ("race", offers.race)):
+        key = world.keys[attribute].astype(np.float64)
+        columns.append(sign * (key[:, 0] - key[:, 1])[asked.statistic[:, np.newaxis], groups])
+    columns += [offers.gender, *(offers.race == race for race in range(3)), (offers.age - 56) / 25]
+    columns += [np.tile(np.arange(4) == letter, (len(sign), 1)) for letter in range(3)]
+    return np.stack(columns, axis=-1).astype(np.float64)
+
+
+def _fitted(x: FloatArray, chosen: IntArray, penalty: float = 0.1, steps: int = 12) -> FloatArray:
+    """Coefficients over their standard errors, by Newton's method with a ridge penalty."""
+    slope = np.zeros(x.shape[-1])
+    picked = x[np.arange(len(x)), chosen]
+    for _ in range(steps):
+        weights = np.exp(x @ slope)
+        weights /= weights.sum(axis=1, keepdims=True)
+        mean = (weights[..., np.newaxis] * x).sum(axis=1)
+        away = x - mean[:, np.newaxis]
+        curve = np.einsum("nm,nmi,nmj->ij", weights, away, away, optimize=True) + penalty * np.eye(len(slope))
+        slope += np.linalg.solve(curve, (picked - mean).sum(axis=0) - penalty * slope)
+    return np.asarray(slope / np.sqrt(np.diag(np.linalg.inv(curve))))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="few runs")
     parser.add_argument("--runs", type=int, help="simulated runs of each setting")
-    parser.add_argument("--only", choices=("runs", "cases"))
+    parser.add_argument("--only", choices=("runs", "cases", "logit"))
     parser.add_argument("--plan", help="plans whose name has this in it")
     parser.add_argument("--model", help="models whose name has this in it")
     parser.add_argument("--seed", type=int, default=1)
@@ -356,7 +410,7 @@ def main() -> None:
     runs = options.runs or (20 if options.quick else 200)
     rng = np.random.default_rng(options.seed)
     world = World(load(None))
-    if options.only != "cases":
+    if options.only in (None, "runs"):
         for plan in PLANS:
             if options.plan and options.plan not in plan.name:
                 continue
@@ -366,8 +420,10 @@ def main() -> None:
             for model in MODELS:
                 if not options.model or options.model in model.name:
                     verdicts(world, plan, model, max(runs // 10, 3) if plan.n > 100 else runs, rng)
-    if options.only != "runs":
+    if options.only in (None, "cases"):
         cases(world, max(runs // 2, 5), rng)
+    if options.only in (None, "logit"):
+        logit(world, runs, rng)
 
 
 if __name__ == "__main__":

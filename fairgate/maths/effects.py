@@ -10,7 +10,7 @@ Every effect is a mean over topics (statistic x level), each of the same weight.
 wordings are a sample of those that could have been written, and answers one of what the model could have said. Noise is
 therefore estimated between wordings within topics (Liang & Zeger 1986), with the degrees of freedom of Satterthwaite
 (1946). A model that never varies does not prove that it never would: noise is at least what a share of exceptions gives
-that as many wordings, all alike, leave possible (Clopper & Pearson 1934).
+that as many answers, all alike, leave possible (Clopper & Pearson 1934).
 
 Effects are -1 to 1; N answers, M people on offer, k groups; nothing is random.
 """
@@ -192,7 +192,8 @@ def contrast(
     statistics that were answered at both levels count, and of these those whose key is not the same at both.
     """
     towards = key[:, HIGH].astype(np.float64) - key[:, LOW]
-    kept = asked.paired & (key.any(axis=-1).all(axis=-1) & towards.any(axis=-1))[asked.statistic]
+    has: BoolArray = np.logical_and(key.any(axis=-1).all(axis=-1), towards.any(axis=-1))
+    kept = asked.paired & has[asked.statistic]
     asked, groups, chosen = asked.where(kept), groups[kept], chosen[kept]
     sign = np.where(asked.level == HIGH, 1.0, -1.0)[:, np.newaxis]
     return mean_effect(asked, _people(sign * towards[asked.statistic[:, np.newaxis], groups], chosen), confidence)
@@ -266,7 +267,7 @@ def spread_of(asked: Asked, values: FloatArray, part: IntArray, confidence: floa
     means = _summed(of_part, found.means * share[:, np.newaxis])
     noise = _summed(of_part, found.noise * (share**2)[:, np.newaxis, np.newaxis]).mean(axis=0)
     columns = max(width - 1, 1)
-    least = _exceptions(found.clusters.sum(), confidence) * np.mean(share / found.clusters)
+    least = _exceptions(len(values), confidence) * np.mean(share / found.n)
     trace = max(float(np.trace(noise)), columns * float(least) / 2.0)
     shape = float(np.trace(noise)) ** 2 / max(columns * float((noise**2).sum()), 1e-300)
     shape = min(max(shape, 1.0 / columns), 1.0) if np.trace(noise) > 0 else 1.0
@@ -307,11 +308,12 @@ def _people(scores: FloatArray, chosen: IntArray) -> _Scored:
 
 @dataclass(frozen=True, eq=False)
 class _Moments:
-    """By topic: `means` [T, D], the covariance of their `noise` [T, D, D], how many `clusters` [T]."""
+    """By topic: `means` [T, D], the covariance of their `noise` [T, D, D], how many `clusters` and answers `n` [T]."""
 
     means: FloatArray
     noise: FloatArray
     clusters: IntArray
+    n: FloatArray
 
 
 def _moments(asked: Asked, values: FloatArray) -> _Moments:
@@ -328,7 +330,7 @@ def _moments(asked: Asked, values: FloatArray) -> _Moments:
     if several.any():
         # One wording says nothing of others: its topic's noise is taken to be that of the others.
         noise[~several] = noise[several].mean(axis=0)
-    return _Moments(means, noise, clusters)
+    return _Moments(means, noise, clusters, n)
 
 
 def _effects(asked: Asked, scored: _Scored, confidence: float) -> list[Effect]:
@@ -340,7 +342,7 @@ def _effects(asked: Asked, scored: _Scored, confidence: float) -> list[Effect]:
     value = found.means.mean(axis=0)
     noise = np.diagonal(found.noise, axis1=1, axis2=2)
     total = noise.sum(axis=0)
-    least = _exceptions(clusters.sum(), confidence) * scored.reach**2 * np.sum(1.0 / clusters)
+    least = _exceptions(len(scored.values), confidence) * scored.reach**2 * np.sum(1.0 / found.n)
     free = np.maximum(clusters - 1.0, 1.0)[:, np.newaxis]
     own = (noise**2 / free).sum(axis=0)
     whole = float((clusters - 1).sum())
@@ -378,9 +380,9 @@ def _each(confidence: float, comparisons: int) -> float:
     return 1.0 - (1.0 - confidence) / comparisons
 
 
-def _exceptions(units: int, confidence: float) -> float:
-    """The largest share of exceptions that `units`, all alike, leave possible."""
-    return 1.0 - float(((1.0 - confidence) / 2.0) ** (1.0 / max(int(units), 1)))
+def _exceptions(n: int, confidence: float) -> float:
+    """The largest share of exceptions that `n` answers, all alike, leave possible."""
+    return 1.0 - float(((1.0 - confidence) / 2.0) ** (1.0 / max(n, 1)))
 
 
 def _tail(t: float, degrees: float) -> float:
