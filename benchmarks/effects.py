@@ -312,7 +312,7 @@ def verdicts(world: World, plan: Plan, model: Model, runs: int, rng: np.random.G
 
 def cases(world: World, runs: int, rng: np.random.Generator) -> None:
     """Shares of cases of the base context that fail, by plan and limit, and of fair runs in which any does."""
-    limits = (0.0, 0.05, 0.1, 0.2)
+    limits = (0.0, 0.05, 0.1)
     print("\n| plan | model | " + " | ".join(f"limit {100 * limit:.0f}" for limit in limits) + " |")
     print("|---|---|" + "---|" * len(limits))
     base = Plan("", balanced=True, wordings=9, each=1)
@@ -421,7 +421,7 @@ def main() -> None:
                 if not options.model or options.model in model.name:
                     verdicts(world, plan, model, max(runs // 10, 3) if plan.n > 100 else runs, rng)
     if options.only in (None, "cases"):
-        cases(world, max(runs // 2, 5), rng)
+        cases(world, max(runs // 4, 5), rng)
     if options.only in (None, "logit"):
         logit(world, runs, rng)
 

@@ -21,7 +21,7 @@ from fairgate.maths.effects import HIGH, excess, memberships
 if TYPE_CHECKING:
     from fairgate.maths.effects import BoolArray, FloatArray, IntArray
 
-STEEPEST, HALVINGS = 50.0, 60
+STEEPEST, HALVINGS = 40.0, 32
 # Sums of Fourier terms are not exact below this; no level of a test is near it.
 LEAST = 1e-12
 
@@ -132,8 +132,10 @@ def _slope(rows: IntArray, shares: FloatArray, limit: float) -> float | None:
     if limit <= 0.0:
         return 0.0
 
+    fair = float(shares @ rows.mean(axis=1))
+
     def mean(slope: float) -> float:
-        return float(shares @ ((_tilted(rows, slope) * rows).sum(axis=1) - rows.mean(axis=1)))
+        return float(shares @ np.einsum("rm,rm->r", _tilted(rows, slope), rows)) - fair
 
     low, high = 0.0, STEEPEST
     if mean(high) <= limit:
