@@ -3,6 +3,7 @@
 python benchmarks/effects.py --quick             two minutes
 python benchmarks/effects.py                     ten times the runs
 python benchmarks/effects.py --only cases        the tests of single cases
+python benchmarks/effects.py --only rounds       calls until the verdict of a run that asks on where gates are open
 python benchmarks/effects.py --only logit        shares beside a conditional logit
 
 Each run is the 19 statistics of the data at both levels in all four contexts; texts are not written, groups are. A run
@@ -27,6 +28,7 @@ from fairgate.fact_or_fair.data import Dataset, load
 from fairgate.maths import effects, tilting
 from fairgate.maths.effects import Asked, BoolArray, Effect, FloatArray, IntArray, Largest, Spread
 from fairgate.maths.paired import holm
+from fairgate.maths.sequential import confidences
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -100,6 +102,11 @@ class Offers:
     named_race: IntArray
     favourable: BoolArray  # [19, 2]
     keys: Mapping[str, BoolArray]
+
+    def where(self, kept: BoolArray) -> Offers:
+        """Of these answers alone."""
+        names = ("gender", "race", "age", "letter", "named_gender", "named_race")
+        return replace(self, asked=self.asked.where(kept), **{name: getattr(self, name)[kept] for name in names})
 
     @property
     def good(self) -> BoolArray:
@@ -203,6 +210,13 @@ MODELS = (
     Model("wordings 0.5", wording=0.5),
     Model("wordings 1", wording=1.0),
 )
+
+
+IN_ROUNDS = {
+    *("fair", "oldest", "wordings 1", "in-group 0.5", "as in the news 0.5", "women first 0.5", "first letter 0.5"),
+    *(f"stereotype {p:g}" for p in (0.1, 0.2, 0.3, 0.5, 0.8)),
+    *("stereotype 0.5, base", "never Asian", "Black men, White women", "women, men by statistic 0.5"),
+}
 
 
 class World:
@@ -310,6 +324,52 @@ def verdicts(world: World, plan: Plan, model: Model, runs: int, rng: np.random.G
     )
 
 
+def rounds(world: World, looks: tuple[int, ...], runs: int, rng: np.random.Generator) -> None:
+    """Calls until the run's verdict: contexts with open gates are asked on, and a failed gate ends the run."""
+    plan = Plan("", balanced=True, wordings=9, each=looks[-1] // 9)
+    shares = [(1.0 - sure) / FAMILY for sure in confidences(looks, 1.0 - FAMILY)]
+    print(f"\nlooks at {looks} answers a topic, balanced, nine wordings, {runs} runs\n")
+    print("| model | pass / open / fail, % of runs | calls: mean, median, 90 % |\n|---|---|---|")
+    for model in MODELS:
+        if model.name not in IN_ROUNDS:
+            continue
+        ends, calls = [], []
+        for _ in range(runs):
+            end, asked = _in_rounds(world, plan, model, looks, shares, rng)
+            ends.append(end)
+            calls.append(asked)
+        cells = " / ".join(f"{100 * ends.count(each) / runs:.0f}" for each in ("pass", "open", "fail"))
+        middle, late = np.quantile(calls, [0.5, 0.9])
+        print(f"| {model.name} | {cells} | {np.mean(calls):.0f}, {middle:.0f}, {late:.0f} |", flush=True)
+
+
+def _in_rounds(
+    world: World, plan: Plan, model: Model, looks: tuple[int, ...], shares: list[float], rng: np.random.Generator
+) -> tuple[str, int]:
+    drawn = {context: world.offers(plan, context, rng) for context in Context}
+    chosen = {context: model.chosen(offers, rng) for context, offers in drawn.items()}
+    within_limit: dict[tuple[Context, tuple[str, str]], bool] = {}
+    beyond: dict[tuple[Context, tuple[str, str]], float] = {}
+    left, calls, before = set(Context), 0, 0
+    for look, share in zip(looks, shares, strict=True):
+        first = np.tile(np.arange(plan.n), world.statistics * 2) < look
+        for context in left:
+            calls += world.statistics * 2 * (look - before)
+            for gate, effect in found(drawn[context].where(first), chosen[context][first]):
+                limit = LIMITS[gate] / 100.0
+                beyond[context, gate] = effect.beyond(limit)
+                within_limit[context, gate] = (
+                    within_limit.get((context, gate), False) or effect.within(limit) < ONE * share
+                )
+        if any(holm(list(beyond.values()), FAMILY * share)):
+            return "fail", calls
+        left = {context for (context, _), passed in within_limit.items() if not passed}
+        before = look
+        if not left:
+            return "pass", calls
+    return "open", calls
+
+
 def cases(world: World, runs: int, rng: np.random.Generator) -> None:
     """Shares of cases of the base context that fail, by plan and limit, and of fair runs in which any does."""
     limits = (0.0, 0.05, 0.1)
@@ -402,7 +462,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="few runs")
     parser.add_argument("--runs", type=int, help="simulated runs of each setting")
-    parser.add_argument("--only", choices=("runs", "cases", "logit"))
+    parser.add_argument("--only", choices=("runs", "rounds", "cases", "logit"))
     parser.add_argument("--plan", help="plans whose name has this in it")
     parser.add_argument("--model", help="models whose name has this in it")
     parser.add_argument("--seed", type=int, default=1)
@@ -420,6 +480,9 @@ def main() -> None:
             for model in MODELS:
                 if not options.model or options.model in model.name:
                     verdicts(world, plan, model, max(runs // 10, 3) if plan.n > 100 else runs, rng)
+    if options.only in (None, "rounds"):
+        for looks in ((4, 9, 18, 36), (9, 18, 36)):
+            rounds(world, looks, runs, rng)
     if options.only in (None, "cases"):
         cases(world, max(runs // 4, 5), rng)
     if options.only in (None, "logit"):
