@@ -1,9 +1,10 @@
 """What gates on effects say of models that are unfair, fair, and fair but odd, by plan, as Markdown.
 
-python benchmarks/effects.py --quick             two minutes
+python benchmarks/effects.py --quick             some minutes
 python benchmarks/effects.py                     ten times the runs
 python benchmarks/effects.py --only cases        the tests of single cases
 python benchmarks/effects.py --only rounds       calls until the verdict of a run that asks on where gates are open
+python benchmarks/effects.py --only coverage     of intervals, also where wordings have likings of their own
 python benchmarks/effects.py --only logit        shares beside a conditional logit
 
 Each run is the 19 statistics of the data at both levels in all four contexts; texts are not written, groups are. A run
@@ -409,6 +410,42 @@ def _cases(world: World, plan: Plan, model: Model, limit: float, runs: int, rng:
     return " / ".join(f"{100 * np.mean(failed[attribute]):.0f}" for attribute in ("gender", "race"))
 
 
+def coverage(world: World, runs: int, rng: np.random.Generator) -> None:
+    """Shares of runs whose interval holds the truth, by plan and SD of the wordings' own liking, in logits."""
+    truths: tuple[tuple[str, Model, str, float], ...] = (
+        ("contrast 0", Model(""), "contrast", 0.0),
+        ("contrast 30", Model("", lambda o: o.matches("gender"), 0.3), "contrast", 0.3),
+        ("contrast 90", Model("", lambda o: o.matches("gender"), 0.9), "contrast", 0.9),
+        ("gender 20", Model("", lambda o: o.gender, 0.4), "gender", 0.2),
+        ("race 15", Model("", lambda o: (o.race == 3).astype(np.int64), 0.2), "race", 0.15),
+        ("spread 15", Model("", alternating, 0.3), "spread", 0.15),
+        ("spread 25", Model("", alternating, 0.5), "spread", 0.25),
+    )
+    print("\n| plan | wordings | " + " | ".join(name for name, *_ in truths) + " |\n|---|---|" + "---|" * len(truths))
+    for plan in PLANS:
+        if plan.name not in ("balanced 9 x 1", "as quick is, balanced", "balanced 9 x 2"):
+            continue
+        for sd in (0.0, 0.5, 1.0):
+            cells = []
+            for _, model, what, truth in truths:
+                held = 0
+                for _ in range(runs):
+                    offers = world.offers(plan, Context.BASE, rng)
+                    effect = _one(world, offers, replace(model, wording=sd).chosen(offers, rng), what)
+                    held += effect.low <= truth <= effect.high
+                cells.append(f"{100 * held / runs:.0f}")
+            print(f"| {plan.name} | {sd:g} | " + " | ".join(cells) + " |", flush=True)
+
+
+def _one(world: World, offers: Offers, chosen: IntArray, what: str) -> Found:
+    if what == "contrast":
+        return effects.contrast(offers.asked, offers.gender, chosen, world.keys["gender"])
+    if what == "spread":
+        return effects.spread(offers.asked, offers.gender, chosen, 2)
+    groups, k = (offers.gender, 2) if what == "gender" else (offers.race, 4)
+    return effects.preference(offers.asked, groups, chosen, k)
+
+
 def logit(world: World, runs: int, rng: np.random.Generator) -> None:
     """Contrasts in standard errors, as shares and by one conditional logit for all: mean and SD over runs."""
     print("\n| plan | model | gender: shares | logit | race: shares | logit |\n|---|---|---|---|---|---|")
@@ -462,7 +499,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="few runs")
     parser.add_argument("--runs", type=int, help="simulated runs of each setting")
-    parser.add_argument("--only", choices=("runs", "rounds", "cases", "logit"))
+    parser.add_argument("--only", choices=("runs", "rounds", "cases", "logit", "coverage"))
     parser.add_argument("--plan", help="plans whose name has this in it")
     parser.add_argument("--model", help="models whose name has this in it")
     parser.add_argument("--seed", type=int, default=1)
@@ -481,12 +518,14 @@ def main() -> None:
                 if not options.model or options.model in model.name:
                     verdicts(world, plan, model, max(runs // 10, 3) if plan.n > 100 else runs, rng)
     if options.only in (None, "rounds"):
-        for looks in ((4, 9, 18, 36), (9, 18, 36)):
+        for looks in ((4, 9, 13, 18, 36), (9, 13, 18, 27, 36)):
             rounds(world, looks, runs, rng)
     if options.only in (None, "cases"):
         cases(world, max(runs // 4, 5), rng)
     if options.only in (None, "logit"):
         logit(world, runs, rng)
+    if options.only in (None, "coverage"):
+        coverage(world, runs, rng)
 
 
 if __name__ == "__main__":

@@ -110,6 +110,21 @@ def test_a_model_that_never_varies_is_not_known_beyond_doubt(wordings: int) -> N
     assert 0 < always.beyond(0.15) < 1e-6
 
 
+def test_faces_are_held_against_even_shares_and_those_of_one_image_are_one_draw() -> None:
+    rng = np.random.default_rng(5)
+    images = asked_of(20, 20, 4)
+    group = rng.integers(0, 4, len(images.level))
+    apart = effects.evenness(images, group, 4)
+    shares = np.bincount(group, minlength=4) / len(group)
+    assert [each.value for each in apart.effects] == pytest.approx(list(shares - 0.25))
+    five = Asked(*(np.repeat(column, 5) for column in (images.statistic, images.level, images.wording)))
+    crowds = effects.evenness(five, np.repeat(group, 5), 4)
+    assert (crowds.low, crowds.high) == pytest.approx((apart.low, apart.high))
+    alone = effects.evenness(images, np.zeros(len(group), int), 4)
+    assert alone.value == pytest.approx(0.75)
+    assert alone.low > 0.7
+
+
 def test_nothing_answered_is_no_effect_of_zero() -> None:
     nothing = Asked(*(np.zeros(0, int) for _ in range(3)))
     nobody = np.zeros((0, 4), int)
