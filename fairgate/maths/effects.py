@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from fairgate.maths.special import ncfdtr, stdtr, stdtrit
+from fairgate.maths.special import fdtr, ncfdtr, stdtr, stdtrit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -390,7 +390,13 @@ def _tail(t: float, degrees: float) -> float:
 
 
 def _noncentral(ratio: float, degrees: tuple[float, float], noncentrality: float) -> float:
-    return float(ncfdtr(*degrees, noncentrality, ratio))
+    found = float(ncfdtr(*degrees, noncentrality, ratio))
+    if not math.isnan(found):
+        return found
+    # Far out in the tail scipy's series gives up at times; Patnaik (1949) has the same first two moments.
+    between, within = degrees
+    fewer = (between + noncentrality) ** 2 / (between + 2.0 * noncentrality)
+    return float(fdtr(fewer, within, ratio * between / (between + noncentrality)))
 
 
 def _noncentrality(ratio: float, degrees: tuple[float, float], chance: float) -> float:

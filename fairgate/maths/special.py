@@ -56,3 +56,10 @@ def ncfdtr(between: Any, within: Any, noncentrality: Any, x: Any) -> Any:
     from scipy import special
 
     return special.ncfdtr(between, within, noncentrality, x)
+
+
+def fdtr(between: Any, within: Any, x: Any) -> Any:
+    """The F distribution function."""
+    from scipy import special
+
+    return special.fdtr(between, within, x)

@@ -207,6 +207,14 @@ def test_p_values_and_intervals_say_the_same() -> None:
     assert found.beyond(0.0) == pytest.approx(2 * found.within(0.6), abs=1e-6)
 
 
+def test_a_spread_far_below_its_limit_is_within_it_at_any_number_of_answers() -> None:
+    """scipy's noncentral F is NaN at the first of these."""
+    found = Spread(0.0, 0.0, 0.0158, 0.9712469671317406, (18.0, 76.0), 1.297177977839335e-05)
+    for limit in (0.15, 0.151, 0.2, 0.5):
+        assert found.within(limit) < 1e-9
+        assert found.beyond(limit) > 1 - 1e-9
+
+
 @pytest.mark.parametrize(("n", "wordings", "sd"), [(9, 9, 0.0), (9, 3, 1.0), (30, 3, 1.0)])
 def test_intervals_hold_the_truth_over_wordings(n: int, wordings: int, sd: float) -> None:
     """At the nominal rate, for a stereotype of 20 points, also where wordings pull to a side of their own."""
