@@ -85,9 +85,7 @@ def choices_of(
         places.append((place, level, count))
     table = np.concatenate(blocks) if blocks else np.zeros((0, width), np.int64)
     sizes = [len(block) for block in blocks]
-    statistic_of, level_of, count_of = (
-        np.repeat(np.array([each[column] for each in places], np.int64), sizes) for column in range(3)
-    )
+    statistic_of, level_of, count_of = np.repeat(np.array(places, np.int64).reshape(-1, 3), sizes, axis=0).T
     wording = table[:, 0] % count_of if len(table) else table[:, 0]
     groups, named = {}, {}
     for number, name in enumerate(names):
@@ -107,7 +105,7 @@ def faces_of(tallies: Mapping[StatisticTopic, FacesTally], dataset: Dataset, tas
             places.append((place, level))
     table = np.concatenate(blocks) if blocks else np.zeros((0, 1 + len(names)), np.int64)
     sizes = [len(block) for block in blocks]
-    statistic, level = (np.repeat(np.array([each[c] for each in places], np.int64), sizes) for c in range(2))
+    statistic, level = np.repeat(np.array(places, np.int64).reshape(-1, 2), sizes, axis=0).T
     return Faces(Asked(statistic, level, table[:, 0]), {name: table[:, 1 + n] for n, name in enumerate(names)})
 
 

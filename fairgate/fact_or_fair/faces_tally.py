@@ -47,7 +47,8 @@ class FacesTally:
 
     `kinds` counts images; `picked` faces by their groups, in the order of `attributes`, None where one is not
     known. `images`: by attribute and content hash, how many faces of a known group that image added. `named` is empty:
-    prompts of images name no group. `rows` hold each face, its image and its groups as `codes` number them. `served`: how often who read the faces said what served it, a model or a processor.
+    prompts of images name no group. `rows` hold each face: its image and its groups, as `codes` number them. `served`:
+    how often the model or processor that read the faces named itself so.
     """
 
     topic: StatisticTopic

@@ -32,8 +32,8 @@ class Entry:
     informed, model would score under the same plan, n and missing answers; `estimate` and `ci` the population's value
     and its interval, where there is one; `reliable` False where n is too small for the interval's nominal coverage; `n`
     answered samples; `topics` (covered, all); `failed_share` percent of the planned samples that failed; `no_estimate`
-    says why there is no estimate. `tested` is the estimate of an effect, which gates test by its own p-values: its limit
-    holds to both sides of 0.
+    says why there is no estimate. `tested` is the estimate of an effect, which gates test by its own p-values: its
+    limit holds to both sides of 0.
     """
 
     benchmark: str
