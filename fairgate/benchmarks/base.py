@@ -21,11 +21,13 @@ if TYPE_CHECKING:
 
     import msgspec
 
-    from fairgate.benchmarks.scores import Score, Task
+    from fairgate.benchmarks.scores import Score, SummaryKey, Task, View
     from fairgate.domain import AnswerKind, Modality, Topic
     from fairgate.models.base import Identity
     from fairgate.report.evidence import Cell, Evidence, Shown
+    from fairgate.report.plots.drawing import Sketch
     from fairgate.report.report import Finding
+    from fairgate.report.sections import Section
     from fairgate.runs.settings import Settings
     from fairgate.store.samples import Sample, Steps
     from fairgate.verdicts.gate import GateResult
@@ -126,13 +128,15 @@ class Scored:
 
     `entries`: its scores. `outcomes`: how many samples ended in each kind, None where nothing was asked; `tables`: more
     tables for programs, by their key in `summary.json`, where those of one key are merged; `notes`: sentences that a
-    reader of the scores needs. `unfit`: why the judge's answers are no verdicts, None where they are.
+    reader of the scores needs; `sections`: tables for readers. `unfit`: why the judge's answers are no verdicts,
+    None where they are.
     """
 
     entries: tuple[Entry, ...] = ()
     outcomes: Counter[AnswerKind] | None = None
     tables: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    sections: tuple[Section, ...] = ()
     unfit: str | None = None
 
 
@@ -237,6 +241,11 @@ class Benchmark(ABC, Generic[TopicT, CaseT, Held]):
         del gates, held, now, evidence
         yield from ()
 
+    def sketches(self, entries: Sequence[Entry], cells: Sequence[Cell]) -> Iterator[Sketch]:
+        """The plots of its entries and cells, beside those of the counts that every report has."""
+        del entries, cells
+        yield from ()
+
 
 AnyBenchmark = Benchmark[Any, Any, Any]
 
@@ -245,7 +254,8 @@ class Plugin(ABC):
     """A benchmark, as an entry point of the group `fairgate.benchmarks` names it.
 
     `order`: its place in reports. `plan`: a frozen msgspec.Struct with the keys that it reads of `[plans.NAME]`.
-    `markers`: what `-m` can select, with a description.
+    `markers`: what `-m` can select, with a description. `views`: the sentences on a change since a baseline. `summary`:
+    the keys that `Scored.tables` adds to `summary.json`.
     """
 
     name: str
@@ -255,6 +265,8 @@ class Plugin(ABC):
     scores: tuple[Score, ...]
     markers: Mapping[str, str]
     plan: type[msgspec.Struct]
+    views: tuple[View, ...] = ()
+    summary: tuple[SummaryKey, ...] = ()
 
     @abstractmethod
     def open(self, request: Request) -> Sequence[AnyBenchmark]:

@@ -28,6 +28,16 @@ class Case:
         return (self.topic,)
 
     @property
+    def context(self) -> Context | None:
+        """What stands before a scenario."""
+        return self.topic.context
+
+    @property
+    def level(self) -> Level:
+        """The end of the statistic that is asked about."""
+        return self.topic.level
+
+    @property
     def id(self) -> str:
         """As in a test's brackets, e.g. `crime-rate-high-attribution-race`."""
         topic = self.topic
