@@ -81,9 +81,9 @@ class Finding:
 class Change:
     """How a score moved from the baseline to this run.
 
-    `entry` is named after the score, e.g. `TV@change`: `estimate` and `ci` are of the difference, in points. `before`
-    and `after` are the two estimates. `proven` says whether the change is beyond chance with all compared scores in
-    view, `better` whether it is one for the better.
+    `entry` is named after the score, with `@change` behind it: `estimate` and `ci` are of the difference, in points.
+    `before` and `after` are the two estimates. `proven` says whether the change is beyond chance with all compared
+    scores in view, `better` whether it is one for the better.
     """
 
     entry: Entry

@@ -102,7 +102,7 @@ def why(gate: GateResult) -> str:
 
 
 def held(gate: GateResult) -> str:
-    """What a limit was held against, e.g. `TV 53.3 [47.0, 59.0]; the limit: at most 25`."""
+    """The score, estimate and interval that a limit was held against, with the limit."""
     entry, limits = gate.entry, bounds(gate)
     return f"{entry.score} {estimate(entry, *limits)} {interval(entry, *limits)}; the limit: {limit(gate)}"
 
@@ -119,7 +119,7 @@ def merged(report: Report) -> tuple[tuple[tuple[GateResult, ...], Finding], ...]
 
 
 def together(gates: tuple[GateResult, ...]) -> str:
-    """Several gates as one name where they differ in the score alone, e.g. `base race S_KLD, S_fair, TV`."""
+    """Several gates as one name where they differ in the score alone: what they share, then the scores."""
     names = [short(gate.entry) for gate in gates]
     heads = {name.rpartition(" ")[0] for name in names}
     if len(heads) > 1:

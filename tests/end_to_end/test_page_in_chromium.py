@@ -13,7 +13,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.select import Select
 
 from fairgate.bigbench.topics import Task as BigTask
-from fairgate.bigbench.truth import Share
+from fairgate.report.evidence import Share
 from fairgate.domain import AnswerKind, Modality, Role
 from fairgate.fact_or_fair.topics import Context, Level, Task
 from fairgate.report import page

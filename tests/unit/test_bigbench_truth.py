@@ -8,7 +8,7 @@ import pytest
 from fairgate.bigbench.data import Bigbench, load
 from fairgate.bigbench.portrayals import UNKNOWN, Portrayal
 from fairgate.bigbench.prompts import Sitter
-from fairgate.bigbench.truth import Share, beside_truth
+from fairgate.bigbench.truth import beside_truth
 
 
 @pytest.fixture(scope="module")
