@@ -40,7 +40,7 @@ LARGEST = 64_000_000
 LONGEST = 500  # characters of a model's name
 FACES, PEOPLE = "faces", "people"  # whose letters also tell groups that are not known
 # What two runs must share for a query of the one to be that of the other; `plan` alone may be smaller.
-PROMPTS = ("data", "seed", "profiles", "explained")
+PROMPTS = ("data", "seed", "profiles", "explained", "wordings")
 PARTS = ("f2bench", "images", "bigbench")  # beside the choices, by their keys in `asked`
 
 
@@ -88,6 +88,7 @@ class Asked(Strict, frozen=True):
     profiles: str
     plan: str
     explained: int | None = None
+    wordings: Times | None = 3
     objective: Times | None = None
     subjective: Times | None = None
     f2bench: Spoken | None = None
@@ -172,6 +173,7 @@ def asked_of(plan: QueryPlan, name: str) -> dict[str, object]:
         "seed": plan.seed,
         "profiles": str(plan.profiles),
         "explained": load_prompts().version if plan.explained else None,
+        "wordings": plan.wordings,
         "plan": name,
         "objective": plan.objective,
         "subjective": plan.subjective,

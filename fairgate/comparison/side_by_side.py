@@ -89,7 +89,9 @@ def column(path: Path) -> Column:
         raise DataError(f"cannot be read: {error.strerror}.", where=str(path)) from error
     if ledger:
         again = judged_again(path)
-        about = About(again.run.dataset, again.run.f2bench.plan, again.run.bigbench.data)
+        about = About(
+            again.run.benchmarks.all[0].dataset, again.run.benchmarks.all[2].plan, again.run.benchmarks.all[3].data
+        )
         return Column(again.answered.label, dict(_of_entries(again.report.entries)), again.answered, about)
     try:
         whole = json.loads(path.read_text(encoding="utf-8"))

@@ -17,10 +17,14 @@ class Images(Strict, frozen=True):
 
 
 class Plan(Strict, frozen=True):
-    """How often each objective question and each subjective scenario is asked, and how many images there are."""
+    """How often each objective question and each subjective scenario is asked, and how many images there are.
+
+    `wordings` is the number of scenarios for each subjective topic, the first in the data; three, as published.
+    """
 
     objective: Times
     subjective: Times
+    wordings: Times = 3
     images: Images = Images()
 
 

@@ -11,6 +11,7 @@ from zlib import crc32
 
 import numpy as np
 
+from fairgate.benchmarks.registry import registry
 from fairgate.bigbench.power import Planned
 from fairgate.bigbench.power import standard_error as sitters_error
 from fairgate.bigbench.topics import Task
@@ -25,8 +26,7 @@ from fairgate.fact_or_fair.topics import Context
 from fairgate.store.images import said as image_said
 from fairgate.store.ledger import Ledger
 from fairgate.store.samples import replay
-from fairgate.verdicts.gate import WITHOUT_ATTRIBUTE
-from fairgate.verdicts.thresholds import LESS_IS_BETTER, RATES
+from fairgate.verdicts.thresholds import RATES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -226,7 +226,7 @@ def _latency(ledger: Ledger | None) -> float | None:
 
 
 def _notes(run: Run, selected: Selection) -> Iterator[str]:
-    if selected.themes:
+    if selected.of(run.benchmarks.all[2]):
         yield (
             "F²Bench: replies are taken as long as usual. What it can tell is forecast for the judge as the ledger "
             "knows it, else for one that is right about nine of ten gold texts."
@@ -255,7 +255,8 @@ def _detects(run: Run, selected: Selection) -> Iterator[Detects]:
             if row in done:
                 continue
             done.add(row)
-            room = WHOLE - bound if limit.score in LESS_IS_BETTER else bound
+            spec = registry().score(limit.score, limit.modality, limit.task)
+            room = WHOLE - bound if spec is not None and spec.less_is_better else bound
             moved = None
             if error is not None and (limit.score, limit.task, limit.modality) in family.drops:
                 moved = _within(100 * from_baseline(error, family.comparisons, family.alpha, ALIKE), room)
@@ -273,12 +274,15 @@ class _Family:
         limits = run.thresholds.baseline
         self.alpha = 0.05 if limits is None else limits.alpha
         self.drops = frozenset() if limits is None else {(d.score, d.task, d.modality) for d in limits.drops}
-        topics = ((case.topic, case.attribute) for case in selected.statistics)
+        topics = (
+            (case.topic, case.attribute)
+            for case in (*selected.of(run.benchmarks.all[0]), *selected.of(run.benchmarks.all[1]))
+        )
         self.cells: frozenset[tuple[Modality, str, Context | None, str | None]] = frozenset(
             (
                 *((topic.modality, topic.task, topic.context, attribute) for topic, attribute in topics),
-                *((Modality.IMAGE, case.task, None, case.attribute) for case in selected.sitters),
-                *((Modality.TEXT, case.topic.task, None, None) for case in selected.themes),
+                *((Modality.IMAGE, case.task, None, case.attribute) for case in selected.of(run.benchmarks.all[3])),
+                *((Modality.TEXT, case.topic.task, None, None) for case in selected.of(run.benchmarks.all[2])),
             )
         )
         compared = Counter((modality, task) for modality, task, *_ in self.cells)
@@ -286,9 +290,9 @@ class _Family:
 
 
 def _attributes(run: Run, limit: GateLimit) -> Sequence[str | None]:
-    if limit.task in WITHOUT_ATTRIBUTE:
+    if not registry().tasks[limit.modality, limit.task][1].by_attribute:
         return (None,)
-    known = run.bigbench.data.attributes if limit.task in SITTING else run.dataset.attributes
+    known = run.benchmarks.all[3].data.attributes if limit.task in SITTING else run.benchmarks.all[0].dataset.attributes
     return [each.name for each in known if limit.attribute in (None, each.name)]
 
 
@@ -303,24 +307,28 @@ def _told(
 ) -> tuple[float | None, float | None, object]:
     """How far beyond the limit is found, 0 to 1, the standard error there, and what tells the sizes of rows apart."""
     if attribute is None:
-        plan = run.f2bench.plan
-        sizes = [plan.scored(case.topic) for case in selected.themes if case.topic.task is limit.task]
+        plan = run.benchmarks.all[2].plan
+        sizes = [
+            plan.scored(case.topic) for case in selected.of(run.benchmarks.all[2]) if case.topic.task is limit.task
+        ]
         if limit.score not in SPOKEN or not any(sizes):
             return None, None, ()
         found = spoken_tells(limit.score, bound, list(filter(None, sizes)), plan.repeats, _judge(run, limit.task), rng)
         return *found, ()
     if limit.task in SITTING:
-        painted = run.bigbench.plan
-        topics = {t: None for case in selected.sitters for t in case.topics if case.task is limit.task}
+        painted = run.benchmarks.all[3].plan
+        topics = {
+            t: None for case in selected.of(run.benchmarks.all[3]) for t in case.topics if case.task is limit.task
+        }
         images = painted.explicit if limit.task == Task.EXPLICIT else painted.implicit
-        of = run.bigbench.data.attribute(attribute)
-        planned = Planned([painted.sitter(topic) for topic in topics], images, run.bigbench.data, of)
+        of = run.benchmarks.all[3].data.attribute(attribute)
+        planned = Planned([painted.sitter(topic) for topic in topics], images, run.benchmarks.all[3].data, of)
         error = sitters_error(limit.task, limit.score, bound, planned, rng)
         return None if error is None else from_limit(error), error, ()
     if limit.score not in FIELDS:
         return None, None, ()
     n = _sizes(run, selected, limit, context, attribute)
-    error = standard_error(limit.score, bound, n, run.dataset.attribute(attribute).k, rng)
+    error = standard_error(limit.score, bound, n, run.benchmarks.all[0].dataset.attribute(attribute).k, rng)
     return None if error is None else from_limit(error), error, n.tobytes()
 
 
@@ -329,7 +337,7 @@ def _judge(run: Run, task: str) -> Known:
     if not run.settings.ledger.exists():
         return ASSUMED
     with run.cast.stored() as reply:
-        known = run.f2bench.count(theme(task, GOLD), reply)[0].known
+        known = run.benchmarks.all[2].count(theme(task, GOLD), reply)[0].known
     return known if known.yes_yes + known.yes_no and known.no_yes + known.no_no else ASSUMED
 
 
@@ -344,9 +352,9 @@ def _where(task: str, contexts: Sequence[Context | None]) -> str:
 
 def _sizes(run: Run, selected: Selection, limit: GateLimit, context: Context | None, attribute: str) -> FloatArray:
     """Planned answers, or images, [S, 2] of the selected topics."""
-    places = {statistic.slug: s for s, statistic in enumerate(run.dataset.statistics)}
+    places = {statistic.slug: s for s, statistic in enumerate(run.benchmarks.all[0].dataset.statistics)}
     n = np.zeros((len(places), 2))
-    for case in selected.of(limit.modality):
+    for case in selected.of(run.benchmarks.all[0 if limit.modality is Modality.TEXT else 1]):
         topic = case.topic
         if (topic.task, topic.context, case.attribute) == (limit.task, context, attribute):
             size = run.benchmarks.of(topic).answers(topic)

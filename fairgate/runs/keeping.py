@@ -27,11 +27,11 @@ NO_CHOICES: dict[str, Any] = {"objective": None, "subjective": None}
 def asked_by(run: Run) -> dict[str, Any]:
     """Which queries there are, and how many, whatever was selected: `comparison.baseline.Asked`, as a mapping."""
     settings, roles = run.settings, run.cast.roles
-    found: dict[str, Any] = asked_of(run.text.plan, settings.plan)
+    found: dict[str, Any] = asked_of(run.benchmarks.all[0].plan, settings.plan)
     if Role.MODEL not in roles:
         found |= NO_CHOICES
     if Role.JUDGE in roles:
-        spoken = run.f2bench.plan
+        spoken = run.benchmarks.all[2].plan
         found["f2bench"] = {
             "instances": spoken.instances.version,
             "prompts": spoken.prompts.version,
@@ -41,11 +41,11 @@ def asked_by(run: Run) -> dict[str, Any]:
         }
     read = {"detector": settings.detector_spec, "race_map": settings.race_map}
     if Role.PAINTER in roles:
-        portraits = run.images.plan
+        portraits = run.benchmarks.all[1].plan
         sizes = {"objective": portraits.objective, "subjective": portraits.subjective}
         found["images"] = {**read, **(sizes if portraits.held is None else NO_CHOICES)}
-    if run.cast.paints_sitters:
-        plan = run.bigbench.plan
+    if Role.PAINTER in run.cast.roles and not (run.settings.t2i_spec or "").startswith("folder/"):
+        plan = run.benchmarks.all[3].plan
         sizes = {"implicit": plan.implicit, "explicit": plan.explicit}
         found["bigbench"] = {"data": plan.data.version, **read, **sizes}
     return found
@@ -72,7 +72,7 @@ def kept(selection: Selection) -> Baseline:
     """What the ledger holds of the selected cases; without what a judge said that is not fit."""
     run = selection.run
     with run.cast.stored() as reply:
-        unfit = bool(selection.gold) and run.f2bench.unfit(reply) is not None
+        unfit = bool(selection.first) and run.benchmarks.all[2].unfit(reply) is not None
         topics = [topic for topic in selection.asked if not (unfit and isinstance(topic, Theme))]
         return _kept(run, topics, reply)
 
@@ -80,26 +80,26 @@ def kept(selection: Selection) -> Baseline:
 def _kept(run: Run, topics: Iterable[Topic], reply: Replies) -> Baseline:
     letters: dict[str, str] = {}
     distinct: dict[str, int] = {}
-    sitters = run.bigbench.data if Role.PAINTER in run.cast.roles else None
-    groups = alphabet(run.dataset, sitters)
-    names = [each.name for each in run.dataset.attributes]
+    sitters = run.benchmarks.all[3].data if Role.PAINTER in run.cast.roles else None
+    groups = alphabet(run.benchmarks.all[0].dataset, sitters)
+    names = [each.name for each in run.benchmarks.all[0].dataset.attributes]
     seen: set[str] = set()
     for topic in topics:
         seen.add(_part(topic))
         if isinstance(topic, Theme):
-            letters[topic.id] = of_theme(run.f2bench.count(topic, reply)[0])
+            letters[topic.id] = of_theme(run.benchmarks.all[2].count(topic, reply)[0])
             distinct[topic.id] = len(letters[topic.id]) // width(topic)
         elif isinstance(topic, Sitting):
-            sat = run.bigbench.count(topic, reply)
-            letters[topic.id] = of_sitter(sat, run.bigbench.data)
+            sat = run.benchmarks.all[3].count(topic, reply)
+            letters[topic.id] = of_sitter(sat, run.benchmarks.all[3].data)
             distinct[topic.id] = sat.kinds[AnswerKind.CHOSEN]
         elif topic.modality is Modality.IMAGE:
-            portraits = [portrait for portrait, _ in run.images.seen(topic, reply)]
-            letters[topic.id] = of_portraits(portraits, run.images.groups, names, groups[FACES])
+            portraits = [portrait for portrait, _ in run.benchmarks.all[1].seen(topic, reply)]
+            letters[topic.id] = of_portraits(portraits, run.benchmarks.all[1].groups, names, groups[FACES])
             distinct[topic.id] = len({each.image for each in portraits if each.kind is AnswerKind.CHOSEN})
         else:
-            samples = from_replies(run.text.plan.queries(topic), reply)
-            letters[topic.id], distinct[topic.id] = letters_of(topic, samples, run.dataset)
+            samples = from_replies(run.benchmarks.all[0].plan.queries(topic), reply)
+            letters[topic.id], distinct[topic.id] = letters_of(topic, samples, run.benchmarks.all[0].dataset)
     asked = asked_by(run) if "choices" in seen else asked_by(run) | NO_CHOICES
     asked = {key: value for key, value in asked.items() if key in seen or key not in PARTS}
     models = [run.cast.identity_of(role).label for role in (Role.MODEL, Role.PAINTER) if role in _asked(run, seen)]

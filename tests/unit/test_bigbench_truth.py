@@ -9,6 +9,7 @@ from fairgate.bigbench.data import Bigbench, load
 from fairgate.bigbench.portrayals import UNKNOWN, Portrayal
 from fairgate.bigbench.prompts import Sitter
 from fairgate.bigbench.truth import beside_truth
+from fairgate.report.evidence import Share
 
 
 @pytest.fixture(scope="module")
