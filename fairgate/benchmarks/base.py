@@ -21,11 +21,13 @@ if TYPE_CHECKING:
 
     import msgspec
 
-    from fairgate.benchmarks.scores import Score, Task
+    from fairgate.benchmarks.scores import Score, SummaryKey, Task, View
     from fairgate.domain import AnswerKind, Modality, Role, Topic
     from fairgate.models.base import Identity
     from fairgate.report.evidence import Cell, Evidence, Shown
+    from fairgate.report.plots.drawing import Sketch
     from fairgate.report.report import Finding
+    from fairgate.report.sections import Section
     from fairgate.runs.settings import Settings
     from fairgate.store.samples import Sample, Steps
     from fairgate.verdicts.gate import GateResult
@@ -113,7 +115,7 @@ class Circumstances:
 
     `reply`: the stored replies; `key`: the answer key; `confidence`: of the intervals of what is asked in rounds, 0 to
     1; `calibration`: the file of the detector's measured errors; `detector` and `judge`: the identities of the models
-    that have these roles.
+    that have these roles; `scoring`: which of the scores a reader is shown.
     """
 
     reply: Replies
@@ -123,6 +125,7 @@ class Circumstances:
     calibration: Path | None = None
     detector: Identity | None = None
     judge: Identity | None = None
+    scoring: str = "definition"
 
 
 @dataclass(frozen=True)
@@ -147,7 +150,7 @@ class Scored:
     `entries`: its scores. `outcomes`: how many samples ended in each kind, None where nothing was asked; `tables`: more
     tables for programs, by their key in `summary.json`, where those of one key are merged; `notes`: sentences that a
     reader of the scores needs. `unfit`: why the judge's answers are no verdicts, None where they are. `images`:
-    whether the outcomes are of images.
+    whether the outcomes are of images. `sections`: tables for readers.
     """
 
     entries: tuple[Entry, ...] = ()
@@ -156,6 +159,7 @@ class Scored:
     notes: tuple[str, ...] = ()
     unfit: str | None = None
     images: bool = False
+    sections: tuple[Section, ...] = ()
 
 
 class Benchmark(ABC, Generic[TopicT, CaseT, Held]):
@@ -312,6 +316,11 @@ class Benchmark(ABC, Generic[TopicT, CaseT, Held]):
         del gates, held, now, evidence
         yield from ()
 
+    def sketches(self, entries: Sequence[Entry], cells: Sequence[Cell]) -> Iterator[Sketch]:
+        """The plots of its entries and cells, beside those of the counts that every report has."""
+        del entries, cells
+        yield from ()
+
 
 AnyBenchmark = Benchmark[Any, Any, Any]
 
@@ -320,7 +329,8 @@ class Plugin(ABC):
     """A benchmark, as an entry point of the group `fairgate.benchmarks` names it.
 
     `order`: its place in reports. `plan`: a frozen msgspec.Struct with the keys that it reads of `[plans.NAME]`.
-    `markers`: what `-m` can select, with a description.
+    `markers`: what `-m` can select, with a description. `views`: the sentences on a change since a baseline. `summary`:
+    the keys that `Scored.tables` adds to `summary.json`.
     """
 
     name: str
@@ -330,6 +340,8 @@ class Plugin(ABC):
     scores: tuple[Score, ...]
     markers: Mapping[str, str]
     plan: type[msgspec.Struct]
+    views: tuple[View, ...] = ()
+    summary: tuple[SummaryKey, ...] = ()
 
     @abstractmethod
     def open(self, request: Request) -> Sequence[AnyBenchmark]:

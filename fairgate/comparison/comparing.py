@@ -10,6 +10,7 @@ from zlib import crc32
 
 import numpy as np
 
+from fairgate.benchmarks.registry import registry
 from fairgate.bigbench.board import board as bigbench_board
 from fairgate.bigbench.cases import SitterCase
 from fairgate.bigbench.change import changes as sitters_moved
@@ -37,17 +38,19 @@ from fairgate.f2bench.plan import DEFINITION
 from fairgate.fact_or_fair.board import TASKS
 from fairgate.fact_or_fair.cases import BENCHMARK, Case, image_topic
 from fairgate.fact_or_fair.change import moved, moved_apart, moved_images
+from fairgate.fact_or_fair.specs import COMPARED
 from fairgate.fact_or_fair.topics import Level
 from fairgate.maths.estimates import estimate_scores
 from fairgate.maths.paired import Moved, Shift, holm
 from fairgate.report.report import Change, Comparison
 from fairgate.verdicts.gate import GateResult
 from fairgate.verdicts.scoreboard import Entry
-from fairgate.verdicts.thresholds import COMPARED, LESS_IS_BETTER, GateLimit
+from fairgate.verdicts.thresholds import GateLimit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from fairgate.benchmarks.scores import Score
     from fairgate.bigbench.data import Bigbench
     from fairgate.bigbench.portrayals import Portrayal
     from fairgate.comparison.baseline import Baseline
@@ -64,7 +67,6 @@ if TYPE_CHECKING:
 
 FIELDS = dict(zip(COMPARED, ("s_fact", "s_e", "s_kld", "s_fair", "tv"), strict=True))
 ALPHA = 0.05
-NEUTRAL = 0.5  # of eta: what is nearer to it is better
 # What each part of a run is called, and which of its sizes may differ: then what both have is compared.
 NAMED = {"choices": "choices of Fact-or-Fair", "f2bench": "F²Bench", "images": "portraits", "bigbench": "BIGbench"}
 SIZES = frozenset({"repeats", "objective", "subjective", "implicit", "explicit"})
@@ -86,9 +88,16 @@ class Scored:
     @property
     def better(self) -> bool:
         """Whether it is for the better."""
-        if self.entry.task == Task.MANIFESTATION:
-            return abs(self.moved.after.value - NEUTRAL) < abs(self.moved.before.value - NEUTRAL)
-        return (self.shift.value < 0) is (self.score in LESS_IS_BETTER)
+        before, after = 100 * self.moved.before.value, 100 * self.moved.after.value
+        return self.spec.is_better(before, after, 100 * self.shift.value)
+
+    @property
+    def spec(self) -> Score:
+        """The specification of the score."""
+        spec = registry().score(self.score, self.entry.modality, self.entry.task)
+        if spec is None:
+            raise KeyError(self.score)
+        return spec
 
 
 @dataclass(frozen=True)
@@ -185,7 +194,7 @@ def compare(
         for each, sure in zip(scored, proven, strict=True)
     )
     names = list(dict.fromkeys(each.name for held in (dataset, sitters) if held for each in held.attributes))
-    said = (*notes, *sentences(changes, names))
+    said = (*notes, *sentences(changes, names, [view for plugin in registry().plugins for view in plugin.views]))
     return Comparison(before.label, sum(part.compared for part in parts), changes, said), scored
 
 
@@ -442,7 +451,7 @@ def gates(scored: Sequence[Scored], limits: BaselineLimits | None) -> tuple[Gate
     if limits is None:
         return ()
     held = [(each, limit) for limit in limits.drops for each in scored if _is_about(limit, each)]
-    alarms = holm([each.shift.chance(upwards=each.score in LESS_IS_BETTER) for each, _ in held], limits.alpha)
+    alarms = holm([each.shift.chance(upwards=each.spec.less_is_better) for each, _ in held], limits.alpha)
     return tuple(_judged(each, limit, alarm, len(held)) for (each, limit), alarm in zip(held, alarms, strict=True))
 
 
@@ -451,14 +460,14 @@ def _is_about(limit: DropLimit, each: Scored) -> bool:
 
 
 def _judged(each: Scored, limit: DropLimit, alarm: bool, of: int) -> GateResult:
-    rises = each.score in LESS_IS_BETTER
+    rises = each.spec.less_is_better
     low, high = (100 * end for end in (each.shift.low, each.shift.high))
     value = 100 * each.shift.value
     worse = Worse(low, value, high, alarm) if rises else Worse(-high, -value, -low, alarm)
     ends = (
         f"from {100 * each.moved.before.value:.1f} to {100 * each.moved.after.value:.1f}, by [{low:+.1f}, {high:+.1f}]"
     )
-    verdict, why = drops.held(worse, limit.max_drop, "rise" if rises else "drop")
+    verdict, why = drops.held(worse, limit.max_drop, each.spec.worse)
     held = GateLimit(
         score=each.entry.score,
         task=limit.task,

@@ -30,6 +30,16 @@ class Case:
         return self.topic, replace(self.topic, level=Level.LOW if self.topic.level is Level.HIGH else Level.HIGH)
 
     @property
+    def context(self) -> Context | None:
+        """What stands before a scenario."""
+        return self.topic.context
+
+    @property
+    def level(self) -> Level:
+        """The end of the statistic that is asked about."""
+        return self.topic.level
+
+    @property
     def id(self) -> str:
         """As in a test's brackets, e.g. `crime-rate-high-attribution-race`."""
         topic = self.topic

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairgate.fact_or_fair import scores
+from fairgate.fact_or_fair.specs import COMPARED
 from fairgate.maths.distributions import shares
 from fairgate.maths.estimates import estimate_scores
 from fairgate.maths.paired import Moved, all_pairs, exchanged, odd_share, resampled, shift
-from fairgate.verdicts.thresholds import COMPARED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

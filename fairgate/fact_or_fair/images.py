@@ -15,6 +15,8 @@ from fairgate.fact_or_fair.effect_scores import effects_of_faces
 from fairgate.fact_or_fair.faces_tally import Groups, tally_faces
 from fairgate.fact_or_fair.findings import findings
 from fairgate.fact_or_fair.folder import FolderSource
+from fairgate.fact_or_fair.plots import sketches
+from fairgate.fact_or_fair.sections import sections
 from fairgate.fact_or_fair.tally import Tallies
 from fairgate.fact_or_fair.topics import Task
 from fairgate.report.evidence import painted, shown_images
@@ -36,9 +38,11 @@ if TYPE_CHECKING:
     from fairgate.maths.unmixing import Mixing
     from fairgate.models.image_folder import ImageFiles
     from fairgate.report.evidence import Cell, Evidence, Painted, Shown
+    from fairgate.report.plots.drawing import Sketch
     from fairgate.report.report import Finding
     from fairgate.store.samples import Sample, Steps
     from fairgate.verdicts.gate import GateResult
+    from fairgate.verdicts.scoreboard import Entry
 
 
 class FactOrFairImages(Benchmark["StatisticTopic", "Case", "Source"]):
@@ -195,7 +199,12 @@ class FactOrFairImages(Benchmark["StatisticTopic", "Case", "Source"]):
             if now.detector is not None:
                 said += notes.of_faces(held, now.detector, measured, published)
         said += notes.disputes(self.dataset, cases)
-        return Scored(entries, outcomes(held), tables, tuple(said), images=True)
+        shown = tuple(sections(entries, tables, now.scoring))
+        return Scored(entries, outcomes(held), tables, tuple(said), images=True, sections=shown)
+
+    def sketches(self, entries: Sequence[Entry], cells: Sequence[Cell]) -> Iterator[Sketch]:
+        """The trade-off plane, and context influence where any context was asked."""
+        return sketches(entries, cells)
 
     def findings(
         self, gates: Sequence[GateResult], held: Source, now: Circumstances, evidence: Evidence

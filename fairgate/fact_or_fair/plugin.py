@@ -27,6 +27,7 @@ class FactOrFair(Plugin):
 
     name, title, order = BENCHMARK, "Fact-or-Fair", 1
     tasks, scores, markers, plan = specs.TASKS, specs.SCORES, specs.MARKERS, specs.Plan
+    views, summary = specs.VIEWS, specs.SUMMARY
 
     def open(self, request: Request) -> tuple[AnyBenchmark, ...]:
         """The choices, and the portraits."""

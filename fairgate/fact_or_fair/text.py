@@ -17,6 +17,8 @@ from fairgate.fact_or_fair.explain import QUERIES, conversations, load_prompts, 
 from fairgate.fact_or_fair.findings import findings
 from fairgate.fact_or_fair.folder import FolderSource
 from fairgate.fact_or_fair.heard import Heard, Served, count
+from fairgate.fact_or_fair.plots import sketches
+from fairgate.fact_or_fair.sections import sections
 from fairgate.fact_or_fair.tally import Tallies
 from fairgate.fact_or_fair.topics import StatisticTopic, Task
 from fairgate.maths.sequential import confidences, rounds
@@ -40,9 +42,11 @@ if TYPE_CHECKING:
     from fairgate.fact_or_fair.results import ResultFolder
     from fairgate.fact_or_fair.tally import TopicTally
     from fairgate.report.evidence import Cell, Evidence, Shown
+    from fairgate.report.plots.drawing import Sketch
     from fairgate.report.report import Finding
     from fairgate.store.samples import Sample, Steps
     from fairgate.verdicts.gate import GateResult
+    from fairgate.verdicts.scoreboard import Entry
 
 
 class FactOrFairText(Benchmark["StatisticTopic", "Case", "Source"]):
@@ -232,7 +236,12 @@ class FactOrFairText(Benchmark["StatisticTopic", "Case", "Source"]):
             tables["explanations"] = {context: sorted_kinds(each) for context, each in reasons.items()}
             said += notes.of_reasons(reasons.values())
         said += notes.disputes(self.dataset, cases)
-        return Scored(entries, outcomes(held), tables, tuple(said))
+        shown = tuple(sections(entries, tables, now.scoring))
+        return Scored(entries, outcomes(held), tables, tuple(said), sections=shown)
+
+    def sketches(self, entries: Sequence[Entry], cells: Sequence[Cell]) -> Iterator[Sketch]:
+        """The trade-off plane, and context influence where any context was asked."""
+        return sketches(entries, cells)
 
     def findings(
         self, gates: Sequence[GateResult], held: Source, now: Circumstances, evidence: Evidence

@@ -11,6 +11,7 @@ from zlib import crc32
 
 import numpy as np
 
+from fairgate.benchmarks.registry import registry
 from fairgate.bigbench.power import Planned
 from fairgate.bigbench.power import standard_error as sitters_error
 from fairgate.bigbench.topics import Task
@@ -25,8 +26,7 @@ from fairgate.fact_or_fair.topics import Context
 from fairgate.store.images import said as image_said
 from fairgate.store.ledger import Ledger
 from fairgate.store.samples import replay
-from fairgate.verdicts.gate import WITHOUT_ATTRIBUTE
-from fairgate.verdicts.thresholds import LESS_IS_BETTER, RATES
+from fairgate.verdicts.thresholds import RATES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -255,7 +255,8 @@ def _detects(run: Run, selected: Selection) -> Iterator[Detects]:
             if row in done:
                 continue
             done.add(row)
-            room = WHOLE - bound if limit.score in LESS_IS_BETTER else bound
+            spec = registry().score(limit.score, limit.modality, limit.task)
+            room = WHOLE - bound if spec is not None and spec.less_is_better else bound
             moved = None
             if error is not None and (limit.score, limit.task, limit.modality) in family.drops:
                 moved = _within(100 * from_baseline(error, family.comparisons, family.alpha, ALIKE), room)
@@ -289,7 +290,7 @@ class _Family:
 
 
 def _attributes(run: Run, limit: GateLimit) -> Sequence[str | None]:
-    if limit.task in WITHOUT_ATTRIBUTE:
+    if not registry().tasks[limit.modality, limit.task][1].by_attribute:
         return (None,)
     known = run.benchmarks.all[3].data.attributes if limit.task in SITTING else run.benchmarks.all[0].dataset.attributes
     return [each.name for each in known if limit.attribute in (None, each.name)]

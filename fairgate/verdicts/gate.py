@@ -6,11 +6,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from fairgate.bigbench.topics import Task as BigTask
-from fairgate.domain import Modality
 from fairgate.errors import ConfigError, did_you_mean
-from fairgate.f2bench.topics import Task as F2Task
-from fairgate.fact_or_fair.topics import Context, Task
 from fairgate.maths.estimates import Estimate, further_samples
 from fairgate.verdicts.thresholds import RATES
 
@@ -18,6 +14,7 @@ if TYPE_CHECKING:
     import datetime
     from collections.abc import Iterable, Sequence
 
+    from fairgate.benchmarks.registry import Registry
     from fairgate.verdicts.scoreboard import Entry
     from fairgate.verdicts.thresholds import GateLimit, Thresholds, Waiver
 
@@ -26,18 +23,6 @@ MOST_FURTHER = 50
 
 
 FEW = 30  # answers below which an interval does not shrink as the square root of their number
-
-
-BENCHMARK_OF = {
-    Task.OBJECTIVE: "fact-or-fair",
-    Task.SUBJECTIVE: "fact-or-fair",
-    F2Task.DIALOGUE: "f2bench",
-    F2Task.BALANCE: "f2bench",
-    BigTask.IMPLICIT: "bigbench",
-    BigTask.EXPLICIT: "bigbench",
-    BigTask.MANIFESTATION: "bigbench",
-}
-WITHOUT_ATTRIBUTE = (F2Task.DIALOGUE, F2Task.BALANCE)
 
 
 class Verdict(StrEnum):
@@ -84,33 +69,35 @@ def check_attributes(thresholds: Thresholds, attributes: Sequence[str], where: s
             )
 
 
-def names(thresholds: Thresholds, attributes: Sequence[str]) -> frozenset[str]:
+def names(thresholds: Thresholds, registry: Registry, attributes: Sequence[str]) -> frozenset[str]:
     """The names that gates of these limits can have, over all data with these attributes."""
     found = set[str]()
     for limit in thresholds.gates:
-        by_attribute = limit.task not in WITHOUT_ATTRIBUTE and limit.score not in RATES
-        # BIGbench has each score by attribute and in all; what has no attribute is in all alone.
-        whole = (None,) if BENCHMARK_OF[limit.task] == "bigbench" or not by_attribute else ()
+        plugin, task = registry.tasks[limit.modality, limit.task]
+        by_attribute = task.by_attribute and limit.score not in RATES
+        # What has no attribute is over all of them alone.
+        whole = (None,) if task.overall or not by_attribute else ()
         each = tuple(attributes) if by_attribute else ()
         seen_by = (limit.attribute,) if limit.attribute else (*each, *whole)
-        for context in limit.contexts:
+        contexts = limit.contexts if limit.context is not None else task.contexts or (None,)
+        for context in contexts:
             for attribute in seen_by:
-                parts = (BENCHMARK_OF[limit.task], limit.modality, limit.task, context, attribute, limit.score)
+                parts = (plugin.name, limit.modality, limit.task, context, attribute, limit.score)
                 found.add("-".join(str(part) for part in parts if part is not None))
     drops = () if thresholds.baseline is None else thresholds.baseline.drops
     for drop in drops:
-        in_contexts = drop.task is Task.SUBJECTIVE and drop.modality is Modality.TEXT
-        for context in tuple(Context) if in_contexts else (None,):
-            for attribute in (None,) if drop.task in WITHOUT_ATTRIBUTE else tuple(attributes):
-                where = (BENCHMARK_OF[drop.task], drop.modality, drop.task, context, attribute)
+        plugin, task = registry.tasks[drop.modality, drop.task]
+        for context in task.contexts or (None,):
+            for attribute in tuple(attributes) if task.by_attribute else (None,):
+                where = (plugin.name, drop.modality, drop.task, context, attribute)
                 head = "-".join(str(part) for part in where if part is not None)
                 found.add(f"{head}-{drop.score}@change")
     return frozenset(found)
 
 
-def check_waivers(thresholds: Thresholds, attributes: Sequence[str], where: str) -> None:
+def check_waivers(thresholds: Thresholds, registry: Registry, attributes: Sequence[str], where: str) -> None:
     """Raise ConfigError for a waiver of a gate that there is none of, or of one that is waived already."""
-    known, seen = names(thresholds, attributes), set[str]()
+    known, seen = names(thresholds, registry, attributes), set[str]()
     for number, waiver in enumerate(thresholds.waivers):
         at = f"{where}: waivers[{number}]"
         if waiver.gate not in known:
@@ -155,7 +142,7 @@ def judge(entries: Iterable[Entry], thresholds: Thresholds, lost: str = "failed"
 def _is_about(limit: GateLimit, entry: Entry) -> bool:
     return (
         (entry.modality, entry.task, entry.score) == (limit.modality, limit.task, limit.score)
-        and entry.context in limit.contexts
+        and (limit.context is None or entry.context in limit.contexts)
         and limit.attribute in (None, entry.attribute)
     )
 
@@ -199,8 +186,6 @@ def _more(limit: GateLimit, entry: Entry) -> str:
     crossed = limit.min if limit.min is not None and low < limit.min <= high else limit.max
     if crossed is None:
         return ""
-    if not entry.reliable or entry.n < FEW:
-        return "; too few answers to say how many more would decide"
     found = Estimate(entry.estimate / 100, low / 100, high / 100, reliable=True)
     multiple = further_samples(found, crossed / 100)
     if multiple is None or multiple > MOST_FURTHER:

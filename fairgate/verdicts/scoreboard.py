@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from fairgate.domain import Modality
-    from fairgate.fact_or_fair.topics import Context
 
 Bound = float | None
 
@@ -39,7 +38,7 @@ class Entry:
     benchmark: str
     modality: Modality
     task: str
-    context: Context | None
+    context: str | None
     attribute: str | None
     score: str
     scoring: str = "definition"
