@@ -108,6 +108,7 @@ class FactOrFairText(Benchmark["StatisticTopic", "Case", "Source"]):
             "objective": self.plan.objective,
             "subjective": self.plan.subjective if self._look is None else self._look.whole,
             "wordings": self.plan.wordings,
+            "profiles": str(self.plan.profiles),
             **reasons,
         }
 

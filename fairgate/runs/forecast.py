@@ -22,13 +22,13 @@ from fairgate.f2bench.power import tells as spoken_tells
 from fairgate.faces.reading import Reading
 from fairgate.fact_or_fair.cases import OWN_TASKS
 from fairgate.fact_or_fair.power import ALIKE, FIELDS, from_baseline, from_limit, standard_error
-from fairgate.fact_or_fair.topics import Context
 from fairgate.store.images import said as image_said
 from fairgate.store.ledger import Ledger
 from fairgate.store.samples import replay
 from fairgate.verdicts.thresholds import RATES
 
 if TYPE_CHECKING:
+    from fairgate.fact_or_fair.topics import Context
     from collections.abc import Callable, Iterator, Sequence
 
     from fairgate.domain import Topic
