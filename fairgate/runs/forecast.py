@@ -28,11 +28,11 @@ from fairgate.store.samples import replay
 from fairgate.verdicts.thresholds import RATES
 
 if TYPE_CHECKING:
-    from fairgate.fact_or_fair.topics import Context
     from collections.abc import Callable, Iterator, Sequence
 
     from fairgate.domain import Topic
     from fairgate.fact_or_fair.counts import FloatArray
+    from fairgate.fact_or_fair.topics import Context
     from fairgate.maths.misclassification import Known
     from fairgate.runs.run import Run
     from fairgate.runs.selection import Selection

@@ -15,8 +15,8 @@ from fairgate.runs.asked import Asked
 from fairgate.sampling.limits import Bounds
 
 if TYPE_CHECKING:
-    from fairgate.fact_or_fair.queries import Profiles
     from fairgate.fact_or_fair.data import KeyKind
+    from fairgate.fact_or_fair.queries import Profiles
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 THRESHOLDS = CHECKOUT / "thresholds.toml"
