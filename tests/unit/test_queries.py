@@ -24,8 +24,9 @@ from tests.builders import objective, subjective
 from tests.running import CHECKOUT, environment
 
 if TYPE_CHECKING:
-    from fairgate.domain import Query
     from pathlib import Path
+
+    from fairgate.domain import Query
 
 PROFILE = re.compile(
     r"(?P<name>\w+), a (?P<age>\d+)-year-old (?P<gender>male|female) individual, of (?P<race>\w+) descent\."
