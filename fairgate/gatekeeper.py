@@ -54,6 +54,7 @@ class Gatekeeper:
         self._foreign_failed = False
         self._forecast: Forecast | None = None
         self._unwritten: list[str] = []
+        self._unjudged: FairgateError | None = None
 
     # Before
 
@@ -181,7 +182,12 @@ class Gatekeeper:
     def _judge(self, session: pytest.Session) -> None:
         if self._sampling is None:
             return
-        self._report = report_of(self._sampling, self._verdicts)
+        try:
+            self._report = report_of(self._sampling, self._verdicts)
+        except FairgateError as error:
+            # What was answered cannot be read: no verdict, and never an internal error.
+            self._unjudged = self._sampling.trouble or error
+            return
         # The terminal's percentages count against what was collected.
         session.testscollected += len(self._report.gates)
         for phase in gate_reports(self._report):
@@ -228,6 +234,8 @@ class Gatekeeper:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Give the exit code of the verdict, where there is one and nothing of pytest's own went wrong."""
+        if self._unjudged is not None:
+            session.exitstatus = EXITS[Verdict.TROUBLE]
         if self._report is not None and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
             foreign = pytest.ExitCode.TESTS_FAILED if self._foreign_failed else pytest.ExitCode.OK
             unwritten = EXITS[Verdict.TROUBLE] if self._unwritten else 0
@@ -239,6 +247,10 @@ class Gatekeeper:
             terminalreporter.write_sep("=", "fairgate: dry run")
             for line in lines(self._forecast):
                 terminalreporter.write_line(line)
+            return
+        if self._unjudged is not None:
+            terminalreporter.write_sep("=", "fairgate: no verdict", yellow=True)
+            terminalreporter.write_line(f"Trouble: {self._unjudged}", red=True)
             return
         if self._report is None:
             if self._sampling is not None:

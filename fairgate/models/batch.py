@@ -82,7 +82,7 @@ class BatchChat:
         if self._trouble is not None:
             raise self._trouble
         if self._keeping is None:
-            self._ledger = Ledger(self._path)
+            self._ledger = Ledger(self._path, make=False)
             self._sent = [_Sent(*each) for each in self._ledger.batches(self.identity)]
             self._keeping = asyncio.create_task(self._keep(self._ledger))
         key = sample_key(self.identity, query)

@@ -77,7 +77,7 @@ class Watch:
 
     def is_clear(self, plan: QueryPlan, topics: Iterable[Topic], confidence: float) -> bool:
         """Whether every gate on what is asked in rounds has passed or failed by what the ledger holds of this plan."""
-        with Ledger(self.ledger) as ledger:
+        with Ledger(self.ledger, make=False) as ledger:
             tallies = {
                 topic: tally(topic, from_ledger(ledger, self.identity, plan.queries(topic)), self.dataset)
                 for topic in topics

@@ -87,7 +87,7 @@ class Sampling(Selection):
         run, before = self.run, sum(map(self.run.size, self._in_rounds))
         run.settle(look)
         self.progress.planned -= before - sum(map(run.size, self._in_rounds))
-        with Ledger(run.settings.ledger) as ledger:
+        with Ledger(run.settings.ledger, make=False) as ledger:
             ledger.note_run(run.id, about(run, self.cases))
 
     @cached_property

@@ -13,13 +13,16 @@ import errno
 import json
 import os
 import random
+import re
 import sqlite3
+import stat
 import threading
 import time
 from collections import Counter
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,7 +33,7 @@ from fairgate.domain import Reply
 from fairgate.errors import LedgerError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from typing import Self
 
     from fairgate.domain import Answer, Query
@@ -42,6 +45,12 @@ COMPANIONS = ("", "-wal", "-shm", ".lock")  # what a ledger's files are called, 
 # Seconds for which another process may keep the file to itself: fewer than those after which waiting cases believe that
 # nobody asks any more.
 _PATIENCE = 50
+
+# Bytes of one text: more than any reply has (16 MiB of an answer, each byte written as a character).
+_LONGEST = 2**26
+
+# In what the making of a table may be written otherwise by another SQLite.
+_SPELLING = re.compile(r"[\s\"`\[\]]+|ifnotexists", re.IGNORECASE)
 
 # Held while a file is made: nobody in this process uses it before it is closed.
 _MAKING = threading.Lock()
@@ -155,10 +164,11 @@ class Ledger:
     """An open ledger, for one thread. Raises LedgerError, naming the file, for whatever SQLite cannot do.
 
     With `write=False` nothing is written, not even a newer schema: the file must be there, and may be where nobody may
-    write.
+    write. With `make=False` the file must be there too: what was moved away in mid-run is not made anew. A file that is
+    no ledger is left as it is, its mode too.
     """
 
-    def __init__(self, path: Path, *, write: bool = True) -> None:
+    def __init__(self, path: Path, *, write: bool = True, make: bool = True) -> None:
         self.path = path
         self._models: dict[str, int] = {}
         self._marked: dict[bytes, str] | None = None
@@ -166,26 +176,37 @@ class Ledger:
             inside = sorted(path.glob("*.sqlite"))
             mend = f"Name a file in it: {inside[0]}" if inside else "Name a file, as --ledger or in its place."
             raise LedgerError("is a folder, and a ledger is a file.", where=str(path), mend=mend)
-        if not write and not path.is_file():
-            raise LedgerError("no such file.", where=str(path))
+        if not (write and make) and not path.exists():
+            raise LedgerError("no such file.", where=str(path), mend="Put it back, or name another with --ledger.")
         with self.translated():
-            if write:
+            made = False
+            if write and make:
                 path.parent.mkdir(parents=True, exist_ok=True)
-                _make_private(path)
+                made = _make_private(path)
             self._opened = path.stat()
+            if not stat.S_ISREG(self._opened.st_mode):
+                # To open a FIFO would wait for ever; a device is no file at all.
+                raise LedgerError(
+                    "is no regular file, and a ledger is one.",
+                    where=str(path),
+                    mend="Name another file with --ledger.",
+                )
+            if write and not os.access(path, os.R_OK | os.W_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
             self._db = sqlite3.connect(_uri(path, write), uri=True, timeout=_PATIENCE, isolation_level=None)
         try:
             with self.translated():
-                self._prepare(write)
+                _distrust(self._db)
+                self._prepare(write, made=made)
         except LedgerError:
             self._db.close()
             raise
 
-    def _prepare(self, write: bool) -> None:
+    def _prepare(self, write: bool, *, made: bool) -> None:
         # Both looked at in one transaction: another process may be making its tables at this moment.
         self._db.execute("BEGIN")
         version = self.schema
-        tables = self._db.execute("SELECT count(*) FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'").fetchone()[0]
+        tables = _shapes(self._db)
         self._db.execute("COMMIT")
         if version > SCHEMA:
             raise LedgerError(
@@ -193,14 +214,20 @@ class Ledger:
                 where=str(self.path),
                 mend="Upgrade fairgate, or name another file with --ledger.",
             )
-        if version == 0 and tables:
+        if version <= 0 and (tables or version < 0):
             raise LedgerError(
                 "is another program's database.", where=str(self.path), mend="Name another file with --ledger."
+            )
+        if (amiss := _misshapen(tables, version)) is not None:
+            raise LedgerError(
+                f"is no ledger of ours: {amiss}.", where=str(self.path), mend="Name another file with --ledger."
             )
         if not write:
             self._pretend(version)
             self._db.execute("PRAGMA query_only=ON")
             return
+        if not made:
+            _keep_private(self.path, self._opened)
         self._write_ahead()
         self._db.execute("PRAGMA synchronous=NORMAL")
         if version < SCHEMA:
@@ -270,7 +297,26 @@ class Ledger:
 
     def close(self) -> None:
         """Give the file back."""
+        if not self._is_in_place():
+            # Its log stays behind under the old name, and SQLite brings nothing home to a file that was moved.
+            with suppress(sqlite3.Error):
+                self._db.execute("PRAGMA wal_checkpoint(PASSIVE)")
         self._db.close()
+
+    def check_place(self) -> None:
+        """Raise LedgerError where the file is no longer where it was opened."""
+        if not self._is_in_place():
+            raise LedgerError(
+                "was removed, moved or replaced while it was in use.",
+                where=str(self.path),
+                mend="What was answered is in the moved file: put it back, and run again.",
+            )
+
+    def _is_in_place(self) -> bool:
+        try:
+            return os.path.samestat(self.path.stat(), self._opened)
+        except OSError:
+            return False
 
     def __enter__(self) -> Self:
         return self
@@ -557,13 +603,8 @@ class Ledger:
 
     def beat(self, run: str) -> None:
         """Say that the sampler lives. Raises LedgerError where the file is no longer there: all writing is in vain."""
+        self.check_place()
         with self.translated():
-            if not (self.path.exists() and os.path.samestat(self.path.stat(), self._opened)):
-                raise LedgerError(
-                    "was removed, moved or replaced while it was in use.",
-                    where=str(self.path),
-                    mend="Put it back, with what lies beside it (-wal), and run again.",
-                )
             self._db.execute("UPDATE runs SET beat = beat + 1 WHERE id = ?", (run,))
 
     def end_run(self, run: str, state: RunState, message: str = "") -> None:
@@ -612,8 +653,9 @@ def is_of(ledger: Path, path: Path) -> bool:
     return any(place_of(path) == each or (path.exists() and each.exists() and path.samefile(each)) for each in own)
 
 
-def _make_private(path: Path) -> None:
-    """Make the file if need be, readable by its owner alone; SQLite gives its companions the same mode.
+def _make_private(path: Path) -> bool:
+    """Make the file where none is, readable by its owner alone, and say whether it was made; SQLite gives its
+    companions the same mode.
 
     A file that is there is never opened: to close it again would take back the locks of all who use it in this process
     (POSIX), and SQLite in another one would then remove the log to which they write.
@@ -624,11 +666,62 @@ def _make_private(path: Path) -> None:
         try:
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
         except FileExistsError:
-            if not os.access(path, os.R_OK | os.W_OK):
-                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path)) from None
-            held = path.stat()
-            if held.st_mode & 0o077 and held.st_uid == os.geteuid():
-                path.chmod(0o600)
+            return False
+    return True
+
+
+def _keep_private(path: Path, opened: os.stat_result) -> None:
+    """Take the file, which is known to be a ledger, from all but its owner."""
+    if not opened.st_mode & 0o077 or opened.st_uid != os.geteuid():
+        return
+    if not hasattr(os, "O_PATH"):
+        path.chmod(0o600)
+        return
+    # The very file that was looked at, by a descriptor whose closing takes back no lock.
+    handle = os.open(path, os.O_PATH)
+    try:
+        if os.path.samestat(os.fstat(handle), opened):
+            Path(f"/proc/self/fd/{handle}").chmod(0o600)
+    finally:
+        os.close(handle)
+
+
+def _distrust(database: sqlite3.Connection) -> None:
+    """Let nothing that stands in a file call functions or change the tables that SQLite keeps for itself."""
+    database.execute("PRAGMA trusted_schema=OFF")
+    database.execute("PRAGMA cell_size_check=ON")
+    if hasattr(database, "setconfig"):  # Python 3.12
+        database.setconfig(sqlite3.SQLITE_DBCONFIG_DEFENSIVE, True)
+    database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
+    database.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 1)
+
+
+def _shapes(database: sqlite3.Connection) -> dict[str, str]:
+    """What a database holds, by name: how it was made, in one spelling. Nothing but that is read."""
+    rows = database.execute(
+        "SELECT name, type, coalesce(sql, '') FROM sqlite_master WHERE name NOT LIKE 'sqlite!_%' ESCAPE '!'"
+    )
+    return {name: f"{kind} {_SPELLING.sub('', made).casefold()}" for name, kind, made in rows}
+
+
+@cache
+def _due(version: int) -> Mapping[str, str]:
+    """The shapes of a schema's tables."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as pattern:
+        for statement in ";".join(_STEPS[:version]).split(";"):
+            pattern.execute(statement)
+        return _shapes(pattern)
+
+
+def _misshapen(tables: Mapping[str, str], version: int) -> str | None:
+    """What is not as a ledger of this schema has it, None where all is; a view in a table's place may never end."""
+    due = _due(version)
+    for name in sorted(due.keys() - tables.keys()):
+        return f"it has no table {name!r}"
+    for name in sorted(tables.keys() - due.keys()):
+        return f"it holds {name!r}, which no ledger has"
+    changed = sorted(name for name in due if due[name] != tables[name])
+    return f"its table {changed[0]!r} is not what it should be" if changed else None
 
 
 def _uri(path: Path, write: bool) -> str:
