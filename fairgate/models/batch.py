@@ -271,6 +271,7 @@ class BatchChat:
         content = msgspec.json.encode(body)
         if 200 <= status < 300:
             reply = read_completion(content, 0.0, 1)
+            reply = reply and self._chat.endpoint.redaction.clean(reply)
             return reply or CallFailed("no choices in the answer.", where=self._chat.identity.label)
         judged = self._chat.endpoint.judged(status, content, {}, 0.0, 1)
         if isinstance(judged, Filtered):
