@@ -24,10 +24,11 @@ _ORDER = re.compile(r"#(?=#[a-z]*\[)|\A\s*:(?=:)", re.IGNORECASE)
 LONG_SECRET = 16
 
 # What people write as the key of a server that wants none, and as its user: no secrets, and words of replies.
-PLACEHOLDERS = frozenset(
-    "admin anything api-key api_key apikey default dummy empty fake guest local test token none not-needed null ollama"
-    " no-key nokey placeholder secret sk-none unused user vllm lm-studio xxxx".split()
-)
+PLACEHOLDERS = frozenset({
+    "admin", "anything", "api-key", "api_key", "apikey", "default", "dummy", "empty", "fake", "guest", "local",
+    "test", "token", "none", "not-needed", "null", "ollama", "no-key", "nokey", "placeholder", "secret",
+    "sk-none", "unused", "user", "vllm", "lm-studio", "xxxx",
+})  # fmt: skip
 
 # Variables of the environment need be no UTF-8.
 RAW = "surrogateescape"
@@ -54,11 +55,14 @@ def without_orders(text: str) -> str:
 
 
 # Parts of the names of fields and variables that hold secrets, and such as go before a `token` or a `key` that is none.
-_SECRET_WORDS = frozenset(
-    "apikey auth authorization bearer cookie cookies credential credentials header headers jwt passphrase passwd"
-    " password pwd secret secrets".split()
-)
-_NO_SECRETS = frozenset("bos cache cls end eos mask max min pad sep skip special start stop think unk".split())
+_SECRET_WORDS = frozenset({
+    "apikey", "auth", "authorization", "bearer", "cookie", "cookies", "credential", "credentials", "header",
+    "headers", "jwt", "passphrase", "passwd", "password", "pwd", "secret", "secrets",
+})  # fmt: skip
+_NO_SECRETS = frozenset({
+    "bos", "cache", "cls", "end", "eos", "mask", "max", "min", "pad", "sep", "skip", "special", "start",
+    "stop", "think", "unk",
+})  # fmt: skip
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
