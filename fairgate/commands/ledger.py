@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from fairgate.errors import ConfigError
+from fairgate.files import whole
 
 if TYPE_CHECKING:
     import argparse
@@ -155,9 +156,7 @@ def _opened(path: Path | None) -> Iterator[IO[bytes]]:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return
     try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(handle, "wb") as file:
-            os.fchmod(handle, 0o600)
+        with whole(path) as file:
             yield file
     except OSError as error:
         raise ConfigError(f"{path} cannot be written: {error.strerror}.", where="--output") from error

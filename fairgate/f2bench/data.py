@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairgate.errors import ConfigError, DataError, did_you_mean
+from fairgate.files import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -168,11 +169,11 @@ def read_workbooks(folder: Path, *, lenient: bool = False) -> Instances:
 def read_json(path: Path) -> dict[str, Any]:
     """The object that a JSON file holds. Raises `DataError` naming the file."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads(read_text(path))
     except OSError as problem:
         reason = problem.strerror or str(problem)
         raise DataError(f"cannot be read ({reason}).", where=str(path), mend="Put a readable file there.") from problem
-    except ValueError as problem:
+    except (ValueError, RecursionError) as problem:
         raise DataError(f"not JSON ({problem}).", where=str(path), mend="Mend the syntax.") from problem
     if not isinstance(found, dict):
         raise DataError(f"holds {type(found).__name__}.", where=str(path), mend="Write one object.")

@@ -17,6 +17,7 @@ import msgspec
 import numpy as np
 
 from fairgate.errors import ConfigError, DataError
+from fairgate.files import read_bytes
 from fairgate.maths.unmixing import Mixing
 
 if TYPE_CHECKING:
@@ -104,10 +105,10 @@ def load(path: Path, detector: Identity) -> Calibration:
     where = f"--calibration {path}"
     mend = "Measure it: python -m fairgate calibrate DIR."
     try:
-        found = msgspec.json.decode(path.read_bytes(), type=Calibration)
+        found = msgspec.json.decode(read_bytes(path), type=Calibration)
     except OSError as error:
         raise ConfigError(f"cannot be read: {error.strerror}.", where=where, mend=mend) from error
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigError(f"is no calibration: {error}.", where=where, mend=mend) from error
     if found.schema != SCHEMA:
         raise ConfigError(f"has schema {found.schema}, and this fairgate reads {SCHEMA}.", where=where, mend=mend)

@@ -12,6 +12,7 @@ import msgspec
 
 from fairgate.domain import Context, Modality, Task
 from fairgate.errors import ConfigError, did_you_mean
+from fairgate.files import read_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -225,10 +226,10 @@ class Thresholds(Strict, frozen=True):
 def load(path: Path) -> Thresholds:
     """Read and check a thresholds file. Raises ConfigError naming file, key, value and mend."""
     try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+        raw = tomllib.loads(read_text(path))
     except OSError as error:
         raise ConfigError(f"cannot be read: {error.strerror}.", where=str(path), mend="See --thresholds.") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigError(f"is no TOML: {error}.", where=str(path)) from error
     for name, plan in raw.get("plans", {}).items() if isinstance(raw.get("plans"), dict) else ():
         _convert(plan, PlanSize, str(path), f"plans.{name}")

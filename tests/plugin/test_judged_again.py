@@ -17,6 +17,7 @@ from fairgate.cli import main
 from fairgate.errors import LedgerError
 from fairgate.runs.merging import merge
 from fairgate.sampling.turn import Turn
+from fairgate.store.ledger import Ledger
 from tests.running import LIMITS, PATIENCE, Outcome, arguments, bench, bench_many, environment
 
 if TYPE_CHECKING:
@@ -155,6 +156,19 @@ def test_shards_ask_no_sample_twice(whole: Outcome, shards: list[Outcome]) -> No
     held = [{row[1] for row in contents(ledger)["samples"]} for ledger in ledgers(shards)]
     assert all(not one & other for one, other in combinations(held, 2))
     assert sum(map(len, held)) == whole.summary["calls"]["asked"]
+
+
+def test_a_merge_that_is_killed_leaves_nothing_and_goes_well_the_next_time(
+    tmp_path: Path, shards: list[Outcome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out.sqlite"
+    with monkeypatch.context() as broken:
+        broken.setattr(Ledger, "put_run", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            merge(out, ledgers(shards))
+    assert [each.name for each in tmp_path.iterdir() if not each.name.endswith(".lock")] == []
+    merge(out, ledgers(shards))
+    assert out.is_file()
 
 
 def test_shards_merged_are_one_machine_to_the_last_byte(whole: Outcome, shards: list[Outcome], tmp_path: Path) -> None:
