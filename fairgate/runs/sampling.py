@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from fairgate.domain import Modality, Role
+from fairgate.domain import Role
 from fairgate.errors import LedgerError
 from fairgate.runs.about import about
 from fairgate.runs.looks import EarlyRounds, Watch, looked_at
@@ -44,7 +44,7 @@ class Sampling(Selection):
     def _make_sampler(self) -> Sampler:
         # What is wrong with the model's name, the calibration or the ledger's file is said before anything is asked.
         run, models = self.run, self.run.cast.models
-        _ = run.mixings if self.topics_of(Modality.IMAGE) else None, run.sitter_mixings if self.sitters else None
+        _ = run.mixings, run.sitter_mixings
         settings = run.settings
         named = filter(None, (settings.model_spec, settings.t2i_model))
         with Ledger(settings.ledger) as ledger:
