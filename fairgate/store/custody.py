@@ -13,7 +13,7 @@ from fairgate.errors import LedgerError
 from fairgate.fact_or_fair.reasons import Reason
 from fairgate.models.base import Identity
 from fairgate.store.images import ImageStore, hash_in
-from fairgate.store.ledger import COMPANIONS, MARKS, key_of, place_of
+from fairgate.store.ledger import COMPANIONS, MARKS, SCORED, key_of, place_of, row_sum
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -157,10 +157,13 @@ def _of_samples(ledger: Ledger) -> Iterator[str]:
     store = ImageStore(ledger.path)
     wrong: dict[str, list[str]] = {}
     with ledger.translated():
-        for key, identity, query, prompt, kind, choice, reply in ledger.database.execute(
-            "SELECT key, identity, query, prompt, kind, choice, reply FROM samples JOIN models ON model = models.id"
-            " ORDER BY key"
+        for key, identity, query, prompt, kind, choice, checked, *held in ledger.database.execute(
+            f"SELECT key, identity, query, prompt, kind, choice, checked, {SCORED}"  # noqa: S608 - our own words
+            " FROM samples JOIN models ON model = models.id ORDER BY key"
         ):
+            reply = held[0]
+            if checked is not None and checked != row_sum(key, held):
+                wrong.setdefault("are not what was stored", []).append(query)
             if key != key_of(identity, query, prompt):
                 wrong.setdefault("are not what their keys say", []).append(query)
             if (kind == AnswerKind.CHOSEN) != (choice is not None):

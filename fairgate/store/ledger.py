@@ -33,13 +33,13 @@ from fairgate.domain import Reply
 from fairgate.errors import LedgerError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Self
 
     from fairgate.domain import Answer, Query
     from fairgate.models.base import Identity
 
-SCHEMA = 3
+SCHEMA = 4
 COMPANIONS = ("", "-wal", "-shm", ".lock")  # what a ledger's files are called, after its name
 
 # Seconds for which another process may keep the file to itself: fewer than those after which waiting cases believe that
@@ -64,6 +64,9 @@ CREATE TABLE batches (
 );
 CREATE TABLE batched (key BLOB PRIMARY KEY, batch TEXT NOT NULL REFERENCES batches (id)) WITHOUT ROWID;
 """
+
+# What scoring reads of a sample.
+SCORED = "reply, filtered, prompt_tokens, completion_tokens, served_model, fingerprint, latency, attempts"
 
 # Of each sample's marks the last one, where it was not taken back.
 MARKS = """
@@ -112,6 +115,10 @@ CREATE TABLE arrived (
 INSERT INTO arrived SELECT * FROM samples ORDER BY asked_at, key;
 DROP TABLE samples;
 ALTER TABLE arrived RENAME TO samples;
+""",
+    # A sum over all that scoring reads of a row: null in rows that are older.
+    """
+ALTER TABLE samples ADD COLUMN checked BLOB;
 """,
 )
 
@@ -257,8 +264,12 @@ class Ledger:
         if version == 0:
             raise LedgerError("holds no run.", where=str(self.path), mend="Gate a model with it first.")
         if version < 2:
-            self._do("CREATE TEMP VIEW samples AS SELECT *, NULL AS form, NULL AS letters FROM main.samples")
+            self._do(
+                "CREATE TEMP VIEW samples AS SELECT *, NULL AS form, NULL AS letters, NULL AS checked FROM main.samples"
+            )
             self._do(_OF_SCHEMA_2.replace("CREATE TABLE", "CREATE TEMP TABLE"))
+        elif version < 4:
+            self._do("CREATE TEMP VIEW samples AS SELECT *, NULL AS checked FROM main.samples")
 
     def _do(self, statements: str) -> None:
         for statement in filter(str.strip, statements.split(";")):
@@ -343,13 +354,15 @@ class Ledger:
             reply.completion_tokens,
             reply.served_model,
             reply.fingerprint,
-            reply.latency,
+            float(reply.latency),
             reply.attempts,
             time.time(),
             run,
             query.form,
             "".join(choice.letter for choice in query.choices),
         )
+        # Of what is stored, in the order in which it is read.
+        row += (row_sum(row[0], (row[4], row[5], *row[10:16])),)
         with self.translated():
             self._db.execute(f"INSERT OR IGNORE INTO samples VALUES ({','.join('?' * len(row))})", row)  # noqa: S608 - only question marks are put in
 
@@ -372,13 +385,19 @@ class Ledger:
         key = sample_key(identity, query)
         with self.translated():
             row = self._db.execute(
-                "SELECT reply, filtered, prompt_tokens, completion_tokens, served_model, fingerprint, latency, attempts"
-                " FROM samples WHERE key = ?",
+                f"SELECT {SCORED}, checked FROM samples WHERE key = ?",  # noqa: S608 - our own words
                 (key,),
             ).fetchone()
         if row is None:
             return None
-        reply, word = Reply(row[0], bool(row[1]), *row[2:]), self._mark_of(key)
+        *held, checked = row
+        if checked is not None and checked != row_sum(key, held):
+            raise LedgerError(
+                f"sample {query.id} (key {key.hex()[:12]}) is damaged: it is not what was stored.",
+                where=str(self.path),
+                mend="Use a copy of the file from before, or name another with --ledger.",
+            )
+        reply, word = Reply(held[0], bool(held[1]), *held[2:]), self._mark_of(key)
         return reply if word is None else replace(reply, mark=word)
 
     def failure(self, run: str, identity: Identity, query: Query) -> str | None:
@@ -639,6 +658,15 @@ def key_of(identity: str, query: str, prompt: str) -> bytes:
     """The same, from what the ledger holds of them."""
     parts = "\0".join((identity, query, prompt))
     return blake2b(parts.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def row_sum(key: bytes, held: Sequence[object]) -> bytes:
+    """The sum of a row, over its key and what scoring reads (`SCORED`): 8 bytes, against damage and not against
+    forgery.
+    """
+    reply, filtered, prompt_tokens, completion_tokens, served, fingerprint, latency, attempts = held
+    scored = (reply, bool(filtered), prompt_tokens, completion_tokens, served, fingerprint, latency, attempts)
+    return blake2b(key + repr(scored).encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
 
 def place_of(ledger: Path) -> Path:

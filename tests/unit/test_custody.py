@@ -129,6 +129,27 @@ def test_what_is_wrong_is_found_and_named(ledger: Ledger, path: Path, damage: st
     assert cli.main(["ledger", str(path), "verify"]) == 7
 
 
+ALTERED = {
+    "reply": "'B'", "filtered": "1 - filtered", "prompt_tokens": "coalesce(prompt_tokens, 0) + 1",
+    "completion_tokens": "7000", "served_model": "'x'", "fingerprint": "'x'", "latency": "latency + 1",
+    "attempts": "attempts + 1",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("column", "value"), ALTERED.items(), ids=ALTERED)
+def test_a_row_that_is_not_what_was_stored_is_found_by_verify_and_by_the_run_that_uses_it(
+    tmp_path: Path, column: str, value: str
+) -> None:
+    with Ledger(tmp_path / "l.sqlite") as ledger:
+        ledger.add("r1", MODEL, query(), Reply("A", prompt_tokens=3, latency=0.1), CHOSEN)
+        ledger.add("r1", MODEL, query(1), Reply("A"), CHOSEN)
+        ledger.database.execute(f"UPDATE samples SET {column} = {value} WHERE query = ?", (query().id,))  # noqa: S608
+        assert [each for each in custody.problems(ledger) if "1 samples are not what was stored" in each]
+        with pytest.raises(LedgerError, match=f"sample {query().id} .* is damaged"):
+            ledger.reply(MODEL, query())
+        assert ledger.reply(MODEL, query(1)) == Reply("A")
+
+
 def test_who_else_may_read_it_is_found(ledger: Ledger, path: Path) -> None:
     path.chmod(0o644)
     ImageStore(path).folder.mkdir()
