@@ -113,7 +113,9 @@ class ChildChat:
             self._line, self._restarting = asyncio.Semaphore(self._places), asyncio.Lock()
         async with self._line:
             async with self._restarting:
-                child = self._child = self._child or await asyncio.to_thread(_Child, *self._given)
+                child = self._child
+                if child is None:
+                    child = self._child = await asyncio.to_thread(_Child, *self._given)
                 self._listen(child)
             if self._trouble is not None:
                 raise self._trouble

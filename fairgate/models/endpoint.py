@@ -22,7 +22,17 @@ from fairgate.domain import Reply
 from fairgate.errors import CallFailed, ConfigError, FairgateError, RunStopped
 from fairgate.models.connection import CONNECT_TIMEOUT, KEEP_ALIVE, causes, client_for, proxy_of, shown, usable
 from fairgate.models.redaction import Redaction, is_secret
-from fairgate.models.retries import CROWDED, Judgement, MayPass, Retries, judge, names_field, read_error, retry_after
+from fairgate.models.retries import (
+    CROWDED,
+    SPENT_CODES,
+    Judgement,
+    MayPass,
+    Retries,
+    judge,
+    names_field,
+    read_error,
+    retry_after,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -228,7 +238,7 @@ class Endpoint:
             outcome = read(content, latency, number)
             if isinstance(outcome, Reply):
                 # Parts that were sent apart may make a secret when they are joined.
-                outcome = self.redaction.clean(outcome)
+                return self.redaction.clean(outcome)  # type: ignore[return-value] # a Reply is what `read` makes
             return self._unreadable(response, content, latency, number) if outcome is None else outcome
         return self.judged(response.status, content, _headers(response), latency, number)
 
@@ -293,6 +303,8 @@ class Endpoint:
         if isinstance(whole, dict) and isinstance(error := whole.get("error"), dict):
             code = error.get("code")
             status = code if isinstance(code, int) and 400 <= code < 600 else 500
+            if not read_error(content).codes.isdisjoint(SPENT_CODES):
+                status = 402  # a spent quota does not come back by itself
             return self.judged(status, content, headers, latency, number)
         return MayPass("no choices in the answer", self.redaction.show(content.decode("utf-8", "replace")))
 

@@ -31,6 +31,7 @@ from urllib.parse import quote
 from fairgate.answers import PARSER_VERSION
 from fairgate.domain import Reply
 from fairgate.errors import LedgerError
+from fairgate.store.rows import Scored, Started, about_of, decoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -45,6 +46,9 @@ COMPANIONS = ("", "-wal", "-shm", ".lock")  # what a ledger's files are called, 
 # Seconds for which another process may keep the file to itself: fewer than those after which waiting cases believe that
 # nobody asks any more.
 _PATIENCE = 50
+
+# What SQLite calls SQLITE_DBCONFIG_DEFENSIVE.
+_DEFENSIVE = 1010
 
 # Bytes of one text: more than any reply has (16 MiB of an answer, each byte written as a character).
 _LONGEST = 2**26
@@ -362,9 +366,9 @@ class Ledger:
             "".join(choice.letter for choice in query.choices),
         )
         # Of what is stored, in the order in which it is read.
-        row += (row_sum(row[0], (row[4], row[5], *row[10:16])),)
+        checked = row_sum(row[0], (row[4], row[5], *row[10:16]))
         with self.translated():
-            self._db.execute(f"INSERT OR IGNORE INTO samples VALUES ({','.join('?' * len(row))})", row)  # noqa: S608 - only question marks are put in
+            self._db.execute(f"INSERT OR IGNORE INTO samples VALUES (?,{','.join('?' * len(row))})", (*row, checked))  # noqa: S608 - only question marks are put in
 
     def add_failure(self, run: str, identity: Identity, query: Query, reason: str) -> None:
         """Store that this run could not have this sample, and why; the next run asks for it again."""
@@ -397,7 +401,18 @@ class Ledger:
                 where=str(self.path),
                 mend="Use a copy of the file from before, or name another with --ledger.",
             )
-        reply, word = Reply(held[0], bool(held[1]), *held[2:]), self._mark_of(key)
+        found = decoded(Scored, held, "samples", str(self.path))
+        reply = Reply(
+            found.reply,
+            bool(found.filtered),
+            prompt_tokens=found.prompt_tokens,
+            completion_tokens=found.completion_tokens,
+            served_model=found.served_model,
+            fingerprint=found.fingerprint,
+            latency=found.latency,
+            attempts=found.attempts,
+        )
+        word = self._mark_of(key)
         return reply if word is None else replace(reply, mark=word)
 
     def failure(self, run: str, identity: Identity, query: Query) -> str | None:
@@ -518,23 +533,30 @@ class Ledger:
     def last_run(self) -> PastRun:
         """The run that began last. Raises LedgerError where there is none."""
         with self.translated():
-            row = self._db.execute("SELECT id, about, state, message FROM runs ORDER BY rowid DESC LIMIT 1").fetchone()
+            row = self._db.execute(
+                "SELECT id, about, state, message, started_at FROM runs ORDER BY rowid DESC LIMIT 1"
+            ).fetchone()
         if row is None:
             raise LedgerError("holds no run.", where=str(self.path), mend="Gate a model with it first.")
-        return PastRun(row[0], row[1], RunState(row[2]), row[3])
+        return self._past(row)
 
     def run_of(self, start: str) -> PastRun:
         """The run whose id begins so. Raises LedgerError where there is none, or more than one."""
         with self.translated():
             found = self._db.execute(
-                "SELECT id, about, state, message FROM runs WHERE substr(id, 1, ?) = ?", (len(start), start)
+                "SELECT id, about, state, message, started_at FROM runs WHERE substr(id, 1, ?) = ?", (len(start), start)
             ).fetchall()
         if len(found) != 1:
             count = "no run" if not found else f"{len(found)} runs"
             mend = "`python -m fairgate ledger LEDGER` lists them."
             raise LedgerError(f"holds {count} whose id begins with {start!r}.", where=str(self.path), mend=mend)
         [row] = found
-        return PastRun(row[0], row[1], RunState(row[2]), row[3])
+        return self._past(row)
+
+    def _past(self, row: Sequence[object]) -> PastRun:
+        found = decoded(Started, row, "runs", str(self.path))
+        about_of(found.about, str(self.path))
+        return PastRun(found.id, found.about, RunState(found.state), found.message)
 
     def mean_latency(self) -> float | None:
         """Seconds that a call took so far, whoever answered; None where nobody has."""

@@ -285,6 +285,7 @@ STOPPING = [
     (unknown_model("tiny"), "has no model 'tiny'"),
     (error("unknown-400", 400, "model tiny does not exist"), "has no model 'tiny'"),
     (insufficient_quota(), "quota is spent"),
+    (replace(insufficient_quota(), status=200), "quota is spent"),
     (error("payment", 402, "Payment required"), "quota is spent"),
     (redirect(), "redirects to https://sso.invalid/login .*--base-url"),
     (Fault("redirect-nowhere", 307), "redirects .*--base-url"),

@@ -218,8 +218,10 @@ def test_what_is_spoilt_later_is_trouble_too(path: Path) -> None:
 FOREIGN: dict[str, tuple[str, str]] = {
     "another-programs": ("DROP TABLE samples", "it has no table 'samples'"),
     "a-view-that-never-ends": (
-        "DROP TABLE sampled;"
-        "CREATE VIEW sampled AS WITH RECURSIVE n(i) AS (SELECT 1 UNION SELECT i + 1 FROM n) SELECT i AS run FROM n",
+        (
+            "DROP TABLE sampled; CREATE VIEW sampled AS"
+            " WITH RECURSIVE n(i) AS (SELECT 1 UNION SELECT i + 1 FROM n) SELECT i AS run FROM n"
+        ),
         "its table 'sampled' is not what it should be",
     ),
     "a-trigger": (
