@@ -741,7 +741,7 @@ def _distrust(database: sqlite3.Connection) -> None:
     database.execute("PRAGMA trusted_schema=OFF")
     database.execute("PRAGMA cell_size_check=ON")
     if hasattr(database, "setconfig"):  # Python 3.12
-        database.setconfig(_DEFENSIVE, True)  # noqa: FBT003 - as it takes it
+        database.setconfig(_DEFENSIVE, True)
     database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
     database.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 1)
 

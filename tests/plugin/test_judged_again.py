@@ -91,11 +91,13 @@ def test_judging_again_leaves_the_ledger_as_it_lies(whole: Outcome, tmp_path: Pa
     with contextlib.closing(sqlite3.connect(archived)) as database:
         with contextlib.closing(sqlite3.connect(whole.folder / "ledger.sqlite")) as source:
             source.backup(database)
-        # The tables of the schema before are named alike; who opens it to write brings it up to date.
-        database.execute("PRAGMA user_version=2")
+        # As the schema before has it; who opens it to write brings it up to date.
+        database.execute("ALTER TABLE samples DROP COLUMN checked")
+        database.execute("PRAGMA user_version=3")
     before = archived.read_bytes()
     again = judged(tmp_path, archived, f"--thresholds={LIMITS}")
-    assert (again.code, again.summary_bytes) == (0, whole.summary_bytes), again.output
+    assert again.code == 0, again.output
+    assert again.summary_bytes == whole.summary_bytes
     assert archived.read_bytes() == before
 
 
