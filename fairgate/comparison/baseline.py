@@ -20,6 +20,7 @@ import msgspec
 from fairgate.comparison.letters import KINDS, LETTERS, NONE, SPOKEN, with_unknown
 from fairgate.errors import ConfigError, DataError
 from fairgate.fact_or_fair.explain import load_prompts
+from fairgate.files import read_bytes
 from fairgate.report.wording import visible
 
 if TYPE_CHECKING:
@@ -222,7 +223,7 @@ def load(path: Path) -> Baseline:
     try:
         if (size := path.stat().st_size) > LARGEST:
             raise DataError(f"has {size / 1e6:,.0f} MB, more than any baseline.", where=str(path), mend=MEND)
-        text = path.read_bytes()
+        text = read_bytes(path, LARGEST)
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}.", where=str(path), mend="See --baseline.") from error
     return parsed(text, str(path))

@@ -17,6 +17,7 @@ from fairgate.f2bench.gold import load_gold
 from fairgate.f2bench.plan import Plan
 from fairgate.f2bench.prompts import load_prompts
 from fairgate.fact_or_fair.data import load as load_dataset
+from fairgate.files import read_text
 from fairgate.runs.again import judged_again
 
 if TYPE_CHECKING:
@@ -94,8 +95,10 @@ def column(path: Path) -> Column:
         )
         return Column(again.answered.label, dict(_of_entries(again.report.entries)), again.answered, about)
     try:
-        whole = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+        whole = json.loads(read_text(path))
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror}.", where=str(path)) from error
+    except (ValueError, RecursionError) as error:
         raise DataError(f"is no JSON: {error}.", where=str(path)) from error
     if isinstance(whole, dict) and "scores" in whole:
         return _of_summary(whole, path)
