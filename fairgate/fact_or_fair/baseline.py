@@ -218,7 +218,7 @@ def told_apart(topic: StatisticTopic, known: Iterable[str]) -> str:
     return topic.attribute or max(known, key=lambda each: each.count(" "))
 
 
-def chosen(run: Baseline, topic: StatisticTopic, index: int) -> tuple[str, ...] | None:
+def chosen_groups(run: Baseline, topic: StatisticTopic, index: int) -> tuple[str, ...] | None:
     """The groups of whoever was chosen in a query, None where nobody was."""
     said = run.letters.get(topic.id, "")[index : index + 1]
     place = LETTERS.find(said) if said else -1
@@ -302,7 +302,7 @@ class Choices:
         names = told_apart(topic, run.groups)
         at = names.split().index(self.attribute)
         groups = self.dataset.attribute(self.attribute).names
-        said = (chosen(run, topic, index) for index in range(len(run.letters.get(topic.id, ""))))
+        said = (chosen_groups(run, topic, index) for index in range(len(run.letters.get(topic.id, ""))))
         return [-1 if each is None or each[at] not in groups else groups.index(each[at]) for each in said]
 
     def pairs(self) -> tuple[IntArray, IntArray]:
