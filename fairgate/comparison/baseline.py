@@ -43,20 +43,19 @@ class _File(Strict, frozen=True):
 
 def _file_of(parts: Sequence[Part]) -> type[_File]:
     """The type of a file that can have these parts."""
-    common: dict[str, Any] = {"seed": int, "plan": str}
-    optional: dict[str, tuple[Any, Any]] = {}
+    fields: list[tuple[str, Any] | tuple[str, Any, Any]] = [("seed", int), ("plan", str)]
     for part in parts:
         if part.key is not None:
-            optional[part.key] = (part.values | None, None)
+            fields.append((part.key, part.values | None, None))
             continue
         for field in msgspec.structs.fields(part.values):
-            if field.default is msgspec.NODEFAULT:
-                common[field.name] = field.type
-            else:
-                optional[field.name] = (field.type, field.default)
-    fields = [*common.items(), *((name, *rest) for name, rest in optional.items())]
+            required = field.default is msgspec.NODEFAULT
+            own: tuple[str, Any] | tuple[str, Any, Any] = (field.name, field.type)
+            own = own if required else (field.name, field.type, field.default)
+            fields = [*(each for each in fields if each[0] != field.name), own]
     asked = msgspec.defstruct("Asked", fields, bases=(Strict,), frozen=True, kw_only=True)
-    return msgspec.defstruct("File", [("asked", asked)], bases=(_File,), frozen=True, kw_only=True)
+    whole: type[_File] = msgspec.defstruct("File", [("asked", asked)], bases=(_File,), frozen=True, kw_only=True)  # type: ignore[assignment]
+    return whole
 
 
 def merged(groups: Iterable[Mapping[str, Known]]) -> dict[str, Known]:

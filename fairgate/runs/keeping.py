@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fairgate.benchmarks.paired import belongs
-from fairgate.comparison.baseline import Baseline, merged
+from fairgate.benchmarks.paired import Baseline, belongs
+from fairgate.comparison.baseline import merged
 from fairgate.comparison.comparing import MODALITIES
 from fairgate.errors import ConfigError
 from fairgate.store.ledger import is_of
