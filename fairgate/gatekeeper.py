@@ -29,9 +29,9 @@ from fairgate.verdicts.gate import Verdict
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Sequence
 
+    from fairgate.benchmarks.base import Case
     from fairgate.report.plots.drawing import Plot
     from fairgate.report.report import Report
-    from fairgate.runs.benchmarks import AnyCase
     from fairgate.runs.forecast import Forecast
     from fairgate.runs.run import Run
 
@@ -48,8 +48,8 @@ class Gatekeeper:
         self._config, self._run = config, run
         self._sampling: Sampling | None = None
         self._progress: ProgressLines | None = None
-        self._verdicts: dict[AnyCase, Verdict] = {}
-        self._missing: dict[AnyCase, str] = {}
+        self._verdicts: dict[Case, Verdict] = {}
+        self._missing: dict[Case, str] = {}
         self._report: Report | None = None
         self._foreign_failed = False
         self._forecast: Forecast | None = None
@@ -222,7 +222,7 @@ class Gatekeeper:
         drop_empty_containers(directory)
 
     @property
-    def _sampling_cases(self) -> Sequence[AnyCase]:
+    def _sampling_cases(self) -> Sequence[Case]:
         return () if self._sampling is None else self._sampling.cases
 
     @pytest.hookimpl(tryfirst=True)

@@ -61,7 +61,7 @@ def pytest_configure(config: pytest.Config) -> None:
     except FairgateError as error:
         raise pytest.UsageError(str(error)) from error
     config.stash[RUN] = run
-    seen_by = {attribute.name: f"seen by {attribute.name}" for attribute in run.dataset.attributes}
+    seen_by = {name: f"seen by {name}" for name in run.benchmarks.attributes}
     for mark, meaning in (MARKERS | seen_by).items():
         config.addinivalue_line("markers", f"{mark}: {meaning}")
     if not hasattr(config, "workerinput"):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import msgspec
 
     from fairgate.benchmarks.scores import Score, Task
-    from fairgate.domain import AnswerKind, Modality, Topic
+    from fairgate.domain import AnswerKind, Modality, Role, Topic
     from fairgate.models.base import Identity
     from fairgate.report.evidence import Cell, Evidence, Shown
     from fairgate.report.report import Finding
@@ -37,6 +37,7 @@ Replies = Callable[[Query], Reply | None]
 TopicT = TypeVar("TopicT", bound="Topic")
 CaseT = TypeVar("CaseT", bound="Case")
 Held = TypeVar("Held")
+CONFIDENCE = 0.95  # of all intervals, but those of interim analyses
 
 
 class Case(Protocol):
@@ -83,23 +84,25 @@ class Request:
     """What a benchmark is opened with.
 
     `size`: the benchmark's part of the plan, of its own type `Plugin.plan`. `noted`: of a run that is judged again,
-    what `Benchmark.note` noted then, by modality; None for a run that asks. `judge`: the limits of the judge.
+    all that the benchmarks noted then (`Benchmark.note`); None for a run that asks. `judge`: the limits of the judge.
     """
 
     settings: Settings
     size: Any
     judge: JudgeLimits | None = None
-    noted: Mapping[str, Mapping[str, Any]] | None = None
+    noted: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
 class Offers:
-    """The models of a run: the modalities that there is a model for, and whether there is a judge.
+    """The models of a run.
 
-    `from_folder`: whether images are read from a folder in place of a model, which holds only those of its topics.
+    `modalities`: those that there is a model for, or stored results; `sampled` those of them that a model is queried
+    for. `judge`: whether there is one. `from_folder`: images come from a folder, which holds only some topics.
     """
 
     modalities: frozenset[Modality]
+    sampled: frozenset[Modality]
     judge: bool
     from_folder: bool
 
@@ -108,10 +111,12 @@ class Offers:
 class Circumstances:
     """What the scores of a run depend on beside its samples.
 
-    `key`: the answer key; `confidence`: of the intervals of what is asked in rounds, 0 to 1; `calibration`: the file
-    of the detector's measured errors; `detector` and `judge`: the identities of the models that have these roles.
+    `reply`: the stored replies; `key`: the answer key; `confidence`: of the intervals of what is asked in rounds, 0 to
+    1; `calibration`: the file of the detector's measured errors; `detector` and `judge`: the identities of the models
+    that have these roles.
     """
 
+    reply: Replies
     key: str
     seed: int
     confidence: float
@@ -121,12 +126,28 @@ class Circumstances:
 
 
 @dataclass(frozen=True)
+class Look:
+    """One interim analysis: after `asked` of the plan's `whole` queries a unit, with intervals of this `confidence`.
+
+    `number` counts from 1, up to `most`. `share`: the part of the run's whole error, 0 to 1, that it may make.
+    """
+
+    asked: int
+    whole: int
+    confidence: float
+    number: int
+    most: int
+    share: float
+
+
+@dataclass(frozen=True)
 class Scored:
     """What the samples of one benchmark come to.
 
     `entries`: its scores. `outcomes`: how many samples ended in each kind, None where nothing was asked; `tables`: more
     tables for programs, by their key in `summary.json`, where those of one key are merged; `notes`: sentences that a
-    reader of the scores needs. `unfit`: why the judge's answers are no verdicts, None where they are.
+    reader of the scores needs. `unfit`: why the judge's answers are no verdicts, None where they are. `images`:
+    whether the outcomes are of images.
     """
 
     entries: tuple[Entry, ...] = ()
@@ -134,13 +155,18 @@ class Scored:
     tables: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     unfit: str | None = None
+    images: bool = False
 
 
 class Benchmark(ABC, Generic[TopicT, CaseT, Held]):
-    """One benchmark in one modality, bound to a run. `Held` is the type of its counts: see `tally`."""
+    """One benchmark in one modality, bound to a run. `Held` is the type of its counts: see `tally`.
+
+    `roles`: the roles of the models that its queries go to.
+    """
 
     plugin: Plugin
     modality: Modality
+    roles: frozenset[Role]
 
     @property
     def name(self) -> str:
@@ -164,13 +190,36 @@ class Benchmark(ABC, Generic[TopicT, CaseT, Held]):
         return None
 
     @property
+    def attributes(self) -> Sequence[str]:
+        """The attributes that its scores are by, in the order of reports."""
+        return ()
+
+    @property
+    def data_version(self) -> str:
+        """The version of the data that its prompts and scores rest on."""
+        return ""
+
+    @property
     def versions(self) -> Mapping[str, object]:
         """The versions that decide its prompts, by name. A run of other versions cannot be judged again."""
         return {}
 
     def note(self) -> Mapping[str, Any]:
-        """What the ledger notes of a run so that `Plugin.open` can plan the same again. JSON values."""
+        """What the ledger notes of a run, by key, so that `Plugin.open` can plan the same again. JSON values."""
         return {}
+
+    def sampling(self, model: str) -> Mapping[str, object] | None:
+        """Body fields that the benchmark's paper gives this model, for its queries to `Role.SPEAKER`."""
+        del model
+        return None
+
+    def check(self, now: Circumstances) -> None:
+        """Raise ConfigError for what the scores would stumble over, before anything is asked."""
+
+    def decides(self, case: CaseT) -> bool:
+        """Whether a case can fail by itself: these share the level of `[cases]`."""
+        del case
+        return False
 
     def applies(self, case: CaseT, offers: Offers) -> bool:
         """Whether the run has the models that a case needs; cases that do not apply are deselected."""
@@ -205,6 +254,32 @@ class Benchmark(ABC, Generic[TopicT, CaseT, Held]):
 
     def hear(self, sample: Sample) -> None:
         """Called in the sampler's process for every answered query that is no conversation."""
+
+    def is_heard(self, topic: TopicT) -> bool:
+        """Whether all answers to a topic were counted by `hear`, so that nothing need be read."""
+        del topic
+        return False
+
+    # Interim analyses: used with --stop-early
+
+    def looks(self) -> Sequence[Look]:
+        """The interim analyses of what is asked in rounds, the last of them at its end; empty without rounds."""
+        return ()
+
+    def in_rounds(self, topic: TopicT) -> bool:
+        """Whether a topic's queries are asked in rounds."""
+        del topic
+        return False
+
+    def at(self, look: Look) -> Benchmark[TopicT, CaseT, Held]:
+        """The same benchmark with the plan of an interim analysis."""
+        del look
+        return self
+
+    def part(self, topic: TopicT, asked: int) -> Iterable[Query]:
+        """A topic's queries from place `asked` on: what a round adds to those before it."""
+        del topic, asked
+        return ()
 
     # Reading: used by cases, by the scores and by reports
 

@@ -1,4 +1,4 @@
-"""BIGbench as it is asked of a text-to-image model, or read from an alignment file: see `fairgate/benchmarks/base.py`."""
+"""BIGbench as it is asked of a text-to-image model, or read from an alignment file."""
 
 from __future__ import annotations
 
@@ -6,23 +6,27 @@ from collections import Counter
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from fairgate.benchmarks.base import Benchmark, Scored
 from fairgate.bigbench.board import board, rates
 from fairgate.bigbench.cases import cases as cases_of
 from fairgate.bigbench.cases import shown_by
-from fairgate.bigbench.data import BENCHMARK
+from fairgate.bigbench.findings import findings
+from fairgate.bigbench.notes import notes
 from fairgate.bigbench.plan import People, SitterTally, tally
 from fairgate.bigbench.portrayals import Portrayal
+from fairgate.bigbench.tables import effects, stability
 from fairgate.bigbench.topics import Task
 from fairgate.bigbench.truth import beside_truth
-from fairgate.domain import AnswerKind, Modality
+from fairgate.domain import AnswerKind, Modality, Role
 from fairgate.report.evidence import Cell, painted, shown_images
+from fairgate.report.report import Drawn
 from fairgate.store.samples import replay
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
+    from typing import Any
 
-    from fairgate.benchmarks.base import Replies
+    from fairgate.benchmarks.base import Circumstances, Offers, Plugin, Replies
     from fairgate.bigbench.alignment import Aligned
     from fairgate.bigbench.cases import SitterCase
     from fairgate.bigbench.data import Bigbench
@@ -30,26 +34,29 @@ if TYPE_CHECKING:
     from fairgate.bigbench.topics import Sitting
     from fairgate.faces.seen import Seen
     from fairgate.maths.unmixing import Mixing
-    from fairgate.models.base import Identity
-    from fairgate.report.evidence import Painted, Shown
+    from fairgate.report.evidence import Evidence, Painted, Shown
+    from fairgate.report.report import Finding
     from fairgate.store.samples import Sample, Steps
+    from fairgate.verdicts.gate import GateResult
     from fairgate.verdicts.scoreboard import Entry
 
 # What each sitter's images show.
 Sat = dict["Sitting", SitterTally]
 
 
-class BigBench:
+class BigBench(Benchmark["Sitting", "SitterCase", Sat]):
     """Sitters, and whom their images show.
 
     `aligned`: what a file of the original program holds, where one stands in for the model. `race_map` names what a
     detector's races stand for, None as usual. `seed` decides the intervals.
     """
 
-    name, modality = BENCHMARK, Modality.IMAGE
+    modality, roles = Modality.IMAGE, frozenset((Role.PAINTER, Role.DETECTOR))
 
-    def __init__(self, plan: SitterPlan, aligned: Aligned | None, race_map: str | None, seed: int) -> None:
-        self.plan, self.aligned, self._race_map, self._seed = plan, aligned, race_map, seed
+    def __init__(
+        self, plugin: Plugin, plan: SitterPlan, aligned: Aligned | None, race_map: str | None, seed: int
+    ) -> None:
+        self.plugin, self.plan, self.aligned, self._race_map, self._seed = plugin, plan, aligned, race_map, seed
 
     @property
     def data(self) -> Bigbench:
@@ -60,6 +67,11 @@ class BigBench:
     def read_from(self) -> str | None:
         """The alignment file, where there is one."""
         return None if self.aligned is None else f"results/{self.aligned.model}"
+
+    @property
+    def attributes(self) -> Sequence[str]:
+        """Those of the data."""
+        return [each.name for each in self.data.attributes]
 
     @property
     def versions(self) -> Mapping[str, object]:
@@ -80,6 +92,20 @@ class BigBench:
         """The family."""
         return case.family or "pairs of advantage and disadvantage"
 
+    def note(self) -> Mapping[str, Any]:
+        """How many subjects there are, and images of each."""
+        plan = self.plan
+        sizes = {name: getattr(plan, name) for name in ("subjects", "implicit", "asked", "explicit")}
+        return {"images": {"sitters": sizes}}
+
+    def applies(self, case: SitterCase, offers: Offers) -> bool:
+        """Where a model can be asked for anything, or there is an alignment file: a folder holds other images."""
+        return self.aligned is not None or (Modality.IMAGE in offers.sampled and not offers.from_folder)
+
+    def check(self, now: Circumstances) -> None:
+        """That a calibration is one of this detector."""
+        self.mixings(now)
+
     def work(self, topic: Sitting) -> Iterable[Steps[Seen]]:
         """A sitter's images."""
         return self.plan.work(topic)
@@ -91,11 +117,6 @@ class BigBench:
     def answers(self, topic: Sitting) -> int:
         """Images."""
         return self.plan.images(topic)
-
-    def needs_judge(self, topic: Sitting) -> bool:
-        """Never."""
-        del topic
-        return False
 
     def count(self, topic: Sitting, reply: Replies) -> SitterTally:
         """What a sitter's images show, as they are stored, or as the alignment file has it."""
@@ -146,8 +167,11 @@ class BigBench:
             kinds=sum((each.kinds for each in sat), Counter()),
         )
 
-    def mixings(self, path: Path, detector: Identity) -> Mapping[str, Mixing]:
-        """How the detector errs by a calibration, by attribute. Raises ConfigError for a file that is none of it."""
+    def mixings(self, now: Circumstances) -> Mapping[str, Mixing]:
+        """How the detector errs, by attribute; empty without a calibration. Raises ConfigError for one that is none."""
+        path, detector = now.calibration, now.detector
+        if path is None or detector is None:
+            return {}
         from fairgate.faces import calibration
 
         groups = {each.name: each.names for each in self.data.attributes}
@@ -184,3 +208,22 @@ class BigBench:
             *(e for e in scored if (e.task in whole if e.attribute is None else (e.task, e.attribute) in wanted)),
             *rates(kinds, covered),
         )
+
+    def score(self, cases: Sequence[SitterCase], held: Sat, now: Circumstances) -> Scored:
+        """The scores; effects of an asked attribute on others, and scores by number of images."""
+        measured = self.mixings(now)
+        portrayals = [each.portrayal for each in held.values()]
+        kinds: Counter[AnswerKind] = sum((each.kinds for each in held.values()), Counter())
+        return Scored(
+            self.entries(cases, held, measured),
+            None if self.aligned is not None else kinds,
+            {"bigbench": Drawn(effects(portrayals, self.data), stability(portrayals, self.data))},
+            tuple(notes(held.values(), self.data, self.aligned, measured)),
+            images=True,
+        )
+
+    def findings(
+        self, gates: Sequence[GateResult], held: Sat, now: Circumstances, evidence: Evidence
+    ) -> Iterator[Finding]:
+        """The worst families, groups or pairs of each."""
+        return findings(gates, tuple(held.values()), self.data)

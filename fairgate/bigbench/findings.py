@@ -34,7 +34,7 @@ def findings(gates: Iterable[GateResult], tallies: Sequence[SitterTally], data: 
         if entry.benchmark != BENCHMARK or gate.verdict not in FAILED or entry.score in RATES:
             continue
         names = [each for each in data.attributes if entry.attribute in (None, each.name)]
-        tell = {Task.IMPLICIT: _implicit, Task.EXPLICIT: _explicit, Task.MANIFESTATION: _manifested}[entry.task]
+        tell = {Task.IMPLICIT: _implicit, Task.EXPLICIT: _explicit, Task.MANIFESTATION: _manifested}[Task(entry.task)]
         worst = sorted((each for name in names for each in tell(data, by_id, name)), key=lambda each: -each[0])
         if worst:
             yield Finding(gate.name, tuple(Telling(sentence) for _, sentence in worst[:MOST]))

@@ -93,11 +93,14 @@ def _is_ledger(path: Path) -> bool:
 
 
 def _of_ledger(path: Path) -> tuple[dict[str, str], list[dict[str, Any]]]:
-    from fairgate.runs.retold import last_run
+    from fairgate.runs.again import judged_again
 
-    past = last_run(path)
+    past = judged_again(path, key="published").report
     fields = ("benchmark", "modality", "task", "context", "attribute", "group", "score", "scoring", "topics", "value")
-    return {"text": past.model}, [{name: getattr(each, name) for name in fields} for each in past.entries]
+    named = {"text": past.model, "image": past.t2i_model}
+    return {modality: model for modality, model in named.items() if model is not None}, [
+        {name: getattr(each, name) for name in fields} for each in past.entries
+    ]
 
 
 def _of_summary(path: Path) -> tuple[dict[str, str], list[dict[str, Any]]]:

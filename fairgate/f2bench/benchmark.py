@@ -3,30 +3,38 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import asdict, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from fairgate.domain import Modality
+from fairgate.benchmarks.base import Benchmark, Scored
+from fairgate.domain import Modality, Role
 from fairgate.f2bench.board import board
-from fairgate.f2bench.cases import BENCHMARK, GOLD, KINDS, theme
+from fairgate.f2bench.cases import GOLD, KINDS, theme
 from fairgate.f2bench.cases import cases as cases_of
 from fairgate.f2bench.data import Kind
+from fairgate.f2bench.findings import findings
 from fairgate.f2bench.fitness import fitness
+from fairgate.f2bench.notes import notes
 from fairgate.f2bench.swap import without_twin
 from fairgate.f2bench.tally import tally, tells
 from fairgate.report.evidence import Cell, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+    from typing import Any
 
-    from fairgate.benchmarks.base import Replies
+    from fairgate.benchmarks.base import Circumstances, Offers, Plugin, Replies
     from fairgate.f2bench.cases import ThemeCase
     from fairgate.f2bench.fitness import Fitness
     from fairgate.f2bench.plan import Outcome, Plan
     from fairgate.f2bench.tally import ThemeTally
     from fairgate.f2bench.topics import Theme
-    from fairgate.report.evidence import Shown
+    from fairgate.report.evidence import Evidence, Shown
+    from fairgate.report.report import Finding
     from fairgate.store.samples import Sample, Steps
+    from fairgate.verdicts.gate import GateResult
     from fairgate.verdicts.scoreboard import Entry
     from fairgate.verdicts.thresholds import JudgeLimits
 
@@ -34,13 +42,18 @@ if TYPE_CHECKING:
 Spoken = dict["Theme", "ThemeTally"]
 
 
-class F2Bench:
-    """Conversations by category. `limits` are what its judge must reach, `seed` decides the intervals."""
+class F2Bench(Benchmark["Theme", "ThemeCase", Spoken]):
+    """Conversations by category.
 
-    name, modality, read_from = BENCHMARK, Modality.TEXT, None
+    `limits` are what its judge must reach, `seed` decides the intervals; `folder` is that of the workbooks.
+    """
 
-    def __init__(self, plan: Plan, limits: JudgeLimits | None, seed: int) -> None:
-        self.plan, self._limits, self._seed = plan, limits, seed
+    modality, roles = Modality.TEXT, frozenset((Role.SPEAKER, Role.JUDGE))
+
+    def __init__(
+        self, plugin: Plugin, plan: Plan, limits: JudgeLimits | None, seed: int, folder: Path | None = None
+    ) -> None:
+        self.plugin, self.plan, self._limits, self._seed, self._folder = plugin, plan, limits, seed, folder
 
     @property
     def versions(self) -> Mapping[str, object]:
@@ -56,9 +69,30 @@ class F2Bench:
         """One a category and task."""
         return cases_of(self.plan.instances)
 
-    @staticmethod
-    def gold(cases: Iterable[ThemeCase]) -> tuple[Theme, ...]:
-        """What the judge of these cases is judged on."""
+    def note(self) -> Mapping[str, Any]:
+        """The versions of what is asked, and how often."""
+        plan = self.plan
+        told = {
+            "data_version": plan.instances.version,
+            "data": self._folder and str(self._folder),
+            "prompts": plan.prompts.version,
+            "gold": plan.gold.version,
+            "repeats": plan.repeats,
+            "reference": plan.reference,
+        }
+        return {"f2bench": told}
+
+    def sampling(self, model: str) -> Mapping[str, object] | None:
+        """As the paper samples some models."""
+        usual = self.plan.prompts.sampling(model)
+        return None if usual is None else asdict(usual)
+
+    def applies(self, case: ThemeCase, offers: Offers) -> bool:
+        """Where there is a judge."""
+        return offers.judge
+
+    def first(self, cases: Iterable[ThemeCase]) -> tuple[Theme, ...]:
+        """What the judge of these cases is validated on."""
         return tuple(theme(task, GOLD) for task in dict.fromkeys(case.topic.task for case in cases))
 
     def about(self, case: ThemeCase) -> str:
@@ -71,10 +105,6 @@ class F2Bench:
 
     def size(self, topic: Theme) -> int:
         """Planned samples."""
-        return self.plan.size(topic)
-
-    def answers(self, topic: Theme) -> int:
-        """Every sample is one."""
         return self.plan.size(topic)
 
     def needs_judge(self, topic: Theme) -> bool:
@@ -97,7 +127,7 @@ class F2Bench:
 
     def tally(self, cases: Sequence[ThemeCase], reply: Replies) -> Spoken | None:
         """What came of the themes of these cases, and of the gold sets of their tasks."""
-        themes = (*self.gold(cases), *(case.topic for case in cases))
+        themes = (*self.first(cases), *(case.topic for case in cases))
         return {each: self.count(each, reply)[0] for each in themes} or None
 
     def cell(self, case: ThemeCase, held: Spoken) -> Cell:
@@ -153,3 +183,28 @@ class F2Bench:
             "without_twin": {str(category): sorted(ids) for category, ids in without_twin(held.of(Kind.FACT)).items()},
             "not_used": [str(problem) for problem in held.problems],
         }
+
+    def score(self, cases: Sequence[ThemeCase], held: Spoken, now: Circumstances) -> Scored:
+        """The scores. What an invalid judge said is shown, and has no estimates; what it was not asked did not fail."""
+        judging = self.judging(held)
+        unfit = next((each.unfit for each in judging if each.unfit is not None), None)
+        entries = self.entries(held)
+        if unfit is not None:
+            why = "the judge is not fit"
+            entries = tuple(
+                replace(each, estimate=None, ci=(None, None), failed_share=0.0, no_estimate=why) for each in entries
+            )
+        said = () if now.judge is None else notes(tuple(held.values()), self.plan.instances, now.judge)
+        return Scored(
+            entries,
+            sum((each.ends for each in held.values()), Counter()),
+            {"judging": judging, "f2bench": self.instances},
+            tuple(said),
+            unfit,
+        )
+
+    def findings(
+        self, gates: Sequence[GateResult], held: Spoken, now: Circumstances, evidence: Evidence
+    ) -> Iterator[Finding]:
+        """The worst categories of each."""
+        return findings(gates, tuple(held.values()), evidence)

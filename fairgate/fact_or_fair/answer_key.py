@@ -17,10 +17,15 @@ Basis = Literal["published", "values", "fallback"]
 
 
 class Provenance(StrEnum):
-    """Whether every input was read in a public document. Recalled values never overturn a published answer."""
+    """How every input was read: only values read at the issuing agency overturn a published answer.
+
+    `READ`: on the agency's own page or in its own publication. `QUOTED`: in a copy, or in a source that quotes the
+    agency. `RECALLED`: recalled, or not found again.
+    """
 
     READ = "A"
-    RECALLED = "B"
+    QUOTED = "B"
+    RECALLED = "C"
 
 
 class Role(StrEnum):
@@ -101,7 +106,7 @@ class Value:
 class KeyEntry:
     """The right groups of one statistic, attribute and level under one key: one, or several on a tie.
 
-    `basis`: where the answer comes from; `fallback` is the published answer where no sound measured one is to be had.
+    `basis`: where the answer comes from; `fallback` is the published answer where no measured one may replace it.
     `tied`: the measured values cannot tell several groups apart. `disputed`: the published group is not among the
     measured ones. Both are said of the topic, so the entries of the two keys agree on them.
     """
@@ -120,7 +125,7 @@ def told(published: KeyEntry, measured: KeyEntry) -> str:
         for word, there in (
             ("disputed", measured.disputed),
             ("tied", measured.tied),
-            ("no measured value: the published answer stands in", measured.basis == "fallback"),
+            ("no measured value may replace the published answer", measured.basis == "fallback"),
         )
         if there
     ]
@@ -165,14 +170,17 @@ def _measured(attribute: Attribute, level: Level, claim: Claim, values: Sequence
     extreme = end(value.value for value in of_group.values())
     winners = [name for name in attribute.names if of_group[name].value == extreme]
     sound = [name for name in winners if of_group[name].provenance is Provenance.READ]
+    basis: Basis = "values"
+    reason = ""
     if claim.published in winners:
         right = {claim.published, *sound}
     elif of_group[claim.published].provenance is Provenance.READ and sound:
         right = set(sound)
     else:
-        return answer([claim.published], "fallback", f"only recalled values name {', '.join(winners)}")
+        right, basis = {claim.published}, "fallback"
+        reason = f"values not read at the agency name {', '.join(winners)}"
     right |= set(claim.ties)
-    return answer([name for name in attribute.names if name in right], "values")
+    return answer([name for name in attribute.names if name in right], basis, reason)
 
 
 def group_values(attribute: Attribute, values: Sequence[Value], where: str) -> dict[str, Value]:

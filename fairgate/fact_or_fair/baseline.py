@@ -27,6 +27,7 @@ from fairgate.fact_or_fair.cases import BENCHMARK, Case, text_topic
 from fairgate.fact_or_fair.change import FIELDS, LESS_IS_BETTER, moved, moved_apart
 from fairgate.fact_or_fair.data import load
 from fairgate.fact_or_fair.explain import load_prompts
+from fairgate.fact_or_fair.original_files import SCENARIOS
 from fairgate.fact_or_fair.topics import Level
 from fairgate.maths.estimates import estimate_scores
 from fairgate.store.samples import from_replies
@@ -47,7 +48,13 @@ if TYPE_CHECKING:
 
 LEVELS = tuple(Level)
 # Two runs that differ in one of these asked other queries; `plan` and sizes may differ.
-PROMPTS = {"data": "data version", "seed": "seed", "profiles": "profiles", "explained": "questions for reasons"}
+PROMPTS = {
+    "data": "data version",
+    "seed": "seed",
+    "profiles": "profiles",
+    "explained": "questions for reasons",
+    "wordings": "wordings",
+}
 
 
 class Asked(Strict, frozen=True):
@@ -58,6 +65,7 @@ class Asked(Strict, frozen=True):
     profiles: str
     plan: str
     explained: int | None = None
+    wordings: Times | None = SCENARIOS
     objective: Times | None = None
     subjective: Times | None = None
 
@@ -122,6 +130,7 @@ class PairedChoices(Paired):
             "seed": plan.seed,
             "profiles": str(plan.profiles),
             "explained": load_prompts().version if plan.explained else None,
+            "wordings": plan.wordings,
             "plan": "",
             "objective": plan.objective,
             "subjective": plan.subjective,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 from zlib import crc32
@@ -23,9 +24,9 @@ from fairgate.verdicts.scoreboard import Entry
 from fairgate.verdicts.thresholds import RATES
 
 if TYPE_CHECKING:
-    from collections import Counter
     from collections.abc import Iterator, Mapping, Sequence
 
+    from fairgate.benchmarks.base import Circumstances
     from fairgate.fact_or_fair.counts import BoolArray, Counts, FloatArray, IntArray
     from fairgate.fact_or_fair.data import Dataset, KeyKind
     from fairgate.maths.unmixing import Mixing
@@ -34,7 +35,7 @@ KEYS: tuple[KeyKind, KeyKind] = ("published", "measured")
 CEILING_RUNS = 1000
 REFERENCE_RUNS = 100
 CONFIDENCE = 0.95
-# What may be looked at before its end (`fairgate/runs/looks.py`).
+# What can be asked in rounds.
 ROUNDS = (Modality.TEXT, Task.SUBJECTIVE)
 TASKS: dict[Modality, tuple[tuple[Task, Context | None], ...]] = {
     Modality.TEXT: ((Task.OBJECTIVE, None), *((Task.SUBJECTIVE, context) for context in Context)),
@@ -427,3 +428,16 @@ def _leaderboard(entries: Sequence[Entry], modality: Modality) -> Mapping[str, M
             ("mean", row.mean),
         )
     }
+
+
+def key_of(now: Circumstances) -> KeyKind:
+    """The answer key in force."""
+    return "measured" if now.key == "measured" else "published"
+
+
+def outcomes(source: Source) -> Counter[AnswerKind]:
+    """What became of all samples."""
+    found: Counter[AnswerKind] = Counter()
+    for task, context in TASKS[source.modality]:
+        found += source.kinds(task, context)
+    return found

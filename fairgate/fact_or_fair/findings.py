@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairgate.domain import AnswerKind, Modality
+from fairgate.domain import Modality
 from fairgate.fact_or_fair.cases import BENCHMARK, Case, image_topic, text_topic
 from fairgate.fact_or_fair.queries import ADJECTIVE
-from fairgate.fact_or_fair.topics import Context, Level
+from fairgate.fact_or_fair.topics import Context, Level, Task
 from fairgate.maths.distributions import entropy, total_variation
 from fairgate.report.evidence import Evidence
 from fairgate.report.report import Finding, Telling
 from fairgate.verdicts.gate import FAILED
-from fairgate.verdicts.thresholds import RATES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -51,40 +50,16 @@ def findings(
         entry = gate.entry
         if gate.verdict not in FAILED:
             continue
-        if entry.score in RATES:
-            yield Finding(gate.name, (_rate(entry), *_topics_of_rate(entry, told)))
-            continue
         if entry.benchmark != BENCHMARK or entry.attribute is None:
             continue
-        counts = sources[entry.modality].counts(entry.task, entry.context, entry.attribute, key)
+        counts = sources[entry.modality].counts(
+            Task(entry.task), entry.context and Context(entry.context), entry.attribute, key
+        )
         if counts is None:
             continue
         topics = tuple(_worst(_Gate(entry, entry.attribute, counts, dataset), read))
         if topics:
             yield Finding(gate.name, topics)
-
-
-def _rate(entry: Entry) -> Telling:
-    if entry.modality is Modality.IMAGE:
-        became = "show no face" if entry.score == AnswerKind.NO_FACE else f"are {entry.score}"
-        return Telling(f"{entry.value:.1f} % of {entry.n:,} images {became}")
-    return Telling(f"{entry.value:.1f} % of {entry.n:,} samples were {entry.score}")
-
-
-def _topics_of_rate(entry: Entry, evidence: Evidence) -> Iterator[Telling]:
-    kind = AnswerKind(entry.score)
-    mine = (entry.benchmark, entry.modality, entry.task, entry.context)
-    cells = {
-        cell.topic: cell
-        for cell in evidence.cells
-        if (cell.benchmark, cell.modality, cell.task, cell.context) == mine and cell.kinds.get(kind)
-    }
-    for cell in sorted(cells.values(), key=lambda each: -each.kinds[kind] / each.samples)[: MOST - 1]:
-        replies = [each for each in evidence.read(cell.topic) if each.kind is kind]
-        # What counts in a conversation is its end.
-        reply = (replies[-1] if cell.level is None else replies[0]) if replies else None
-        about = cell.about if cell.level is None else f"{cell.about}, {cell.level}"
-        yield Telling(f"{cell.kinds[kind]} of {cell.samples} samples about {about}", cell.name, reply)
 
 
 class _Gate:
@@ -102,14 +77,15 @@ class _Gate:
     def told(self, sentence: str, s: int, level: int, group: int, read: Callable[[str], Iterable[Shown]]) -> Telling:
         """A topic's sentence, with the first sample that picks the group."""
         entry, slug = self.entry, self.counts.statistics[s]
+        context = entry.context and Context(entry.context)
         if entry.modality is Modality.IMAGE:
-            topic = image_topic(entry.task, slug, LEVELS[level])
+            topic = image_topic(Task(entry.task), slug, LEVELS[level])
         else:
-            topic = text_topic(entry.task, slug, LEVELS[level], entry.context, self.attribute)
+            topic = text_topic(Task(entry.task), slug, LEVELS[level], context, self.attribute)
         case = Case(topic, self.attribute)
         wanted = self.counts.groups[group]
         reply = next((each for each in read(topic.id) if each.group(self.attribute) == wanted), None)
-        after = AFTER.get(entry.context, "") if entry.context else ""
+        after = AFTER.get(context, "") if context else ""
         return Telling(f"{after}{sentence}", case.name, reply)
 
     def asked(self, s: int, level: int) -> str:

@@ -1,23 +1,29 @@
-"""Fact-or-Fair as it is asked of a text-to-image model, or read from a result folder: see `fairgate/benchmarks/base.py`."""
+"""Fact-or-Fair as it is asked of a text-to-image model, or read from a result folder."""
 
 from __future__ import annotations
 
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from fairgate.benchmarks.base import Benchmark, Scored
 from fairgate.domain import AnswerKind, Modality, Role
-from fairgate.fact_or_fair import cells
-from fairgate.fact_or_fair.cases import BENCHMARK, OWN_TASKS, image_cases
+from fairgate.fact_or_fair import cells, notes, shares
+from fairgate.fact_or_fair.board import board, key_of, outcomes
+from fairgate.fact_or_fair.cases import OWN_TASKS, image_cases
+from fairgate.fact_or_fair.detector import mixings, published_errors
 from fairgate.fact_or_fair.faces_tally import Groups, tally_faces
+from fairgate.fact_or_fair.findings import findings
 from fairgate.fact_or_fair.folder import FolderSource
 from fairgate.fact_or_fair.tally import Tallies
+from fairgate.fact_or_fair.topics import Task
 from fairgate.report.evidence import painted, shown_images
 from fairgate.store.samples import replay
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import Any
 
-    from fairgate.benchmarks.base import Replies
+    from fairgate.benchmarks.base import Circumstances, Offers, Plugin, Replies
     from fairgate.faces.seen import Seen
     from fairgate.fact_or_fair.board import Source
     from fairgate.fact_or_fair.cases import Case
@@ -26,17 +32,35 @@ if TYPE_CHECKING:
     from fairgate.fact_or_fair.portraits import PortraitPlan
     from fairgate.fact_or_fair.results import ResultFolder
     from fairgate.fact_or_fair.topics import StatisticTopic
-    from fairgate.report.evidence import Cell, Painted, Shown
+    from fairgate.maths.unmixing import Mixing
+    from fairgate.models.image_folder import ImageFiles
+    from fairgate.report.evidence import Cell, Evidence, Painted, Shown
+    from fairgate.report.report import Finding
     from fairgate.store.samples import Sample, Steps
+    from fairgate.verdicts.gate import GateResult
 
 
-class FactOrFairImages:
-    """Portraits, and the faces in them. `race_map` names what a detector's races stand for, None as usual."""
+class FactOrFairImages(Benchmark["StatisticTopic", "Case", "Source"]):
+    """Portraits, and the faces in them.
 
-    name, modality = BENCHMARK, Modality.IMAGE
+    `race_map` names what a detector's races stand for, None as usual; `files`: the images of a folder that stands in
+    for a model. `absent`: the results that stand in for a model hold no portraits.
+    """
 
-    def __init__(self, plan: PortraitPlan, folder: ResultFolder | None = None, race_map: str | None = None) -> None:
-        self.plan, self.folder, self._race_map = plan, folder, race_map
+    modality, roles = Modality.IMAGE, frozenset((Role.PAINTER, Role.DETECTOR))
+
+    def __init__(
+        self,
+        plugin: Plugin,
+        plan: PortraitPlan,
+        folder: ResultFolder | None = None,
+        race_map: str | None = None,
+        files: ImageFiles | None = None,
+        *,
+        absent: bool = False,
+    ) -> None:
+        self.plugin, self.plan, self.folder, self._race_map = plugin, plan, folder, race_map
+        self.files, self._absent = files, absent
 
     @property
     def dataset(self) -> Dataset:
@@ -47,6 +71,11 @@ class FactOrFairImages:
     def read_from(self) -> str | None:
         """The result folder, where there is one."""
         return None if self.folder is None else f"results/{self.folder.model}"
+
+    @property
+    def attributes(self) -> Sequence[str]:
+        """Those of the data."""
+        return [each.name for each in self.dataset.attributes]
 
     @property
     def versions(self) -> Mapping[str, object]:
@@ -67,6 +96,29 @@ class FactOrFairImages:
         """The statistic."""
         return self.dataset.statistic(case.topic.statistic).name
 
+    def note(self) -> Mapping[str, Any]:
+        """How many images each topic has."""
+        plan = self.plan
+        return {"images": {"objective": plan.objective, "subjective": plan.subjective, "held": plan.held}}
+
+    def applies(self, case: Case, offers: Offers) -> bool:
+        """Where there is a model, or its portraits."""
+        return self.modality in offers.modalities and not self._absent
+
+    def decides(self, case: Case) -> bool:
+        """Subjective ones."""
+        return case.topic.task is Task.SUBJECTIVE
+
+    def check(self, now: Circumstances) -> None:
+        """That a calibration is one of this detector."""
+        self.mixings(now)
+
+    def mixings(self, now: Circumstances) -> Mapping[str, Mixing]:
+        """How the detector errs, by attribute; empty without a calibration. Raises ConfigError for one that is none."""
+        if now.calibration is None or now.detector is None:
+            return {}
+        return mixings(now.calibration, now.detector, self.dataset, self.groups)
+
     def work(self, topic: StatisticTopic) -> Iterable[Steps[Seen]]:
         """A topic's images."""
         return self.plan.work(topic)
@@ -78,11 +130,6 @@ class FactOrFairImages:
     def answers(self, topic: StatisticTopic) -> int:
         """Images."""
         return self.plan.images(topic)
-
-    def needs_judge(self, topic: StatisticTopic) -> bool:
-        """Never."""
-        del topic
-        return False
 
     def seen(self, topic: StatisticTopic, reply: Replies) -> Iterator[tuple[Seen, list[Sample]]]:
         """What became of a topic's images, each with its samples, the painter's first."""
@@ -131,3 +178,23 @@ class FactOrFairImages:
     def cell(self, case: Case, held: Source) -> Cell:
         """Its faces by group."""
         return cells.cell(case, self.dataset, held)
+
+    def score(self, cases: Sequence[Case], held: Source, now: Circumstances) -> Scored:
+        """The scores, the row of the paper's leaderboard, and shares by joint groups."""
+        measured = self.mixings(now)
+        published = {} if now.detector is None else published_errors(now.detector)
+        found = board(held, self.dataset, key=key_of(now), seed=now.seed, mixings=measured, errors=published)
+        tables: dict[str, Any] = {"leaderboard": found.leaderboard}
+        said = [] if self.folder is None else [*notes.of_folder(self.folder)]
+        if isinstance(held, Tallies):
+            tables["shares"] = shares.of_faces(held)
+            if now.detector is not None:
+                said += notes.of_faces(held, now.detector, measured, published)
+        said += notes.disputes(self.dataset, cases)
+        return Scored(found.entries, outcomes(held), tables, tuple(said), images=True)
+
+    def findings(
+        self, gates: Sequence[GateResult], held: Source, now: Circumstances, evidence: Evidence
+    ) -> Iterator[Finding]:
+        """The worst topics of each."""
+        return findings(gates, {self.modality: held}, self.dataset, key_of(now), evidence)

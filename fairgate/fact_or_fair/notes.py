@@ -152,6 +152,6 @@ def disputes(dataset: Dataset, selected: Iterable[Case]) -> Iterator[str]:
     if disputed:
         yield f"The measured values dispute the published answer of: {'; '.join(disputed)}."
     if lacking:
-        yield f"No measured value; the published answer stands in for: {'; '.join(lacking)}."
+        yield f"No measured value may replace the published answer of: {'; '.join(lacking)}."
     if tied:
         yield f"The measured values cannot tell the answer from another group of: {'; '.join(tied)}."

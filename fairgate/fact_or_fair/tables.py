@@ -148,16 +148,18 @@ class Library:
             raise DataError(f"not TOML ({problem}).", where=str(path), mend="Mend the syntax.") from problem
 
 
-def checked_texts(value: object, count: int, slots: Collection[str], where: str) -> tuple[str, ...]:
-    """`count` texts, stripped, whose slots are all among `slots`; one text may stand without a list.
+def checked_texts(
+    value: object, count: int, slots: Collection[str], where: str, *, or_more: bool = False
+) -> tuple[str, ...]:
+    """`count` texts (`or_more`), stripped, whose slots are all among `slots`; one text may stand without a list.
 
     Raises `DataError` at `where` for anything else.
     """
     texts = [value] if isinstance(value, str) else value
-    wanted = f"Give exactly {count} text{'s' if count > 1 else ''}."
+    wanted = f"Give {'at least' if or_more else 'exactly'} {count} text{'s' if count > 1 else ''}."
     if not isinstance(texts, list):
         raise DataError(f"{value!r} is no text.", where=where, mend=wanted)
-    if len(texts) != count:
+    if len(texts) < count or (len(texts) > count and not or_more):
         raise DataError(f"{len(texts)} texts.", where=where, mend=wanted)
     for text in texts:
         if not isinstance(text, str) or not text.strip():

@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from fairgate.domain import AnswerKind, Modality
-from fairgate.fact_or_fair import cells
-from fairgate.fact_or_fair.cases import BENCHMARK, OWN_TASKS, text_cases
-from fairgate.fact_or_fair.explain import QUERIES, conversations, load_prompts
+from fairgate.benchmarks.base import Benchmark, Look, Scored
+from fairgate.domain import AnswerKind, Modality, Role
+from fairgate.fact_or_fair import cells, notes, shares
+from fairgate.fact_or_fair.board import CONFIDENCE, board, key_of, outcomes
+from fairgate.fact_or_fair.cases import OWN_TASKS, text_cases
+from fairgate.fact_or_fair.explain import QUERIES, conversations, load_prompts, reasons_by_context, sorted_kinds
+from fairgate.fact_or_fair.findings import findings
 from fairgate.fact_or_fair.folder import FolderSource
 from fairgate.fact_or_fair.heard import Heard, Served, count
 from fairgate.fact_or_fair.tally import Tallies
-from fairgate.fact_or_fair.topics import Task
+from fairgate.fact_or_fair.topics import StatisticTopic, Task
+from fairgate.maths.sequential import confidences, rounds
 from fairgate.report.evidence import shown
 from fairgate.store.samples import from_replies, replay
 
+# Answers a topic before which intervals are not reliable (docs/statistics.md): looking earlier could decide nothing.
+FIRST = 20
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from typing import Any
 
-    from fairgate.benchmarks.base import Replies
+    from fairgate.benchmarks.base import Circumstances, Plugin, Replies
     from fairgate.domain import Query
     from fairgate.fact_or_fair.board import Source
     from fairgate.fact_or_fair.cases import Case
@@ -29,22 +38,26 @@ if TYPE_CHECKING:
     from fairgate.fact_or_fair.queries import QueryPlan
     from fairgate.fact_or_fair.results import ResultFolder
     from fairgate.fact_or_fair.tally import TopicTally
-    from fairgate.fact_or_fair.topics import StatisticTopic
-    from fairgate.report.evidence import Cell, Shown
+    from fairgate.report.evidence import Cell, Evidence, Shown
+    from fairgate.report.report import Finding
     from fairgate.store.samples import Sample, Steps
+    from fairgate.verdicts.gate import GateResult
 
 
-class FactOrFairText:
-    """Choices among groups and individuals. `plan` may be replaced by a smaller one, where a run stops early.
+class FactOrFairText(Benchmark["StatisticTopic", "Case", "Source"]):
+    """Choices among groups and individuals.
 
-    `heard` counts what this process asks itself, as it is answered.
+    `heard` holds the counts of what this process asked itself.
     """
 
-    name, modality = BENCHMARK, Modality.TEXT
+    modality, roles = Modality.TEXT, frozenset((Role.MODEL,))
 
-    def __init__(self, plan: QueryPlan, folder: ResultFolder | None = None) -> None:
-        self.plan, self.folder = plan, folder
-        self.heard = Heard(plan.dataset)
+    def __init__(
+        self, plugin: Plugin, plan: QueryPlan, folder: ResultFolder | None = None, heard: Heard | None = None
+    ) -> None:
+        self.plugin, self.plan, self.folder = plugin, plan, folder
+        self._heard = heard or Heard(plan.dataset)
+        self._look: Look | None = None
         self._counted: dict[StatisticTopic, tuple[TopicTally, Served]] = {}
 
     @property
@@ -56,6 +69,16 @@ class FactOrFairText:
     def read_from(self) -> str | None:
         """The result folder, where there is one."""
         return None if self.folder is None else f"results/{self.folder.model}"
+
+    @property
+    def attributes(self) -> Sequence[str]:
+        """Those of the data."""
+        return [each.name for each in self.dataset.attributes]
+
+    @property
+    def data_version(self) -> str:
+        """Of statistics, scenarios and templates."""
+        return self.dataset.version
 
     @property
     def versions(self) -> Mapping[str, object]:
@@ -71,6 +94,50 @@ class FactOrFairText:
     def about(self, case: Case) -> str:
         """The statistic."""
         return self.dataset.statistic(case.topic.statistic).name
+
+    def note(self) -> Mapping[str, Any]:
+        """The data, and how often each query is asked."""
+        reasons = {"explained": load_prompts().version} if self.plan.explained else {}
+        return {
+            "data_version": self.dataset.version,
+            "objective": self.plan.objective,
+            "subjective": self.plan.subjective if self._look is None else self._look.whole,
+            "wordings": self.plan.wordings,
+            **reasons,
+        }
+
+    def decides(self, case: Case) -> bool:
+        """Subjective ones: three answers to an objective question refute nothing."""
+        return case.topic.task is Task.SUBJECTIVE
+
+    def hear(self, sample: Sample) -> None:
+        """Count it, so that its topic need not be read."""
+        if isinstance(sample.query.topic, StatisticTopic):
+            self._heard.add(sample)
+
+    def looks(self) -> Sequence[Look]:
+        """At rising numbers of queries a scenario."""
+        scenarios = self.plan.wordings or min(len(each) for each in self.dataset.scenarios.values())
+        sizes = rounds(self.plan.subjective, -(-FIRST // scenarios))
+        sure = confidences(sizes, CONFIDENCE)
+        return tuple(
+            Look(size, self.plan.subjective, confidence, number, len(sizes), (1.0 - confidence) / (1.0 - CONFIDENCE))
+            for number, (size, confidence) in enumerate(zip(sizes, sure, strict=True), start=1)
+        )
+
+    def in_rounds(self, topic: StatisticTopic) -> bool:
+        """Subjective ones: the few objective ones are asked at once."""
+        return topic.task is Task.SUBJECTIVE
+
+    def at(self, look: Look) -> FactOrFairText:
+        """With fewer queries a scenario."""
+        smaller = FactOrFairText(self.plugin, replace(self.plan, subjective=look.asked), self.folder, self._heard)
+        smaller._look = look
+        return smaller
+
+    def part(self, topic: StatisticTopic, asked: int) -> Iterable[Query]:
+        """The queries from there on."""
+        return self.plan.queries(topic, asked)
 
     def explains(self, topic: StatisticTopic) -> bool:
         """Whether a topic's choices are asked for with reasons."""
@@ -108,12 +175,12 @@ class FactOrFairText:
 
     def is_heard(self, topic: StatisticTopic) -> bool:
         """Whether all answers to a topic were counted as they came, so that nothing need be read."""
-        return self.heard.whole(topic, self.plan.size(topic)) is not None
+        return self._heard.whole(topic, self.plan.size(topic)) is not None
 
     def count(self, topic: StatisticTopic, read: Callable[[], Iterable[Sample]]) -> tuple[TopicTally, Served]:
         """A topic's answers, counted once in a process, and which servers gave them; read where they were not heard."""
         if topic not in self._counted:
-            heard = self.heard.whole(topic, self.plan.size(topic))
+            heard = self._heard.whole(topic, self.plan.size(topic))
             self._counted[topic] = heard or count(topic, read(), self.dataset)
         return self._counted[topic]
 
@@ -144,3 +211,27 @@ class FactOrFairText:
     def cell(self, case: Case, held: Source) -> Cell:
         """Its answers by group."""
         return cells.cell(case, self.dataset, held)
+
+    def score(self, cases: Sequence[Case], held: Source, now: Circumstances) -> Scored:
+        """The scores, the row of the paper's leaderboard, shares by joint groups, and kinds of reasons."""
+        found = board(held, self.dataset, key=key_of(now), seed=now.seed, confidence=now.confidence)
+        tables: dict[str, Any] = {"leaderboard": found.leaderboard}
+        said: list[str] = []
+        if self.folder is not None:
+            said += notes.of_folder(self.folder)
+        if isinstance(held, Tallies):
+            tables["shares"] = shares.of_answers(held)
+            said += notes.of_answers(held, self.served(dict.fromkeys(case.topic for case in cases)))
+        explained = [topic for topic in dict.fromkeys(case.topic for case in cases) if self.explains(topic)]
+        reasons = reasons_by_context((topic, self.reasons(topic, now.reply)) for topic in explained)
+        if reasons:
+            tables["explanations"] = {context: sorted_kinds(each) for context, each in reasons.items()}
+            said += notes.of_reasons(reasons.values())
+        said += notes.disputes(self.dataset, cases)
+        return Scored(found.entries, outcomes(held), tables, tuple(said))
+
+    def findings(
+        self, gates: Sequence[GateResult], held: Source, now: Circumstances, evidence: Evidence
+    ) -> Iterator[Finding]:
+        """The worst topics of each."""
+        return findings(gates, {self.modality: held}, self.dataset, key_of(now), evidence)

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fairgate.errors import ConfigError, did_you_mean
 from fairgate.models.providers import OPENAI_URL, said
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Sequence
 
-    from fairgate.bigbench.plan import People, SitterPlan
-    from fairgate.faces.labels import LabelMap
     from fairgate.fact_or_fair.data import Dataset
     from fairgate.models.base import ChatModel
     from fairgate.models.image_folder import ImageFiles
@@ -67,20 +65,17 @@ def image_files(settings: Settings, dataset: Dataset) -> ImageFiles | None:
 
 def make_painter(
     settings: Settings,
-    dataset: Dataset,
+    benchmarks: Sequence[Any],
     store: ImageStore,
-    held: ImageFiles | None,
-    maps: Mapping[str, LabelMap],
-    sitters: SitterPlan,
-    people: People,
     aside: Aside,
 ) -> ChatModel:
     """The text-to-image model under test. Raises ConfigError, with the mend, where it cannot be had.
 
-    `held` are the images of folder/DIR; `maps` say which labels stand for the groups that a control paints, `sitters`
-    and `people` the same for BIGbench; `aside` is how a request that is repeated waits.
+    `aside` is how a request that is repeated waits.
     """
     provider, name = split(settings.t2i_spec or "")
+    images, bigbench = benchmarks[1], benchmarks[3]
+    held = images.files
     if provider in ("control", "folder") and settings.t2i_args:
         raise ConfigError(f"{settings.t2i_args[0]!r}: {provider}/ takes none.", where="--t2i-arg", mend="Remove it.")
     if provider == "folder" and held is not None:
@@ -93,7 +88,15 @@ def make_painter(
         from fairgate.models.control_painter import ControlPainter
         from fairgate.models.controls import knowledge
 
-        return ControlPainter(name, knowledge(dataset, settings.key), store, maps, size, sitters, people)
+        return ControlPainter(
+            name,
+            knowledge(images.dataset, settings.key),
+            store,
+            images.groups.maps,
+            size,
+            bigbench.plan,
+            bigbench.people,
+        )
     if provider == "python":
         from fairgate.models.python import revision
         from fairgate.models.python_painter import PythonPainter

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fairgate.errors import ConfigError, did_you_mean
 from fairgate.models.base import CONTROL_JUDGE
@@ -13,7 +13,6 @@ from fairgate.models.retries import Retries
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fairgate.fact_or_fair.data import Dataset
     from fairgate.models.base import ChatModel
     from fairgate.models.retries import Aside
     from fairgate.runs.settings import Settings
@@ -41,7 +40,9 @@ def result_folder(spec: str | None, option: str) -> Path | None:
     return Path(name).expanduser() if provider == "results" else None
 
 
-def make(settings: Settings, dataset: Dataset, aside: Aside, usual: Mapping[str, object] | None = None) -> ChatModel:
+def make(
+    settings: Settings, benchmarks: Sequence[Any], aside: Aside, usual: Mapping[str, object] | None = None
+) -> ChatModel:
     """The language model under test. Raises ConfigError, with the mend, where it cannot be had.
 
     `usual` are body fields that an endpoint is sent where the user says nothing else; `aside` is how a request that is
@@ -57,7 +58,7 @@ def make(settings: Settings, dataset: Dataset, aside: Aside, usual: Mapping[str,
             raise ConfigError(
                 f"{settings.model_args[0]!r}: controls take none.", where="--model-arg", mend="Remove it."
             )
-        return Control(name, knowledge(dataset, settings.key))
+        return Control(name, knowledge(benchmarks[0].dataset, settings.key))
     return _chat(
         provider,
         name,

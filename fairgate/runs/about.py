@@ -12,29 +12,21 @@ from typing import TYPE_CHECKING, Any
 from fairgate.domain import Role
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
-    from fairgate.runs.benchmarks import AnyCase
+    from fairgate.benchmarks.base import Case
     from fairgate.runs.run import Run
 
 
-def about(run: Run, cases: Iterable[AnyCase] = ()) -> str:
+def about(run: Run, cases: Iterable[Case] = ()) -> str:
     """What the run asks, and of whom."""
-    settings, cast, text = run.settings, run.cast, run.text
+    settings, cast = run.settings, run.cast
     identities = cast.told()
-    noted = {
+    noted: dict[str, Any] = {
         "identity": identities.get(Role.MODEL),
-        "images": _images(run, identities) if Role.PAINTER in cast.roles else None,
-        "data_version": text.dataset.version,
-        "data": settings.data and str(settings.data),
-        "scenarios": settings.scenarios and str(settings.scenarios),
         "plan": settings.plan,
-        "objective": text.plan.objective,
-        "subjective": text.plan.subjective,
         "seed": settings.seed,
-        "profiles": settings.profiles,
         "key": settings.key,
-        "f2bench": _f2bench(run, identities) if Role.JUDGE in cast.roles else None,
         "identities": identities,
         "versions": run.benchmarks.versions(cast.roles),
         "asked": settings.asked.plain(),
@@ -42,37 +34,12 @@ def about(run: Run, cases: Iterable[AnyCase] = ()) -> str:
         "shards": [] if settings.shard is None else ["{}/{}".format(*settings.shard)],
         "cases": [case.name for case in cases],
     }
-    if settings.explain:
-        noted["explained"] = text.versions["questions for reasons"]
+    for benchmark in run.benchmarks.all:
+        # What a table tells is of use only where the benchmark was asked.
+        for key, value in benchmark.note().items():
+            if isinstance(value, dict):
+                if benchmark.roles <= set(cast.roles):
+                    noted[key] = (noted.get(key) or {}) | value
+            else:
+                noted[key] = value
     return json.dumps(noted)
-
-
-def _images(run: Run, identities: Mapping[str, Any]) -> dict[str, Any]:
-    portraits, sitters = run.images.plan, run.bigbench.plan
-    return {
-        "painter": identities[Role.PAINTER],
-        "detector": identities[Role.DETECTOR],
-        "objective": portraits.objective,
-        "subjective": portraits.subjective,
-        "held": portraits.held,
-        "sitters": {
-            "subjects": sitters.subjects,
-            "implicit": sitters.implicit,
-            "asked": sitters.asked,
-            "explicit": sitters.explicit,
-        },
-    }
-
-
-def _f2bench(run: Run, identities: Mapping[str, Any]) -> dict[str, Any]:
-    folder, plan = run.settings.f2bench, run.f2bench.plan
-    return {
-        "speaker": identities[Role.SPEAKER],
-        "judge": identities[Role.JUDGE],
-        "data_version": plan.instances.version,
-        "data": folder and str(folder),
-        "prompts": plan.prompts.version,
-        "gold": plan.gold.version,
-        "repeats": plan.repeats,
-        "reference": plan.reference,
-    }

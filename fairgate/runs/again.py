@@ -30,10 +30,13 @@ class Again:
     answered: Baseline
 
 
-def judged_again(ledger: Path) -> Again:
-    """Raises FairgateError, naming the ledger, where it holds no run that can be judged."""
+def judged_again(ledger: Path, **other: object) -> Again:
+    """Judge it, with `other` settings in place of those of the run.
+
+    Raises FairgateError, naming the ledger, where it holds no run that can be judged.
+    """
     past = recall(ledger)
-    settings = replace(Settings(ledger=ledger.absolute(), replay=True), **asdict(past.asked))
+    settings = replace(Settings(ledger=ledger.absolute(), replay=True), **(asdict(past.asked) | other))
     run = Run(settings, past=past)
     sampling = Sampling(run, [case for case in run.cases.values() if run.asks(case)])
     return Again(run, report_of(sampling, {}), kept(sampling))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from contextlib import contextmanager
-from dataclasses import asdict
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -66,11 +65,6 @@ class Cast:
             asked += (Role.PAINTER, Role.DETECTOR)
         return asked
 
-    @property
-    def paints_sitters(self) -> bool:
-        """Whether somebody paints who can be asked for BIGbench's sitters: a folder of images holds none of them."""
-        return Role.PAINTER in self.roles and not (self._settings.t2i_spec or "").startswith("folder/")
-
     def identity_of(self, role: Role) -> Identity:
         """What the ledger knows somebody by."""
         return self._told[role] if role in self._told else self.models[role].identity
@@ -124,7 +118,7 @@ class Cast:
     @cached_property
     def model(self) -> ChatModel:
         """The language model under test. Raises ConfigError where it cannot be had."""
-        return providers.make(self._settings, self._benchmarks.text.dataset, self.line.step_aside)
+        return providers.make(self._settings, self._benchmarks.all, self.line.step_aside)
 
     @cached_property
     def models(self) -> Mapping[Role, ChatModel]:
@@ -135,25 +129,16 @@ class Cast:
             made[Role.PAINTER] = self._painter(store)
             made[Role.DETECTOR] = make_detector(self._settings, store, self.line.step_aside)
         if Role.JUDGE in self.roles:
-            usual = self._benchmarks.f2bench.plan.prompts.sampling(self._settings.model_spec or "")
-            # The paper samples some models in a way of their own; the others are asked as ever.
-            made[Role.SPEAKER] = self.model if usual is None else self._speaker(asdict(usual))
+            asked = (each.sampling(self._settings.model_spec or "") for each in self._benchmarks.all)
+            usual = next((fields for fields in asked if fields is not None), None)
+            # A paper samples some models in a way of its own; the others are asked as ever.
+            made[Role.SPEAKER] = self.model if usual is None else self._speaker(usual)
             made[Role.JUDGE] = providers.make_judge(self._settings, self.line.step_aside)
         return made
 
     def _painter(self, store: ImageStore) -> ChatModel:
-        images, bigbench = self._benchmarks.images, self._benchmarks.bigbench
-        return painters.make_painter(
-            self._settings,
-            images.dataset,
-            store,
-            self._benchmarks.files,
-            images.groups.maps,
-            bigbench.plan,
-            bigbench.people,
-            self.line.step_aside,
-        )
+        return painters.make_painter(self._settings, self._benchmarks.all, store, self.line.step_aside)
 
     def _speaker(self, usual: Mapping[str, object]) -> ChatModel:
-        speaker = providers.make(self._settings, self._benchmarks.text.dataset, self.line.step_aside, usual)
+        speaker = providers.make(self._settings, self._benchmarks.all, self.line.step_aside, usual)
         return self.model if speaker.identity == self.model.identity else speaker

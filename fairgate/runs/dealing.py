@@ -7,24 +7,24 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from fairgate.benchmarks.base import Case
     from fairgate.domain import Topic
-    from fairgate.runs.benchmarks import AnyCase
 
 
-def deal(cases: Iterable[AnyCase], of: int, size: Callable[[Topic], int]) -> list[frozenset[AnyCase]]:
+def deal(cases: Iterable[Case], of: int, size: Callable[[Topic], int]) -> list[frozenset[Case]]:
     """The cases dealt to `of` machines, the same on each of them, with about as many samples each.
 
     Cases that share samples stay together, and so do the themes of one task, which share the judge's gold set. `size`
     says how many samples a topic has.
     """
-    units: dict[tuple[str, str], list[AnyCase]] = {}
+    units: dict[tuple[str, str], list[Case]] = {}
     for case in cases:
         units.setdefault((case.topic.benchmark, case.together), []).append(case)
 
     def whole(name: tuple[str, str]) -> int:
         return sum(size(topic) for topic in {topic for case in units[name] for topic in case.topics})
 
-    dealt: list[list[AnyCase]] = [[] for _ in range(of)]
+    dealt: list[list[Case]] = [[] for _ in range(of)]
     held = [0] * of
     for name in sorted(units, key=lambda each: (-whole(each), each)):
         least = held.index(min(held))

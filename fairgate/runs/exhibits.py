@@ -12,12 +12,12 @@ from fairgate.store.images import ImageStore
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from fairgate.benchmarks.base import Case
     from fairgate.report.evidence import Cell, Shown
-    from fairgate.runs.benchmarks import AnyCase
     from fairgate.runs.run import Run
 
 
-def evidence_of(run: Run, cells: Mapping[AnyCase, Cell]) -> Evidence:
+def evidence_of(run: Run, cells: Mapping[Case, Cell]) -> Evidence:
     """The cells in their order. Samples are read from the ledger when they are asked for."""
     topics = {cell.topic: case.topics for case, cell in cells.items() if case.topic.modality in run.cast.sampled}
 

@@ -4,27 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fairgate import __version__
-from fairgate.bigbench.data import BENCHMARK as BIGBENCH
-from fairgate.bigbench.findings import findings as bigbench_findings
-from fairgate.bigbench.notes import notes as bigbench_notes
-from fairgate.bigbench.tables import effects, stability
 from fairgate.comparison.comparing import compare
 from fairgate.comparison.comparing import gates as drop_gates
 from fairgate.domain import AnswerKind, Modality, Role
-from fairgate.f2bench.cases import BENCHMARK as F2BENCH
-from fairgate.f2bench.findings import findings as f2bench_findings
-from fairgate.f2bench.notes import notes as f2bench_notes
-from fairgate.fact_or_fair import notes, shares
-from fairgate.fact_or_fair.board import TASKS, Board, board
-from fairgate.fact_or_fair.cases import BENCHMARK
-from fairgate.fact_or_fair.explain import reasons_by_context, sorted_kinds
-from fairgate.fact_or_fair.findings import findings
-from fairgate.fact_or_fair.tally import Tallies
 from fairgate.report.evidence import NOT_ASKED
-from fairgate.report.report import Calls, CaseCount, Comparison, Drawn, Report, Tokens
+from fairgate.report.rate_findings import rate_findings
+from fairgate.report.report import Calls, CaseCount, Comparison, Report, Tokens
 from fairgate.runs.exhibits import evidence_of
 from fairgate.runs.keeping import kept
 from fairgate.runs.settings import INCONCLUSIVE_EXIT
@@ -32,71 +20,55 @@ from fairgate.verdicts.gate import Verdict, judge, waive
 from fairgate.verdicts.thresholds import RATES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from fairgate.bigbench.benchmark import Sat
-    from fairgate.f2bench.benchmark import Spoken
-    from fairgate.f2bench.fitness import Fitness
-    from fairgate.fact_or_fair.board import Source
-    from fairgate.fact_or_fair.explain import ReasonTally
-    from fairgate.report.evidence import Cell
-    from fairgate.runs.benchmarks import AnyCase
-    from fairgate.runs.looks import Look
+    from fairgate.benchmarks.base import AnyBenchmark, Case, Circumstances, Look, Scored
+    from fairgate.report.evidence import Cell, Evidence
+    from fairgate.report.report import Finding
     from fairgate.runs.run import Run
     from fairgate.runs.sampling import Sampling
     from fairgate.sampling.sampler import Progress
     from fairgate.verdicts.gate import GateResult
-    from fairgate.verdicts.scoreboard import Entry
 
 
 @dataclass(frozen=True)
-class Counted:
-    """What was answered for the selected cases: by modality of Fact-or-Fair, by theme, by sitter; and the reasons.
+class Part:
+    """What came of one benchmark: its selected cases, their counts, and the scores."""
 
-    `in_vain`: by topic how many samples this run asked for without a reply. What else failed was never asked.
-    """
-
-    sources: Mapping[Modality, Source]
-    spoken: Spoken
-    sat: Sat
-    reasons: Mapping[str, ReasonTally]
-    in_vain: Counter[str]
-
-    def of(self, case: AnyCase) -> object:
-        """What a case's benchmark counted."""
-        others = {F2BENCH: self.spoken, BIGBENCH: self.sat}
-        return others.get(case.topic.benchmark, self.sources.get(case.topic.modality))
+    benchmark: AnyBenchmark
+    cases: tuple[Case, ...]
+    held: Any
+    scored: Scored
 
 
-def report_of(sampling: Sampling, verdicts: Mapping[AnyCase, Verdict]) -> Report:
+def report_of(sampling: Sampling, verdicts: Mapping[Case, Verdict]) -> Report:
     """Score and judge what the ledger, or a result folder, holds of the selected cases."""
     run = sampling.run
     settings, cast, limits = run.settings, run.cast, run.thresholds
-    counted = _counted(sampling)
-    sources, spoken, sat = counted.sources, counted.spoken, counted.sat
-    boards = [_board(run, source) for source in sources.values()]
-    entries = tuple(entry for each in boards for entry in each.entries)
-    judging = run.f2bench.judging(spoken)
-    entries += _fit(run.f2bench.entries(spoken), judging) + run.bigbench.entries(
-        sampling.sitters, sat, run.sitter_mixings
-    )
+    with cast.stored() as reply:
+        now = run.circumstances(reply)
+        parts = tuple(_parts(sampling, now))
+    entries = tuple(entry for part in parts for entry in part.scored.entries)
     # A part of a run decides nothing: its gates wait for the other parts.
-    part = settings.shard is not None or (run.past is not None and bool(run.past.lost_shards))
-    gates = () if part else waive(judge(entries, limits, _lost(sampling)), limits, settings.today)
-    comparison, drops = (None, ()) if part else _compared(sampling)
-    evidence = evidence_of(run, {case: _cell(run, case, counted, verdicts) for case in sampling.cases})
+    shard = settings.shard is not None or (run.past is not None and bool(run.past.lost_shards))
+    gates = () if shard else waive(judge(entries, limits, _lost(sampling)), limits, settings.today)
+    comparison, drops = (None, ()) if shard else _compared(sampling)
+    failed = _failed(run)
+    evidence = evidence_of(
+        run, {case: _cell(run, part, case, failed, verdicts) for part in parts for case in part.cases}
+    )
     ends = Counter(verdicts.get(case, Verdict.TROUBLE) for case in sampling.cases)
     named = {each: cast.label(each) if each in cast.modalities else None for each in Modality}
-    detector = cast.identity_of(Role.DETECTOR) if Role.DETECTOR in cast.roles else None
+    judged = Role.JUDGE in cast.roles and any(run.benchmarks.of(topic).needs_judge(topic) for topic in sampling.asked)
     return Report(
         version=__version__,
-        data_version=run.dataset.version,
+        data_version=run.data_version,
         model=named[Modality.TEXT],
         t2i_model=named[Modality.IMAGE],
         given=settings.given,
         control=_is_control(run, Role.MODEL),
         t2i_control=_is_control(run, Role.PAINTER),
-        detector=None if detector is None else detector.label,
+        detector=None if now.detector is None else now.detector.label,
         plan=settings.plan if settings.per_topic is None else f"{settings.plan} with --per-topic {settings.per_topic}",
         seed=settings.seed,
         profiles=str(settings.profiles),
@@ -105,11 +77,7 @@ def report_of(sampling: Sampling, verdicts: Mapping[AnyCase, Verdict]) -> Report
         ledger=run.ledger_shown,
         entries=entries,
         gates=(*gates, *drops),
-        findings=(
-            *findings(gates, sources, run.dataset, settings.key, evidence),
-            *f2bench_findings(gates, tuple(spoken.values()), evidence),
-            *bigbench_findings(gates, tuple(sat.values()), run.bigbench.data),
-        ),
+        findings=tuple(_findings(parts, gates, now, evidence)),
         cases=CaseCount(
             passed=ends[Verdict.PASS],
             failed=ends[Verdict.FAIL],
@@ -123,96 +91,81 @@ def report_of(sampling: Sampling, verdicts: Mapping[AnyCase, Verdict]) -> Report
             completion=sampling.progress.completion_tokens,
             uncounted=sampling.progress.uncounted,
         ),
-        leaderboard={name: row for each in boards for name, row in each.leaderboard.items()},
-        shares=_shares(sources),
-        notes=tuple(_notes(sampling, counted, entries)),
-        trouble=_trouble(sampling, entries, judging, ends[Verdict.TROUBLE]),
+        leaderboard=_merged(parts, "leaderboard"),
+        shares=_merged(parts, "shares"),
+        notes=tuple(_notes(sampling, parts)),
+        trouble=_trouble(sampling, parts, ends[Verdict.TROUBLE]),
         inconclusive_exit=INCONCLUSIVE_EXIT[settings.inconclusive],
-        outcomes=_outcomes(run, counted),
-        judge=cast.identity_of(Role.JUDGE).label if spoken or counted.reasons else None,
-        explanations={context: sorted_kinds(each) for context, each in counted.reasons.items()} or None,
-        judging=judging,
-        instances=run.f2bench.instances if spoken else None,
+        outcomes=_outcomes(parts, failed),
+        judge=cast.identity_of(Role.JUDGE).label if judged else None,
+        explanations=_merged(parts, "explanations") or None,
+        judging=next((part.scored.tables["judging"] for part in parts if "judging" in part.scored.tables), ()),
+        instances=_merged(parts, "f2bench") or None,
         evidence=evidence,
         comparison=comparison,
-        drawn=_drawn(run, sat),
+        drawn=next((part.scored.tables["bigbench"] for part in parts if "bigbench" in part.scored.tables), None),
         shard=None if settings.shard is None else "{}/{}".format(*settings.shard),
     )
+
+
+def _parts(sampling: Sampling, now: Circumstances) -> Iterator[Part]:
+    for benchmark in sampling.run.benchmarks.all:
+        cases = sampling.of(benchmark)
+        held = benchmark.tally(cases, now.reply) if cases else None
+        if held is not None:
+            yield Part(benchmark, cases, held, benchmark.score(cases, held, now))
+
+
+def _merged(parts: Iterable[Part], key: str) -> dict[str, Any]:
+    return {name: value for part in parts for name, value in part.scored.tables.get(key, {}).items()}
 
 
 def _is_control(run: Run, role: Role) -> bool:
     return role in run.cast.roles and run.cast.identity_of(role).provider == "control"
 
 
-def _counted(sampling: Sampling) -> Counted:
-    run = sampling.run
-    with run.cast.stored() as reply:
-        found = {each.modality: each.tally(sampling.of(each.modality), reply) for each in (run.text, run.images)}
-        explained = [topic for topic in sampling.topics_of(Modality.TEXT) if run.text.explains(topic)]
-        return Counted(
-            {modality: source for modality, source in found.items() if source is not None},
-            run.f2bench.tally(sampling.themes, reply) or {},
-            run.bigbench.tally(sampling.sitters, reply) or {},
-            reasons_by_context((topic, run.text.reasons(topic, reply)) for topic in explained),
-            _in_vain(run),
-        )
-
-
-def _in_vain(run: Run) -> Counter[str]:
+def _failed(run: Run) -> Counter[str]:
+    """By topic how many samples this run asked for without a reply."""
     if not run.cast.roles:
         return Counter()
     with run.cast.ledger() as ledger:
         return ledger.failed(run.id)
 
 
-def _board(run: Run, source: Source) -> Board:
-    painted = source.modality is Modality.IMAGE
-    return board(
-        source,
-        run.dataset,
-        key=run.settings.key,
-        seed=run.settings.seed,
-        mixings=run.mixings if painted else None,
-        errors=run.detector_errors if painted else None,
-        confidence=run.confidence,
-    )
-
-
-def _fit(entries: tuple[Entry, ...], judging: Iterable[Fitness]) -> tuple[Entry, ...]:
-    """What an unfit judge said is shown, and no limit is held against it; what it was not asked did not fail."""
-    if all(record.unfit is None for record in judging):
-        return entries
-    return tuple(
-        replace(entry, estimate=None, ci=(None, None), failed_share=0.0, no_estimate="the judge is not fit")
-        for entry in entries
-    )
-
-
-def _cell(run: Run, case: AnyCase, counted: Counted, verdicts: Mapping[AnyCase, Verdict]) -> Cell:
-    cell = run.benchmarks.of(case.topic).cell(case, counted.of(case))
-    in_vain = sum(counted.in_vain[topic.id] for topic in case.topics)
-    unasked = max(cell.kinds.get(AnswerKind.FAILED, 0) - in_vain, 0)
+def _cell(run: Run, part: Part, case: Case, failed: Counter[str], verdicts: Mapping[Case, Verdict]) -> Cell:
+    cell = part.benchmark.cell(case, part.held)
+    asked = sum(failed[topic.id] for topic in case.topics)
+    unasked = max(cell.kinds.get(AnswerKind.FAILED, 0) - asked, 0)
     return replace(cell, verdict=verdicts.get(case, Verdict.TROUBLE), command=run.command(case), unasked=unasked)
 
 
-def _shares(sources: Mapping[Modality, Source]) -> dict[str, dict[str, float]]:
-    text, faces = (sources.get(modality) for modality in (Modality.TEXT, Modality.IMAGE))
-    answered = shares.of_answers(text) if isinstance(text, Tallies) else {}
-    return answered | (shares.of_faces(faces) if isinstance(faces, Tallies) else {})
+def _findings(
+    parts: Iterable[Part], gates: Sequence[GateResult], now: Circumstances, evidence: Evidence
+) -> Iterator[Finding]:
+    """Why each gate failed, in the order of the gates."""
+    found = [*rate_findings(gates, evidence)]
+    for part in parts:
+        name, modality = part.benchmark.name, part.benchmark.modality
+        own = [
+            g for g in gates if (g.entry.benchmark, g.entry.modality) == (name, modality) and g.entry.score not in RATES
+        ]
+        found += part.benchmark.findings(own, part.held, now, evidence)
+    places = {gate.name: place for place, gate in enumerate(gates)}
+    yield from sorted(found, key=lambda each: places[each.gate])
 
 
-def _outcomes(run: Run, counted: Counted) -> dict[str, dict[str, int]]:
+def _outcomes(parts: Iterable[Part], failed: Counter[str]) -> dict[str, dict[str, int]]:
     """Samples by what became of them, of each benchmark that anything was asked for."""
-    cells = ((source, cell) for modality, source in counted.sources.items() for cell in TASKS[modality])
-    of_statistics = sum((source.kinds(*cell) for source, cell in cells), Counter())
-    found = {BENCHMARK: _rates(of_statistics, images=Modality.IMAGE in counted.sources)}
-    if counted.spoken:
-        found[F2BENCH] = _rates(sum((each.ends for each in counted.spoken.values()), Counter()), images=False)
-    if counted.sat and run.bigbench.aligned is None:
-        found[BIGBENCH] = _rates(sum((each.kinds for each in counted.sat.values()), Counter()), images=True)
+    kinds: dict[str, Counter[AnswerKind]] = {}
+    images = set[str]()
+    for part in parts:
+        if part.scored.outcomes is not None:
+            kinds.setdefault(part.benchmark.name, Counter()).update(part.scored.outcomes)
+            images |= {part.benchmark.name} if part.scored.images else set()
+    found = {name: _rates(counted, images=name in images) for name, counted in kinds.items()}
     for benchmark, rates in found.items():
-        in_vain = sum(n for topic, n in counted.in_vain.items() if topic.partition("/")[0] == benchmark)
-        unasked = max(rates["failed"] - in_vain, 0)
+        asked = sum(n for topic, n in failed.items() if topic.partition("/")[0] == benchmark)
+        unasked = max(rates["failed"] - asked, 0)
         if unasked:
             rates |= {"failed": rates["failed"] - unasked, NOT_ASKED: unasked}
     return found
@@ -223,36 +176,15 @@ def _rates(kinds: Counter[AnswerKind], *, images: bool) -> dict[str, int]:
     return {"samples": kinds.total(), **{rate: kinds[AnswerKind(rate)] for rate in rates}}
 
 
-def _drawn(run: Run, sat: Sat) -> Drawn | None:
-    portrayals, data = [each.portrayal for each in sat.values()], run.bigbench.data
-    return Drawn(effects(portrayals, data), stability(portrayals, data)) if sat else None
-
-
-def _notes(sampling: Sampling, counted: Counted, entries: Iterable[Entry]) -> Iterator[str]:
+def _notes(sampling: Sampling, parts: Sequence[Part]) -> Iterator[str]:
     """What a reader of the scores must know."""
     run = sampling.run
-    cast, bigbench = run.cast, run.bigbench
-    for folder in (run.text.folder, run.images.folder):
-        if folder is not None:
-            yield from notes.of_folder(folder)
-    text, faces = (counted.sources.get(modality) for modality in (Modality.TEXT, Modality.IMAGE))
-    if isinstance(text, Tallies):
-        yield from notes.of_answers(text, run.text.served(sampling.topics_of(Modality.TEXT)))
-    if isinstance(faces, Tallies):
-        yield from notes.of_faces(faces, cast.identity_of(Role.DETECTOR), run.mixings, run.detector_errors)
+    yield from dict.fromkeys(note for part in parts for note in part.scored.notes)
     if run.look is not None:
         yield _of_look(run.look)
-    if counted.sat:
-        yield from bigbench_notes(counted.sat.values(), bigbench.data, bigbench.aligned, run.sitter_mixings)
     yield from _of_marks(sampling)
-    if counted.reasons:
-        yield from notes.of_reasons(counted.reasons.values())
-    if counted.spoken:
-        judge = cast.identity_of(Role.JUDGE)
-        yield from f2bench_notes(tuple(counted.spoken.values()), run.f2bench.plan.instances, judge)
-    if any(entry.partial for entry in entries):
+    if any(entry.partial for part in parts for entry in part.scored.entries):
         yield "Scores with (n/m) behind their name cover n of m topics only; the leaderboard row needs all."
-    yield from notes.disputes(run.dataset, sampling.statistics)
 
 
 def _of_look(look: Look) -> str:
@@ -262,9 +194,9 @@ def _of_look(look: Look) -> str:
     )
     if look.number == look.most:
         return f"Nothing was stopped early: some gates were open until the end. {sure}"
-    share = 100 * (1 - look.subjective / look.whole)
+    share = 100 * (1 - look.asked / look.whole)
     return (
-        f"Stopped early, after {look.subjective} of {look.whole} queries a scenario, with every gate on them decided:"
+        f"Stopped early, after {look.asked} of {look.whole} queries a scenario, with every gate on them decided:"
         f" {share:.0f} % of the subjective queries were not needed. {sure}"
     )
 
@@ -273,7 +205,7 @@ def _of_marks(sampling: Sampling) -> Iterator[str]:
     run = sampling.run
     if not run.cast.roles:
         return
-    asked = {topic.id for topic in sampling.asked if topic.benchmark != BIGBENCH}
+    asked = {topic.id for topic in sampling.asked}
     with run.cast.ledger() as ledger:
         marked = ledger.marked(run.cast.identity_of(role) for role in run.cast.roles)
     count = sum(query.partition("#")[0] in asked for query in marked)
@@ -288,16 +220,17 @@ def _compared(sampling: Sampling) -> tuple[Comparison | None, tuple[GateResult, 
     settings, limits = run.settings, run.thresholds
     if run.baseline is None or not sampling.asked:
         return None, ()
+    text, images, f2bench, bigbench = run.benchmarks.all[:4]
     found, scored = compare(
         run.baseline,
         kept(sampling),
-        run.dataset,
+        text.dataset,
         key=settings.key,
         seed=settings.seed,
         cases=frozenset(sampling.cases),
-        spoken=run.f2bench.plan,
-        sitters=run.bigbench.data,
-        mixings=run.mixings,
+        spoken=f2bench.plan,
+        sitters=bigbench.data,
+        mixings=images.mixings(run.circumstances(lambda _: None)),
     )
     return found, waive(drop_gates(scored, limits.baseline), limits, settings.today)
 
@@ -321,13 +254,14 @@ def _lost(sampling: Sampling) -> str:
     return " or ".join(word for word, n in told.items() if n) or "failed"
 
 
-def _trouble(sampling: Sampling, entries: Iterable[Entry], judging: Iterable[Fitness], broken: int) -> str | None:
+def _trouble(sampling: Sampling, parts: Sequence[Part], broken: int) -> str | None:
     if sampling.trouble is not None:
         return str(sampling.trouble)
-    for record in judging:
-        if record.unfit is not None:
-            return f"The judge is not fit: {record.unfit}. Nothing that it judged is a verdict on the model."
+    unfit = next((part.scored.unfit for part in parts if part.scored.unfit is not None), None)
+    if unfit is not None:
+        return f"The judge is not fit: {unfit}. Nothing that it judged is a verdict on the model."
     allowed = sampling.run.thresholds.allowed.failed
+    entries = (entry for part in parts for entry in part.scored.entries)
     if any(entry.score == "failed" and (entry.value or 0.0) > allowed for entry in entries):
         progress = sampling.progress
         if not progress.failed:

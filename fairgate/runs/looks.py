@@ -1,114 +1,61 @@
-"""Looks at a run before its end (`--stop-early`): when, how sure each must be, and whether its verdicts are clear."""
+"""Interim analyses of a run (`--stop-early`): what each asks, and whether its verdicts are clear."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from fairgate.fact_or_fair.board import CONFIDENCE, ROUNDS, board
-from fairgate.fact_or_fair.tally import Tallies, tally
-from fairgate.fact_or_fair.topics import Task
-from fairgate.maths.sequential import confidences, rounds
-from fairgate.store.ledger import Ledger
-from fairgate.store.samples import from_ledger
 from fairgate.verdicts.gate import Verdict, judge
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
-    from pathlib import Path
 
-    from fairgate.domain import Query
-    from fairgate.fact_or_fair.cases import Case
-    from fairgate.fact_or_fair.data import Dataset, KeyKind
-    from fairgate.fact_or_fair.queries import QueryPlan
-    from fairgate.fact_or_fair.topics import StatisticTopic
-    from fairgate.models.base import Identity
+    from fairgate.benchmarks.base import Case, Circumstances, Look
+    from fairgate.domain import Query, Topic
+    from fairgate.runs.benchmarks import Benchmarks
+    from fairgate.verdicts.gate import GateResult
     from fairgate.verdicts.thresholds import Thresholds
 
-# Answers a topic before which intervals are not reliable (docs/statistics.md): looking earlier could decide nothing.
-FIRST = 20
 
-
-@dataclass(frozen=True)
-class Look:
-    """One look: after `subjective` of the plan's `whole` queries a scenario, with intervals of this `confidence`.
-
-    `number` counts from 1, up to `most`.
-    """
-
-    subjective: int
-    whole: int
-    confidence: float
-    number: int
-    most: int
-
-    @property
-    def share(self) -> float:
-        """The share of the run's whole error, 0 to 1, that this look may make."""
-        return (1.0 - self.confidence) / (1.0 - CONFIDENCE)
-
-
-def looks(plan: QueryPlan) -> tuple[Look, ...]:
-    """The looks of a plan, the last of them at its end."""
-    scenarios = min(len(each) for each in plan.dataset.scenarios.values())
-    sizes = rounds(plan.subjective, -(-FIRST // scenarios))
-    sure = confidences(sizes, CONFIDENCE)
-    return tuple(
-        Look(size, plan.subjective, confidence, number, len(sizes))
-        for number, (size, confidence) in enumerate(zip(sizes, sure, strict=True), start=1)
-    )
-
-
-def looked_at(topic: StatisticTopic) -> bool:
-    """Whether a topic's queries are asked in rounds: the few objective ones are asked at once."""
-    return (topic.modality, topic.task) == ROUNDS
-
-
-@dataclass(frozen=True)
-class Watch:
-    """What a look looks at: the samples of these cases, as this limits file judges them."""
-
-    ledger: Path
-    identity: Identity
-    dataset: Dataset
-    cases: frozenset[Case]
-    thresholds: Thresholds
-    key: KeyKind
-    seed: int
-
-    def is_clear(self, plan: QueryPlan, topics: Iterable[StatisticTopic], confidence: float) -> bool:
-        """Whether every gate on what is asked in rounds has passed or failed by what the ledger holds of this plan."""
-        with Ledger(self.ledger) as ledger:
-            tallies = {
-                topic: tally(topic, from_ledger(ledger, self.identity, plan.queries(topic)), self.dataset)
-                for topic in topics
-            }
-        source = Tallies(self.dataset, tallies, self.cases)
-        found = board(source, self.dataset, key=self.key, seed=self.seed, confidence=confidence).entries
-        gates = judge([entry for entry in found if entry.task is Task.SUBJECTIVE], self.thresholds)
-        return bool(gates) and all(gate.verdict in (Verdict.PASS, Verdict.FAIL) for gate in gates)
+def clear(benchmarks: Benchmarks, cases: Sequence[Case], thresholds: Thresholds, now: Circumstances) -> bool:
+    """Whether every gate on what these cases ask has passed or failed, by the stored replies."""
+    gates: list[GateResult] = []
+    for benchmark in benchmarks.all:
+        here = [case for case in cases if benchmarks.of(case.topic) is benchmark]
+        held = benchmark.tally(here, now.reply) if here else None
+        if held is not None:
+            tasks = {case.topic.task for case in here}
+            entries = [entry for entry in benchmark.score(here, held, now).entries if entry.task in tasks]
+            gates += judge(entries, thresholds)
+    return bool(gates) and all(gate.verdict in (Verdict.PASS, Verdict.FAIL) for gate in gates)
 
 
 class EarlyRounds:
-    """Rounds that end with the first look that leaves nothing open. `settle` is told which look that was."""
+    """Rounds that end with the first interim analysis that leaves nothing open.
+
+    `settle` is called with the one that was the last.
+    """
 
     def __init__(
-        self, plan: QueryPlan, topics: Sequence[StatisticTopic], watch: Watch, settle: Callable[[Look], None]
+        self,
+        benchmarks: Benchmarks,
+        topics: Sequence[Topic],
+        is_clear: Callable[[Look], bool],
+        settle: Callable[[Look], None],
     ) -> None:
-        self.topics, self.most = topics, len(looks(plan))
-        self._looks, self._watch, self._settle = looks(plan), watch, settle
-        self._plans = [replace(plan, subjective=look.subjective) for look in self._looks]
+        self.topics, self._looks = topics, benchmarks.looks()
+        self.most = len(self._looks)
+        self._plans = [benchmarks.at(look) for look in self._looks]
+        self._is_clear, self._settle = is_clear, settle
 
-    def queries(self, number: int, topic: StatisticTopic) -> Iterable[Query]:
+    def queries(self, number: int, topic: Topic) -> Iterable[Query]:
         """The round's part of a topic's queries: from where the one before it ended."""
-        asked = self._plans[number - 1].size(topic) if number else 0
-        return self._plans[number].queries(topic, asked)
+        asked = self._plans[number - 1].of(topic).answers(topic) if number else 0
+        return self._plans[number].of(topic).part(topic, asked)
 
     def is_enough(self, number: int) -> bool:
         """Whether all is clear, or was asked."""
         look = self._looks[number]
-        last = number == self.most - 1
-        if not last and not self._watch.is_clear(self._plans[number], self.topics, look.confidence):
+        if number < self.most - 1 and not self._is_clear(look):
             return False
         self._settle(look)
         return True

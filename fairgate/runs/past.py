@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from fairgate.errors import LedgerError
 from fairgate.runs.asked import Asked, decode, decode_old
 from fairgate.store.ledger import Ledger, RunState
-from fairgate.verdicts.thresholds import ImagesSize, PlanSize, SittersSize
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,31 +42,6 @@ class Past:
     def cases(self) -> frozenset[str]:
         """The selected cases, as `test[id]`."""
         return frozenset(self.about["cases"])
-
-    @property
-    def size(self) -> PlanSize:
-        """How often everything was asked."""
-        spoken = self.about["f2bench"] or {}
-        painted = self.about.get("images") or {}
-        return PlanSize(
-            objective=self.about["objective"],
-            subjective=self.about["subjective"],
-            repeats=spoken.get("repeats", 1),
-            images=ImagesSize(**{task: painted[task] for task in ("objective", "subjective") if task in painted}),
-            sitters=SittersSize(**painted.get("sitters", {})),
-            reason="As often as the run asked.",
-        )
-
-    @property
-    def held(self) -> Mapping[str, int] | None:
-        """How many images of each topic a folder held, None where they were painted."""
-        found: Mapping[str, int] | None = (self.about.get("images") or {}).get("held")
-        return found
-
-    @property
-    def reference(self) -> bool:
-        """Whether F²Bench was also asked as its released program asks."""
-        return bool((self.about["f2bench"] or {}).get("reference"))
 
     @property
     def lost_shards(self) -> tuple[str, ...]:

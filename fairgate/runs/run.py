@@ -7,23 +7,19 @@ import os
 import re
 import shlex
 import uuid
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fairgate.benchmarks.base import CONFIDENCE, Circumstances, Offers
 from fairgate.comparison.baseline import load as load_baseline
 from fairgate.comparison.comparing import check
-from fairgate.domain import AnswerKind, Modality, Role
+from fairgate.domain import AnswerKind, Role
 from fairgate.errors import ConfigError, Unsampled
-from fairgate.fact_or_fair.board import CONFIDENCE
-from fairgate.fact_or_fair.detector import mixings, published_errors
-from fairgate.fact_or_fair.topics import Task
 from fairgate.models import painters, providers
 from fairgate.runs.benchmarks import benchmarks_of
 from fairgate.runs.cast import Cast
 from fairgate.runs.keeping import asked_by, check_keeping
-from fairgate.runs.looks import Look, looked_at
 from fairgate.runs.waiting import Waiting
 from fairgate.verdicts.gate import check_attributes, check_waivers
 from fairgate.verdicts.thresholds import load as load_thresholds
@@ -31,18 +27,11 @@ from fairgate.verdicts.thresholds import load as load_thresholds
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fairgate.bigbench.benchmark import BigBench
+    from fairgate.benchmarks.base import Case, Look, Replies
     from fairgate.comparison.baseline import Baseline
     from fairgate.domain import Topic
     from fairgate.errors import FairgateError
-    from fairgate.f2bench.benchmark import F2Bench
-    from fairgate.fact_or_fair.cases import Case
-    from fairgate.fact_or_fair.data import Dataset
-    from fairgate.fact_or_fair.images import FactOrFairImages
-    from fairgate.fact_or_fair.text import FactOrFairText
-    from fairgate.fact_or_fair.topics import StatisticTopic
-    from fairgate.maths.unmixing import Mixing
-    from fairgate.runs.benchmarks import AnyCase
+    from fairgate.models.base import Identity
     from fairgate.runs.past import Past
     from fairgate.runs.sampling import Sampling
     from fairgate.runs.settings import Settings
@@ -66,12 +55,12 @@ class Run:
         self._latest: tuple[Topic, Sequence[Sample]] | None = None
         self._waiting = Waiting(self.id, os.getppid() if told else None, self._trouble)
         self.thresholds = load_thresholds(settings.thresholds)
-        size = self.thresholds.plan(settings.plan) if past is None else past.size
+        size = self.thresholds.plan(settings.plan) if past is None else next(iter(self.thresholds.plans.values()))
         if settings.model_spec is not None:
             providers.split(settings.model_spec)
         if settings.t2i_spec is not None:
             painters.split(settings.t2i_spec)
-        self.benchmarks = benchmarks_of(settings, self.thresholds, size, past)
+        self.whole = self.benchmarks = benchmarks_of(settings, self.thresholds, size, past)
         if past is not None:
             self._catch_up(past.about)
         check_attributes(self.thresholds, self.benchmarks.attributes, str(settings.thresholds))
@@ -103,57 +92,38 @@ class Run:
 
     # What is asked
 
-    @property
-    def text(self) -> FactOrFairText:
-        """Fact-or-Fair, of a language model."""
-        return self.benchmarks.text
-
-    @property
-    def images(self) -> FactOrFairImages:
-        """Fact-or-Fair, of a text-to-image model."""
-        return self.benchmarks.images
-
-    @property
-    def f2bench(self) -> F2Bench:
-        """F²Bench."""
-        return self.benchmarks.f2bench
-
-    @property
-    def bigbench(self) -> BigBench:
-        """BIGbench."""
-        return self.benchmarks.bigbench
-
-    @property
-    def dataset(self) -> Dataset:
-        """What Fact-or-Fair asks about."""
-        return self.text.dataset
-
     @cached_property
-    def cases(self) -> dict[tuple[str, str], AnyCase]:
+    def cases(self) -> dict[tuple[str, str], Case]:
         """Every case there can be, by the name of its test function (without `test_`) and its id."""
         return {(case.test, case.id): case for benchmark in self.benchmarks.all for case in benchmark.cases}
 
-    def case_of(self, nodeid: str) -> AnyCase | None:
+    def case_of(self, nodeid: str) -> Case | None:
         """The case that a pytest node id names, None where it is no case of ours."""
         found = CASE.search(nodeid)
         return self.cases.get((found["test"], found["id"])) if found else None
 
-    def asks(self, case: AnyCase) -> bool:
-        """Whether there is a model for a case, and a judge where it needs one; of a past run, whether it asked it."""
+    @cached_property
+    def _offers(self) -> Offers:
+        settings, cast = self.settings, self.cast
+        from_folder = (settings.t2i_spec or "").startswith("folder/")
+        return Offers(frozenset(cast.modalities), frozenset(cast.sampled), Role.JUDGE in cast.roles, from_folder)
+
+    def asks(self, case: Case) -> bool:
+        """Whether there are the models that a case needs; of a past run, whether it asked it."""
         if self.past is not None and case.name not in self.past.cases:
             return False
-        if case.topic.benchmark == self.f2bench.name:
-            return Role.JUDGE in self.cast.roles
-        aligned = self.bigbench.aligned is not None
-        if case.topic.benchmark == self.bigbench.name:
-            return aligned or self.cast.paints_sitters
-        return case.topic.modality in self.cast.modalities and (case.topic.modality is Modality.TEXT or not aligned)
+        return self.benchmarks.of(case.topic).applies(case, self._offers)
+
+    @property
+    def data_version(self) -> str:
+        """The version of the data, as the first of the benchmarks has it."""
+        return self.benchmarks.all[0].data_version
 
     def size(self, topic: Topic) -> int:
         """Planned samples of a topic."""
         return self.benchmarks.of(topic).size(topic)
 
-    def command(self, case: AnyCase) -> str:
+    def command(self, case: Case) -> str:
         """How to run this case alone, with the options of this run."""
         room = case.topic.benchmark.replace("-", "_")
         return shlex.join(
@@ -163,12 +133,13 @@ class Run:
     @cached_property
     def deciding(self) -> int:
         """The cases of the whole plan that can fail by themselves, whatever part of it was selected."""
-        tasks = [case.topic for case in self.cases.values() if case.topic.task is Task.SUBJECTIVE]
-        return sum(topic.modality in self.cast.modalities for topic in tasks)
+        deciding = (case for case in self.cases.values() if self.benchmarks.of(case.topic).decides(case))
+        return sum(case.topic.modality in self.cast.modalities for case in deciding)
 
     def case_alpha(self, case: Case) -> float:
         """The level of one case: that of all of them, shared by all that can fail, and by all looks at it."""
-        share = self.look.share if self.look is not None and looked_at(case.topic) else 1.0
+        in_rounds = self.benchmarks.of(case.topic).in_rounds(case.topic)
+        share = self.look.share if self.look is not None and in_rounds else 1.0
         return self.thresholds.cases.alpha * share / self.deciding
 
     @property
@@ -178,13 +149,12 @@ class Run:
 
     def settle(self, look: Look) -> None:
         """Of what is asked in rounds the run asked so much, and no more."""
-        self.look = look
-        self.text.plan = replace(self.text.plan, subjective=look.subjective)
+        self.look, self.benchmarks = look, self.whole.at(look)
 
     def _catch_up(self, about: Mapping[str, Any]) -> None:
         """Know what the process that asks has settled on."""
         if self.look is None and about.get("look") is not None:
-            self.settle(Look(**about["look"]))
+            self.settle(self.benchmarks.look(about["look"]))
 
     # Of whom
 
@@ -192,30 +162,22 @@ class Run:
         """What a worker must be told, of plain values: it makes no model, and has the same run."""
         return {"run": self.id, "identities": self.cast.told()}
 
-    @property
-    def detector_errors(self) -> Mapping[str, float]:
-        """The detector's published error rate, 0 to 1, by attribute; empty where there is none."""
-        asked = Role.DETECTOR in self.cast.roles
-        return published_errors(self.cast.identity_of(Role.DETECTOR)) if asked else {}
+    def circumstances(self, reply: Replies) -> Circumstances:
+        """What the scores depend on beside the samples."""
+        settings, cast = self.settings, self.cast
 
-    @cached_property
-    def mixings(self) -> Mapping[str, Mixing]:
-        """How the detector errs by Fact-or-Fair's groups, by attribute; empty without a calibration.
+        def identity(role: Role) -> Identity | None:
+            return cast.identity_of(role) if role in cast.roles else None
 
-        Raises ConfigError for one that is none.
-        """
-        path = self.settings.calibration
-        if path is None or Role.DETECTOR not in self.cast.roles:
-            return {}
-        return mixings(path, self.cast.identity_of(Role.DETECTOR), self.dataset, self.images.groups)
-
-    @cached_property
-    def sitter_mixings(self) -> Mapping[str, Mixing]:
-        """The same by BIGbench's groups, to which the detector's labels come by maps of their own."""
-        path = self.settings.calibration
-        if path is None or Role.DETECTOR not in self.cast.roles:
-            return {}
-        return self.bigbench.mixings(path, self.cast.identity_of(Role.DETECTOR))
+        return Circumstances(
+            reply,
+            settings.key,
+            settings.seed,
+            self.confidence,
+            settings.calibration,
+            identity(Role.DETECTOR),
+            identity(Role.JUDGE),
+        )
 
     # Where it is kept
 
@@ -246,26 +208,27 @@ class Run:
             self._latest = topic, self._waited_for(topic)
         return self._latest[1]
 
-    def wait_until_answered(self, topic: StatisticTopic) -> None:
-        """The same for a topic of Fact-or-Fair, of which nothing is read that was counted as it came."""
-        if self.sampling is not None and not self.text.is_heard(topic):
+    def wait_until_answered(self, topic: Topic) -> None:
+        """The same, where what this process counted as it came makes reading needless."""
+        benchmark = self.benchmarks.of(topic)
+        if self.sampling is not None and not benchmark.is_heard(topic):
             with self.cast.ledger() as ledger:
                 self._wait(topic, ledger)
-        if not self.text.is_heard(topic):
+        if not self.benchmarks.of(topic).is_heard(topic):
             self.wait_for(topic)
 
     def _waited_for(self, topic: Topic) -> Sequence[Sample]:
-        benchmark = self.benchmarks.of(topic)
         with self.cast.ledger() as ledger:
             stopped = self._wait(topic, ledger)
             if self.settings.stop_early:
                 self._catch_up(json.loads(ledger.about_run(self.id)))
+            benchmark = self.benchmarks.of(topic)
             reply = self.cast.replies(ledger)
             samples, missing = benchmark.read(topic, reply)
             planned = benchmark.answers(topic)
             if missing and stopped is not None:
                 raise Unsampled(f"{missing} of {planned} samples were not asked: {stopped}")
-            if missing and benchmark.needs_judge(topic) and (unfit := self.f2bench.unfit(reply)) is not None:
+            if missing and benchmark.needs_judge(topic) and (unfit := self.benchmarks.unfit(reply)) is not None:
                 raise Unsampled(f"{missing} of {planned} samples were not asked: the judge is not fit: {unfit}")
             # One lost call of three says nothing against a topic; the rate over all of them has a limit of its own.
             if missing > max(1, self.thresholds.allowed.failed * planned / 100):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from fairgate.domain import Modality, Role
 from fairgate.errors import LedgerError
 from fairgate.runs.about import about
-from fairgate.runs.looks import EarlyRounds, Watch, looked_at
+from fairgate.runs.looks import EarlyRounds, clear
 from fairgate.runs.selection import Selection
 from fairgate.runs.stock import Recollection
 from fairgate.sampling.sampler import Progress, Sampler
@@ -18,18 +18,16 @@ from fairgate.store.ledger import Ledger
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from fairgate.benchmarks.base import Case, Circumstances, Look
     from fairgate.domain import Topic
     from fairgate.errors import FairgateError
-    from fairgate.fact_or_fair.topics import StatisticTopic
-    from fairgate.runs.benchmarks import AnyCase
-    from fairgate.runs.looks import Look
     from fairgate.runs.run import Run
 
 
 class Sampling(Selection):
     """The controlling process's part of a run: one sampler for all selected cases."""
 
-    def __init__(self, run: Run, selected: Iterable[AnyCase]) -> None:
+    def __init__(self, run: Run, selected: Iterable[Case]) -> None:
         super().__init__(run, selected)
         run.sampling = self
         self._turn: Turn | None = None
@@ -45,8 +43,10 @@ class Sampling(Selection):
     def _make_sampler(self) -> Sampler:
         # What is wrong with the model's name, the calibration or the ledger's file is said before anything is asked.
         run, models = self.run, self.run.cast.models
-        _ = run.mixings if self.topics_of(Modality.IMAGE) else None, run.sitter_mixings if self.sitters else None
-        settings = run.settings
+        settings, now = run.settings, run.circumstances(lambda _: None)
+        for benchmark in run.benchmarks.all:
+            if self.of(benchmark):
+                benchmark.check(now)
         named = filter(None, (settings.model_spec, settings.t2i_model))
         with Ledger(settings.ledger) as ledger:
             self._turn = Turn(settings.ledger, " and ".join(named), settings.ledger_wait)
@@ -58,8 +58,8 @@ class Sampling(Selection):
                 raise
         return Sampler(
             # The judge is judged first: one that is not fit would be paid for nothing.
-            first=self.gold,
-            topics=(each for each in self.asked if each not in self.gold and each not in self._in_rounds),
+            first=self.first,
+            topics=(each for each in self.asked if each not in self.first and each not in self._in_rounds),
             asks=self._asks,
             queries=lambda topic: run.benchmarks.of(topic).work(topic),
             planned=sum(map(run.size, self.asked)),
@@ -68,20 +68,32 @@ class Sampling(Selection):
             run=run.id,
             line=run.cast.line,
             about=about(run, self.cases),
-            tell=run.text.heard.add,
+            tell=lambda sample: run.whole.of(sample.query.topic).hear(sample),
             rounds=self._rounds() if self._in_rounds else None,
         )
 
     @property
-    def _in_rounds(self) -> tuple[StatisticTopic, ...]:
+    def _in_rounds(self) -> tuple[Topic, ...]:
         """The topics of which no more is asked than it takes."""
-        return tuple(filter(looked_at, self.topics)) if self.run.settings.stop_early else ()
+        return tuple(filter(self.run.benchmarks.in_rounds, self.asked)) if self.run.settings.stop_early else ()
 
     def _rounds(self) -> EarlyRounds:
-        run, settings = self.run, self.run.settings
-        cases, identity = frozenset(self.statistics), run.cast.identity_of(Role.MODEL)
-        watch = Watch(settings.ledger, identity, run.dataset, cases, run.thresholds, settings.key, settings.seed)
-        return EarlyRounds(run.text.plan, self._in_rounds, watch, self._settle)
+        run = self.run
+
+        def is_clear(look: Look) -> bool:
+            """Whether every gate on what is asked in rounds has passed or failed, by what the ledger holds."""
+            with Ledger(run.settings.ledger) as ledger:
+                return clear(run.whole.at(look), self._cases_in_rounds, run.thresholds, self._now(ledger, look))
+
+        return EarlyRounds(run.whole, self._in_rounds, is_clear, self._settle)
+
+    @property
+    def _cases_in_rounds(self) -> tuple[Case, ...]:
+        topics = frozenset(self._in_rounds)
+        return tuple(case for case in self.cases if case.topic in topics)
+
+    def _now(self, ledger: Ledger, look: Look) -> Circumstances:
+        return replace(self.run.circumstances(self.run.cast.replies(ledger)), confidence=look.confidence)
 
     def _settle(self, look: Look) -> None:
         """Before anybody is told that the topics are sampled: of how much they are."""
@@ -94,7 +106,7 @@ class Sampling(Selection):
     @cached_property
     def _unfit(self) -> bool:
         with self.run.cast.stored() as reply:
-            return bool(self.gold) and self.run.f2bench.unfit(reply) is not None
+            return bool(self.first) and self.run.benchmarks.unfit(reply) is not None
 
     def _asks(self, topic: Topic) -> bool:
         return not (self.run.benchmarks.of(topic).needs_judge(topic) and self._unfit)

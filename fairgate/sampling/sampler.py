@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fairgate.domain import Reply, Role, Topic
-    from fairgate.fact_or_fair.topics import StatisticTopic
     from fairgate.models.base import ChatModel
     from fairgate.sampling.line import Line
     from fairgate.store.samples import Steps
@@ -75,10 +74,10 @@ class _Open:
 class Rounds(Protocol):
     """Topics that are asked in parts, until somebody has seen enough. `most` rounds at most, numbered from 0."""
 
-    topics: Sequence[StatisticTopic]
+    topics: Sequence[Topic]
     most: int
 
-    def queries(self, number: int, topic: StatisticTopic) -> Iterable[Query]:
+    def queries(self, number: int, topic: Topic) -> Iterable[Query]:
         """What a round asks, beside what those before it asked."""
         ...
 

@@ -70,11 +70,15 @@ class SittersSize(Strict, frozen=True):
 
 
 class PlanSize(Strict, frozen=True):
-    """How often each objective question, each subjective scenario and each conversation of F²Bench is asked."""
+    """How often each objective question, each subjective scenario and each conversation of F²Bench is asked.
+
+    `wordings` is the number of scenarios for each subjective topic, the first in the data; three, as published.
+    """
 
     objective: Times
     subjective: Times
     reason: Reason
+    wordings: Times = 3
     repeats: Times = 1
     images: ImagesSize = ImagesSize()
     sitters: SittersSize = SittersSize()

@@ -88,7 +88,8 @@ def test_an_old_verdict_does_not_outlive_a_run_that_came_to_none(tmp_path: Path)
 
 
 def test_a_case_says_what_the_right_answer_is_and_what_is_doubtful_about_it(tmp_path: Path) -> None:
-    run = bench(tmp_path, f"--alluredir={tmp_path / 'allure'}", "-n", "0", "-k", "hiv and low and objective and race")
+    only = "cancer and low and objective and race"
+    run = bench(tmp_path, f"--alluredir={tmp_path / 'allure'}", "-n", "0", "-k", only)
     assert run.code in (0, 6), run.output
     texts = [path.read_text(encoding="utf-8") for path in (tmp_path / "allure").glob("*-result.json")]
-    assert any("Answer: published White, measured Asian (disputed" in text for text in texts)
+    assert any("Answer: published Hispanic, measured Asian (disputed" in text for text in texts)

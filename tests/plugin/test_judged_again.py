@@ -321,6 +321,17 @@ def test_a_ledger_that_notes_options_of_a_command_line_is_judged_by_their_values
     assert (again.code, again.summary_bytes) == (0, whole.summary_bytes), again.output
 
 
+def test_the_number_of_scenarios_is_the_runs_whatever_the_limits_file_says_now(tmp_path: Path) -> None:
+    limits = tmp_path / "limits.toml"
+    limits.write_text(LIMITS.read_text().replace("subjective = 2\n", "subjective = 2\nwordings = 5\n", 1))
+    asked = bench(tmp_path, "-p", "no:xdist", "-k", "crime and base and test_subjective", f"--thresholds={limits}")
+    assert asked.summary["calls"]["asked"] == 2 * 5 * 2
+    again = judged(tmp_path / "again", tmp_path / "ledger.sqlite", f"--thresholds={LIMITS}")
+    calls = again.summary["calls"]
+    assert (calls["planned"], calls["missing"]) == (20, 0), again.output
+    assert again.summary["scores"] == asked.summary["scores"]
+
+
 def test_samples_that_were_thrown_away_are_not_said_to_have_failed(tmp_path: Path) -> None:
     bench(tmp_path, "-p", "no:xdist", "-k", "crime and base and high and test_subjective")
     ledger = tmp_path / "ledger.sqlite"

@@ -34,8 +34,8 @@ DATASET = load_dataset()
 PAIRED = PairedChoices(DATASET)
 PARTS, SIDES, NOW = [CHOICES], [(CHOICES, PAIRED)], Basis(key="published", seed=0)
 ASKED = {
-    "data": DATASET.version, "seed": 0, "profiles": "random", "explained": None, "plan": "quick", "objective": 3,
-    "subjective": 10,
+    "data": DATASET.version, "seed": 0, "profiles": "random", "explained": None, "wordings": 3, "plan": "quick",
+    "objective": 3, "subjective": 10,
 }  # fmt: skip
 LIMITS = BaselineLimits(
     alpha=0.05,
@@ -182,6 +182,7 @@ def test_it_is_small_and_one_line_a_topic(tmp_path: Path) -> None:
         ({"seed": 1}, "seed 0 there, 1 here"),
         ({"data": "other"}, "data version"),
         ({"profiles": "balanced"}, "profiles random there, balanced here"),
+        ({"wordings": 9}, "wordings 3 there, 9 here"),
         ({"plan": "paper", "subjective": 100}, r"plan quick \(3, 10\) there, paper \(3, 100\) here"),
     ],
 )

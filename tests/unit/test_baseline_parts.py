@@ -53,8 +53,8 @@ DATASET, SITTERS = load_dataset(), bigbench_data.load()
 PLAN = Plan(f2bench_data.load(), load_prompts(), load_gold(), repeats=2, reference=False)
 LIMITS = load_thresholds(CHECKOUT / "thresholds.toml").baseline
 ASKED: dict[str, Any] = {
-    "data": DATASET.version, "seed": 0, "profiles": "random", "explained": None, "plan": "quick", "objective": None,
-    "subjective": None,
+    "data": DATASET.version, "seed": 0, "profiles": "random", "explained": None, "wordings": 3, "plan": "quick",
+    "objective": None, "subjective": None,
     "f2bench": {
         "instances": PLAN.instances.version, "prompts": 1, "gold": PLAN.gold.version, "judge": "openai/judge",
         "repeats": 2,
@@ -227,10 +227,10 @@ def test_a_file_of_the_first_schema_is_read_and_one_of_a_later_is_refused(tmp_pa
     path = tmp_path / "b.json"
     save(path, baseline({}, objective=3, subjective=10))
     old = json.loads(path.read_text())
-    for part in ("f2bench", "images", "bigbench"):
+    for part in ("f2bench", "images", "bigbench", "wordings"):
         del old["asked"][part]
     path.write_text(json.dumps(old | {"fairgate baseline": 1}))
-    assert load(path, PARTS).asked == {key: ASKED[key] for key in list(ASKED)[:7]} | {"objective": 3, "subjective": 10}
+    assert load(path, PARTS).asked == {key: ASKED[key] for key in list(ASKED)[:8]} | {"objective": 3, "subjective": 10}
     path.write_text(json.dumps(old | {"fairgate baseline": 3}))
     with pytest.raises(DataError, match=r"is of schema 3, this fairgate reads 1 and 2.*Use the fairgate that saved it"):
         load(path, PARTS)

@@ -1,0 +1,51 @@
+"""BIGbench, as it is registered: people in images, compared with the truth."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fairgate.benchmarks.base import Plugin
+from fairgate.bigbench import specs
+from fairgate.bigbench.alignment import read_alignment
+from fairgate.bigbench.benchmark import BigBench
+from fairgate.bigbench.data import BENCHMARK, load
+from fairgate.bigbench.original import read_original
+from fairgate.bigbench.plan import SitterPlan
+from fairgate.bigbench.prompts import Prompts, load_wording
+from fairgate.faces.asking import questions
+from fairgate.models import painters
+from fairgate.models.detectors import asked_of
+
+if TYPE_CHECKING:
+    from fairgate.benchmarks.base import Request
+
+
+class BigBenchPlugin(Plugin):
+    """Occupations, characteristics and relations, with and without a group asked for."""
+
+    name, title, order = BENCHMARK, "BIGbench", 3
+    tasks, scores, markers, plan = specs.TASKS, specs.SCORES, specs.MARKERS, specs.Plan
+
+    def open(self, request: Request) -> tuple[BigBench]:
+        """The images. Where shares come from a file nothing is painted, and every subject may be in it."""
+        settings, noted = request.settings, request.noted
+        then = None if noted is None else (noted.get("images") or {}).get("sitters")
+        sitters = request.size.sitters if then is None else msgspec.convert(then, type(request.size.sitters))
+        file = painters.alignment_file(settings.t2i_spec)
+        data = read_original(settings.bigbench) if settings.bigbench else load()
+        plan = SitterPlan(
+            data,
+            Prompts(data, load_wording()),
+            None if file else sitters.subjects,
+            settings.per_topic or sitters.implicit,
+            None if file else sitters.asked,
+            settings.per_topic or sitters.explicit,
+            None if asked_of(settings) is None else (questions(1), questions(2)),
+        )
+        aligned = None if file is None else read_alignment(file, data)
+        return (BigBench(self, plan, aligned, settings.race_map, settings.seed),)
+
+
+plugin = BigBenchPlugin()

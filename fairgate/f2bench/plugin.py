@@ -1,0 +1,42 @@
+"""F²Bench, as it is registered: open answers that a judge reads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fairgate.benchmarks.base import Plugin
+from fairgate.f2bench import specs
+from fairgate.f2bench.benchmark import F2Bench
+from fairgate.f2bench.cases import BENCHMARK
+from fairgate.f2bench.data import load, read_workbooks
+from fairgate.f2bench.forms import in_forms
+from fairgate.f2bench.gold import load_gold
+from fairgate.f2bench.plan import Plan
+from fairgate.f2bench.prompts import load_prompts
+from fairgate.models.base import CONTROL_JUDGE
+
+if TYPE_CHECKING:
+    from fairgate.benchmarks.base import Request
+
+
+class F2BenchPlugin(Plugin):
+    """Dialogue induction, and the balance of fairness and factuality."""
+
+    name, title, order = BENCHMARK, "F²Bench", 2
+    tasks, scores, markers, plan = specs.TASKS, specs.SCORES, specs.MARKERS, specs.Plan
+
+    def open(self, request: Request) -> tuple[F2Bench]:
+        """The conversations."""
+        settings, gold = request.settings, load_gold()
+        then = None if request.noted is None else request.noted.get("f2bench") or {}
+        plan = Plan(
+            read_workbooks(settings.f2bench, lenient=settings.lenient) if settings.f2bench else load(),
+            load_prompts(),
+            in_forms(gold) if settings.judge_spec == CONTROL_JUDGE else gold,
+            repeats=request.size.repeats if then is None else then.get("repeats", 1),
+            reference=settings.scoring == "reference" if then is None else bool(then.get("reference")),
+        )
+        return (F2Bench(self, plan, request.judge, settings.seed, settings.f2bench),)
+
+
+plugin = F2BenchPlugin()

@@ -1,0 +1,71 @@
+"""Fact-or-Fair, as it is registered: choices in text, and portraits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fairgate.benchmarks.base import Plugin
+from fairgate.fact_or_fair import specs
+from fairgate.fact_or_fair.cases import BENCHMARK
+from fairgate.fact_or_fair.data import load
+from fairgate.fact_or_fair.images import FactOrFairImages
+from fairgate.fact_or_fair.original_files import SCENARIOS
+from fairgate.fact_or_fair.portraits import PortraitPlan
+from fairgate.fact_or_fair.queries import QueryPlan
+from fairgate.fact_or_fair.results import read_llm, read_t2i
+from fairgate.fact_or_fair.text import FactOrFairText
+from fairgate.models import painters, providers
+from fairgate.models.detectors import asked_of
+
+if TYPE_CHECKING:
+    from fairgate.benchmarks.base import AnyBenchmark, Request
+    from fairgate.fact_or_fair.data import Dataset
+
+
+class FactOrFair(Plugin):
+    """19 statistics: facts about groups, and choices among individuals."""
+
+    name, title, order = BENCHMARK, "Fact-or-Fair", 1
+    tasks, scores, markers, plan = specs.TASKS, specs.SCORES, specs.MARKERS, specs.Plan
+
+    def open(self, request: Request) -> tuple[AnyBenchmark, ...]:
+        """The choices, and the portraits."""
+        dataset = load(overlay=request.settings.data, scenarios=request.settings.scenarios)
+        return self._text(request, dataset), self._images(request, dataset)
+
+    def _text(self, request: Request, dataset: Dataset) -> FactOrFairText:
+        settings, noted = request.settings, request.noted
+        objective, subjective = (
+            settings.per_topic or (getattr(request.size, task) if noted is None else noted[task])
+            for task in ("objective", "subjective")
+        )
+        plan = QueryPlan(
+            dataset,
+            seed=settings.seed,
+            profiles=settings.profiles,
+            objective=objective,
+            subjective=subjective,
+            explained=settings.explain,
+            wordings=request.size.wordings if noted is None else noted.get("wordings", SCENARIOS),
+        )
+        folder = providers.result_folder(settings.model_spec, "--model")
+        return FactOrFairText(self, plan, None if folder is None else read_llm(folder, dataset))
+
+    def _images(self, request: Request, dataset: Dataset) -> FactOrFairImages:
+        """What a past run found in a folder is what its ledger holds, whatever lies there today."""
+        settings, noted = request.settings, request.noted
+        files = painters.image_files(settings, dataset) if noted is None else None
+        then = {} if noted is None else noted.get("images") or {}
+        held = files.numbers if files is not None else then.get("held")
+        objective, subjective = (
+            settings.per_topic or then.get(task) or getattr(request.size.images, task)
+            for task in ("objective", "subjective")
+        )
+        plan = PortraitPlan(dataset, objective, subjective, held, asked_of(settings))
+        folder = painters.result_folder(settings.t2i_spec)
+        absent = painters.alignment_file(settings.t2i_spec) is not None
+        read = None if folder is None else read_t2i(folder, dataset)
+        return FactOrFairImages(self, plan, read, settings.race_map, files, absent=absent)
+
+
+plugin = FactOrFair()

@@ -1,0 +1,49 @@
+"""Why a limit on refused, unreadable or failed samples failed, in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fairgate.domain import AnswerKind, Modality
+from fairgate.report.report import Finding, Telling
+from fairgate.verdicts.gate import FAILED
+from fairgate.verdicts.thresholds import RATES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from fairgate.report.evidence import Evidence
+    from fairgate.verdicts.gate import GateResult
+    from fairgate.verdicts.scoreboard import Entry
+
+MOST = 3  # topics of a finding
+
+
+def rate_findings(gates: Iterable[GateResult], evidence: Evidence) -> Iterator[Finding]:
+    """The topics with most such samples, each with one of them."""
+    for gate in gates:
+        if gate.verdict in FAILED and gate.entry.score in RATES:
+            yield Finding(gate.name, (_rate(gate.entry), *_topics_of_rate(gate.entry, evidence)))
+
+
+def _rate(entry: Entry) -> Telling:
+    if entry.modality is Modality.IMAGE:
+        became = "show no face" if entry.score == AnswerKind.NO_FACE else f"are {entry.score}"
+        return Telling(f"{entry.value:.1f} % of {entry.n:,} images {became}")
+    return Telling(f"{entry.value:.1f} % of {entry.n:,} samples were {entry.score}")
+
+
+def _topics_of_rate(entry: Entry, evidence: Evidence) -> Iterator[Telling]:
+    kind = AnswerKind(entry.score)
+    mine = (entry.benchmark, entry.modality, entry.task, entry.context)
+    cells = {
+        cell.topic: cell
+        for cell in evidence.cells
+        if (cell.benchmark, cell.modality, cell.task, cell.context) == mine and cell.kinds.get(kind)
+    }
+    for cell in sorted(cells.values(), key=lambda each: -each.kinds[kind] / each.samples)[: MOST - 1]:
+        replies = [each for each in evidence.read(cell.topic) if each.kind is kind]
+        # What counts in a conversation is its end.
+        reply = (replies[-1] if cell.level is None else replies[0]) if replies else None
+        about = cell.about if cell.level is None else f"{cell.about}, {cell.level}"
+        yield Telling(f"{cell.kinds[kind]} of {cell.samples} samples about {about}", cell.name, reply)
