@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     import msgspec
 
+    from fairgate.benchmarks.forecast import PowerAnalysis
+    from fairgate.benchmarks.paired import Paired, Part
     from fairgate.benchmarks.scores import Score, Task
     from fairgate.domain import AnswerKind, Modality, Role, Topic
     from fairgate.models.base import Identity
@@ -260,6 +262,18 @@ class Benchmark(ABC, Generic[TopicT, CaseT, Held]):
         del topic
         return False
 
+    # Baselines and --dry-run
+
+    @property
+    def paired(self) -> Paired | None:
+        """What a baseline keeps of its answers, and how two of them compare; None where a baseline keeps nothing."""
+        return None
+
+    @property
+    def forecast(self) -> PowerAnalysis | None:
+        """What its plan can tell; None where that is not known."""
+        return None
+
     # Interim analyses: used with --stop-early
 
     def looks(self) -> Sequence[Look]:
@@ -320,7 +334,7 @@ class Plugin(ABC):
     """A benchmark, as an entry point of the group `fairgate.benchmarks` names it.
 
     `order`: its place in reports. `plan`: a frozen msgspec.Struct with the keys that it reads of `[plans.NAME]`.
-    `markers`: what `-m` can select, with a description.
+    `markers`: what `-m` can select, with a description. `parts`: its parts of a baseline, by modality.
     """
 
     name: str
@@ -330,6 +344,7 @@ class Plugin(ABC):
     scores: tuple[Score, ...]
     markers: Mapping[str, str]
     plan: type[msgspec.Struct]
+    parts: tuple[Part, ...] = ()
 
     @abstractmethod
     def open(self, request: Request) -> Sequence[AnyBenchmark]:

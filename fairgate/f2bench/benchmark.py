@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from fairgate.benchmarks.base import Benchmark, Scored
 from fairgate.domain import Modality, Role
+from fairgate.f2bench.baseline import PairedConversations
 from fairgate.f2bench.board import board
 from fairgate.f2bench.cases import GOLD, KINDS, theme
 from fairgate.f2bench.cases import cases as cases_of
@@ -16,6 +17,7 @@ from fairgate.f2bench.data import Kind
 from fairgate.f2bench.findings import findings
 from fairgate.f2bench.fitness import fitness
 from fairgate.f2bench.notes import notes
+from fairgate.f2bench.power import ConversationsPower
 from fairgate.f2bench.swap import without_twin
 from fairgate.f2bench.tally import tally, tells
 from fairgate.report.evidence import Cell, shown
@@ -51,9 +53,16 @@ class F2Bench(Benchmark["Theme", "ThemeCase", Spoken]):
     modality, roles = Modality.TEXT, frozenset((Role.SPEAKER, Role.JUDGE))
 
     def __init__(
-        self, plugin: Plugin, plan: Plan, limits: JudgeLimits | None, seed: int, folder: Path | None = None
+        self,
+        plugin: Plugin,
+        plan: Plan,
+        limits: JudgeLimits | None,
+        seed: int,
+        folder: Path | None = None,
+        judge: str | None = None,
     ) -> None:
         self.plugin, self.plan, self._limits, self._seed, self._folder = plugin, plan, limits, seed, folder
+        self._judge = judge
 
     @property
     def versions(self) -> Mapping[str, object]:
@@ -111,6 +120,16 @@ class F2Bench(Benchmark["Theme", "ThemeCase", Spoken]):
         """Always."""
         del topic
         return True
+
+    @property
+    def paired(self) -> PairedConversations:
+        """Its part of a baseline."""
+        return PairedConversations(self.plan, self._judge)
+
+    @property
+    def forecast(self) -> ConversationsPower:
+        """The power of its plan."""
+        return ConversationsPower(self.plan)
 
     def count(self, topic: Theme, reply: Replies) -> tuple[ThemeTally, list[Sample]]:
         """What came of a theme's conversations, and their samples."""

@@ -23,7 +23,7 @@ from fairgate.verdicts.thresholds import RATES
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from fairgate.benchmarks.base import AnyBenchmark, Case, Replies
+    from fairgate.benchmarks.base import AnyBenchmark, Replies
     from fairgate.benchmarks.forecast import PowerAnalysis
     from fairgate.domain import Topic
     from fairgate.runs.run import Run
@@ -220,7 +220,7 @@ def _latency(ledger: Ledger | None) -> float | None:
 
 def _notes(run: Run, selected: Selection) -> Iterator[str]:
     for benchmark, power in _analysed(run):
-        yield from power.notes(_cases_of(selected, benchmark))
+        yield from power.notes(selected.of(benchmark))
     if run.settings.stop_early:
         yield "--stop-early asks no more than that, and fewer where every gate is decided before."
     if run.settings.budget_calls or run.settings.budget_tokens or run.settings.budget_usd:
@@ -230,11 +230,6 @@ def _notes(run: Run, selected: Selection) -> Iterator[str]:
 def _analysed(run: Run) -> list[tuple[AnyBenchmark, PowerAnalysis]]:
     """The benchmarks that say what their plans can tell."""
     return [(each, each.forecast) for each in run.benchmarks.all if each.forecast is not None]
-
-
-def _cases_of(selected: Selection, benchmark: AnyBenchmark) -> list[Case]:
-    whole = benchmark.name, benchmark.modality
-    return [case for case in selected.cases if (case.topic.benchmark, case.topic.modality) == whole]
 
 
 def _detects(run: Run, selected: Selection, stored: Replies) -> Iterator[Detects]:
@@ -247,7 +242,7 @@ def _detects(run: Run, selected: Selection, stored: Replies) -> Iterator[Detects
         if limit.score in RATES or bound is None or found is None:
             continue
         benchmark, power = found
-        cases = _cases_of(selected, benchmark)
+        cases = selected.of(benchmark)
         for attribute in power.attributes(limit.task):
             if attribute is not None and limit.attribute not in (None, attribute):
                 continue
@@ -290,7 +285,7 @@ class _Family:
         self.cells: frozenset[tuple[Modality, str, str | None, str | None]] = frozenset(
             (benchmark.modality, *cell)
             for benchmark, power in _analysed(run)
-            for cell in power.cells(_cases_of(selected, benchmark))
+            for cell in power.cells(selected.of(benchmark))
         )
         compared = Counter((modality, task) for modality, task, *_ in self.cells)
         self.comparisons = sum(compared[modality, task] for _, task, modality in self.drops)

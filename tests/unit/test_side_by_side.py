@@ -5,26 +5,14 @@ from __future__ import annotations
 import json
 from importlib.util import find_spec
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
-from fairgate.benchmarks import registry
-from fairgate.bigbench.baseline import SUBJECTS
 from fairgate.cli import main
 from fairgate.comparison.baseline import save
-from fairgate.f2bench.baseline import CONVERSATIONS
-from fairgate.fact_or_fair.baseline import CHOICES
-from fairgate.fact_or_fair.image_baseline import PORTRAITS
 from fairgate.report.summary import to_json
 from tests.builders import entry, report
 from tests.unit.test_baseline import answered
-
-
-@pytest.fixture(autouse=True)
-def _parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    plugin = SimpleNamespace(parts=(CHOICES, PORTRAITS, CONVERSATIONS, SUBJECTS))
-    monkeypatch.setattr(registry, "registry", lambda: SimpleNamespace(plugins=(plugin,)))
 
 
 @pytest.fixture
