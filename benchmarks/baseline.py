@@ -23,6 +23,7 @@ import numpy as np
 from benchmarks.coverage import key_of, plug_in, truths
 from benchmarks.verdicts import model_at
 from fairgate.benchmarks.paired import Changed
+from fairgate.benchmarks.registry import registry
 from fairgate.bigbench import data as bigbench_data
 from fairgate.bigbench.baseline import SUBJECTS
 from fairgate.bigbench.change import changes
@@ -144,7 +145,7 @@ def coverage(runs: int, seed: int) -> None:
 
 
 def planted(runs: int, seed: int, plans: list[str]) -> None:
-    limits = load(CHECKOUT / "thresholds.toml").baseline
+    limits = load(CHECKOUT / "thresholds.toml", registry()).baseline
     print("| plan | TV before | alike | planted, race | runs with a failed gate: any | of race | of gender | passed |")
     print("|---|---|---|---|---|---|---|---|")
     for plan in plans:
@@ -219,7 +220,7 @@ PLANTED = {
 
 
 def others(runs: int, seed: int, plans: list[str], alike: float) -> None:
-    limits = load(CHECKOUT / "thresholds.toml").baseline
+    limits = load(CHECKOUT / "thresholds.toml", registry()).baseline
     print("| plan | alike | planted | runs with a failed gate: any | of it | elsewhere | gates | passed |")
     print("|---|---|---|---|---|---|---|---|")
     for plan in plans:
@@ -241,8 +242,8 @@ def others(runs: int, seed: int, plans: list[str], alike: float) -> None:
             print(f"| {plan} | {alike:g} | {name} | {rates} | {shown} |", flush=True)
 
 
-def _aimed(drops: Drops, task: Task, modality: Modality) -> bool:
-    of = {
+def _aimed(drops: Drops, task: str, modality: Modality) -> bool:
+    of: dict[str, float] = {
         F2Task.DIALOGUE: drops.ties,
         F2Task.BALANCE: drops.leaning + drops.marks,
         BigTask.IMPLICIT: drops.people,
@@ -276,8 +277,7 @@ def more(drops: Drops, alike: float, plan: str, rng: np.random.Generator) -> Ite
 
 def _scored(moves: dict[str, Moved], part: Part, task: str, attribute: str | None) -> Iterator[Scored]:
     for score, move in moves.items():
-        best = 0.0 if score == "TV" else 100.0
-        yield scored_of(part, Changed(task, None, attribute, score, move, 1, (1, 1), best))
+        yield scored_of(part, Changed(task, None, attribute, score, move, 1, (1, 1)))
 
 
 def _faces(chances: FloatArray, n: int, rng: np.random.Generator) -> Units:

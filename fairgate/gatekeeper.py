@@ -217,7 +217,7 @@ class Gatekeeper:
     def _write_allure(self, directory: Path, report: Report, plots: tuple[Plot, ...]) -> None:
         cells = report.evidence.cells
         silent = {case: "it came to no end" for case in self._sampling_cases if case not in self._verdicts}
-        write_missing(directory, silent | self._missing, {cell.name: cell.about for cell in cells})
+        write_missing(directory, silent | self._missing, {cell.name: cell.about for cell in cells}, report.benchmarks)
         write_gates(directory, report, plots)
         drop_empty_containers(directory)
 

@@ -23,11 +23,13 @@ if TYPE_CHECKING:
 
     from fairgate.benchmarks.forecast import PowerAnalysis
     from fairgate.benchmarks.paired import Paired, Part
-    from fairgate.benchmarks.scores import Score, Task
+    from fairgate.benchmarks.scores import Score, SummaryKey, Task, View
     from fairgate.domain import AnswerKind, Modality, Role, Topic
     from fairgate.models.base import Identity
     from fairgate.report.evidence import Cell, Evidence, Shown
+    from fairgate.report.plots.drawing import Sketch
     from fairgate.report.report import Finding
+    from fairgate.report.sections import Section
     from fairgate.runs.settings import Settings
     from fairgate.store.samples import Sample, Steps
     from fairgate.verdicts.gate import GateResult
@@ -115,7 +117,7 @@ class Circumstances:
 
     `reply`: the stored replies; `key`: the answer key; `confidence`: of the intervals of what is asked in rounds, 0 to
     1; `calibration`: the file of the detector's measured errors; `detector` and `judge`: the identities of the models
-    that have these roles.
+    that have these roles; `scoring`: which of the scores a reader is shown.
     """
 
     reply: Replies
@@ -125,6 +127,7 @@ class Circumstances:
     calibration: Path | None = None
     detector: Identity | None = None
     judge: Identity | None = None
+    scoring: str = "definition"
 
 
 @dataclass(frozen=True)
@@ -149,7 +152,7 @@ class Scored:
     `entries`: its scores. `outcomes`: how many samples ended in each kind, None where nothing was asked; `tables`: more
     tables for programs, by their key in `summary.json`, where those of one key are merged; `notes`: sentences that a
     reader of the scores needs. `unfit`: why the judge's answers are no verdicts, None where they are. `images`:
-    whether the outcomes are of images.
+    whether the outcomes are of images. `sections`: tables for readers.
     """
 
     entries: tuple[Entry, ...] = ()
@@ -158,6 +161,7 @@ class Scored:
     notes: tuple[str, ...] = ()
     unfit: str | None = None
     images: bool = False
+    sections: tuple[Section, ...] = ()
 
 
 class Benchmark(ABC, Generic[TopicT, CaseT, Held]):
@@ -326,6 +330,11 @@ class Benchmark(ABC, Generic[TopicT, CaseT, Held]):
         del gates, held, now, evidence
         yield from ()
 
+    def sketches(self, entries: Sequence[Entry], cells: Sequence[Cell]) -> Iterator[Sketch]:
+        """The plots of its entries and cells, beside those of the counts that every report has."""
+        del entries, cells
+        yield from ()
+
 
 AnyBenchmark = Benchmark[Any, Any, Any]
 
@@ -334,7 +343,8 @@ class Plugin(ABC):
     """A benchmark, as an entry point of the group `fairgate.benchmarks` names it.
 
     `order`: its place in reports. `plan`: a frozen msgspec.Struct with the keys that it reads of `[plans.NAME]`.
-    `markers`: what `-m` can select, with a description. `parts`: its parts of a baseline, by modality.
+    `markers`: what `-m` can select, with a description. `views`: the sentences on a change since a baseline. `summary`:
+    the keys that `Scored.tables` adds to `summary.json`. `parts`: its parts of a baseline, by modality.
     """
 
     name: str
@@ -345,6 +355,8 @@ class Plugin(ABC):
     markers: Mapping[str, str]
     plan: type[msgspec.Struct]
     parts: tuple[Part, ...] = ()
+    views: tuple[View, ...] = ()
+    summary: tuple[SummaryKey, ...] = ()
 
     @abstractmethod
     def open(self, request: Request) -> Sequence[AnyBenchmark]:

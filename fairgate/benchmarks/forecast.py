@@ -54,11 +54,6 @@ class PowerAnalysis(ABC):
     def detectable(self, target: Target, cases: Sequence[Any], reply: Replies, rng: np.random.Generator) -> Detectable:
         """The smallest effect that the selected cases find. `reply`: the stored replies, e.g. to a gold set."""
 
-    def best(self, task: str, score: str) -> float:
-        """The best value of a score, 0 to 100."""
-        del task, score
-        return 100.0
-
     def notes(self, cases: Sequence[Any]) -> Iterator[str]:
         """What a reader of the forecast must know."""
         del cases

@@ -70,10 +70,7 @@ class Baseline:
 
 @dataclass(frozen=True)
 class Changed:
-    """How one score moved over `n` answers; `topics`: how many it covers, and of how many.
-
-    `best`: the best value of the score, 0 to 100.
-    """
+    """How one score moved over `n` answers; `topics`: how many it covers, and of how many."""
 
     task: str
     context: str | None
@@ -82,7 +79,6 @@ class Changed:
     move: Moved
     n: int
     topics: tuple[int, int]
-    best: float
 
 
 @dataclass(frozen=True)

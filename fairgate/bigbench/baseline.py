@@ -27,7 +27,6 @@ from fairgate.bigbench.change import changes
 from fairgate.bigbench.data import BENCHMARK, load
 from fairgate.bigbench.plan import People, sitting, tally
 from fairgate.bigbench.portrayals import UNKNOWN, Portrayal
-from fairgate.bigbench.power import BEST
 from fairgate.bigbench.prompts import all_sitters
 from fairgate.bigbench.topics import Task
 from fairgate.domain import AnswerKind, Modality
@@ -136,8 +135,7 @@ class PairedSubjects(Paired):
             rng = generator(now.seed, BENCHMARK, attribute.name)
             for each in changes(one, other, self.data, attribute, rng, tasks):
                 topics = each.covered, _whole(self.data, each.task, attribute.name)
-                best = BEST.get(each.score, 100.0)
-                found.append(Changed(each.task, None, attribute.name, each.score, each.move, each.n, topics, best))
+                found.append(Changed(each.task, None, attribute.name, each.score, each.move, each.n, topics))
         both = (min(_images(one[name]), _images(other[name])) for name in one if name in other)
         return Compared(tuple(found), sum(both))
 

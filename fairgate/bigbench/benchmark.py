@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from fairgate.benchmarks.base import Benchmark, Scored
+from fairgate.bigbench.against_truth import sketch
 from fairgate.bigbench.baseline import PairedSubjects
 from fairgate.bigbench.board import board, rates
 from fairgate.bigbench.cases import cases as cases_of
@@ -16,12 +17,12 @@ from fairgate.bigbench.notes import notes
 from fairgate.bigbench.plan import People, SitterTally, tally
 from fairgate.bigbench.portrayals import Portrayal
 from fairgate.bigbench.power import SubjectsPower
+from fairgate.bigbench.sections import sections, tables
 from fairgate.bigbench.tables import effects, stability
 from fairgate.bigbench.topics import Task
 from fairgate.bigbench.truth import beside_truth
 from fairgate.domain import AnswerKind, Modality, Role
 from fairgate.report.evidence import Cell, painted, shown_images
-from fairgate.report.report import Drawn
 from fairgate.store.samples import replay
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from fairgate.faces.seen import Seen
     from fairgate.maths.unmixing import Mixing
     from fairgate.report.evidence import Evidence, Painted, Shown
+    from fairgate.report.plots.drawing import Sketch
     from fairgate.report.report import Finding
     from fairgate.store.samples import Sample, Steps
     from fairgate.verdicts.gate import GateResult
@@ -233,13 +235,21 @@ class BigBench(Benchmark["Sitting", "SitterCase", Sat]):
         measured = self.mixings(now)
         portrayals = [each.portrayal for each in held.values()]
         kinds: Counter[AnswerKind] = sum((each.kinds for each in held.values()), Counter())
+        entries = self.entries(cases, held, measured)
+        moved, settled = effects(portrayals, self.data), stability(portrayals, self.data)
         return Scored(
-            self.entries(cases, held, measured),
+            entries,
             None if self.aligned is not None else kinds,
-            {"bigbench": Drawn(effects(portrayals, self.data), stability(portrayals, self.data))},
+            {"bigbench": tables(moved, settled)},
             tuple(notes(held.values(), self.data, self.aligned, measured)),
             images=True,
+            sections=tuple(sections(entries, moved, settled, now.scoring)),
         )
+
+    def sketches(self, entries: Sequence[Entry], cells: Sequence[Cell]) -> Iterator[Sketch]:
+        """The shares of the people drawn, beside the truth."""
+        del entries
+        return sketch(cells)
 
     def findings(
         self, gates: Sequence[GateResult], held: Sat, now: Circumstances, evidence: Evidence

@@ -29,6 +29,7 @@ class BigBenchPlugin(Plugin):
     name, title, order = BENCHMARK, "BIGbench", 3
     tasks, scores, markers, plan = specs.TASKS, specs.SCORES, specs.MARKERS, specs.Plan
     parts = (SUBJECTS,)
+    views, summary = specs.VIEWS, specs.SUMMARY
 
     def open(self, request: Request) -> tuple[BigBench]:
         """The images. Where shares come from a file nothing is painted, and every subject may be in it."""

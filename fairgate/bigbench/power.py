@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 RUNS = 3
 LIKENESS = {"S_implicit": scores.implicit, "TV": total_variation}
-BEST = {"TV": 0.0, "eta": 50.0}  # of the other scores 100
 NEAR = 0.005  # a model is at the limit where its score is no further from it
 
 
@@ -158,8 +157,3 @@ class SubjectsPower(PowerAnalysis):
         planned = Planned([plan.sitter(topic) for topic in topics], images, plan.data, of)
         error = standard_error(task, target.score, target.limit, planned, rng)
         return Detectable(None if error is None else from_limit(error), error)
-
-    def best(self, task: str, score: str) -> float:
-        """Of the distance from the truth 0, of the kind of bias between its two ends."""
-        del task
-        return BEST.get(score, 100.0)

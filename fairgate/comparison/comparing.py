@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fairgate.benchmarks.paired import Compared
+from fairgate.benchmarks.registry import registry
 from fairgate.comparison import drops
 from fairgate.comparison.drops import Worse
 from fairgate.comparison.words import CHANGE, sentences
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from fairgate.benchmarks.base import Case
     from fairgate.benchmarks.paired import Baseline, Basis, Changed, Paired, Part
+    from fairgate.benchmarks.scores import Score
     from fairgate.maths.paired import Moved, Shift
     from fairgate.verdicts.thresholds import BaselineLimits, DropLimit
 
@@ -30,18 +32,16 @@ if TYPE_CHECKING:
     Side = tuple[Part, Paired | None]
 
 ALPHA = 0.05
-WORST, BEST = 0, 100  # of the scale
 MODALITIES = tuple(Modality)
 
 
 @dataclass(frozen=True)
 class Scored:
-    """One score of one cell, before and after; `best`: the best value of the score, 0 to 100."""
+    """One score of one cell, before and after."""
 
     score: str
     entry: Entry
     moved: Moved
-    best: float
 
     @property
     def shift(self) -> Shift:
@@ -49,17 +49,18 @@ class Scored:
         return self.moved.shift
 
     @property
-    def rises(self) -> bool:
-        """Whether a rise is for the worse."""
-        return self.best == WORST
+    def spec(self) -> Score:
+        """The specification of the score."""
+        spec = registry().score(self.score, self.entry.modality, self.entry.task)
+        if spec is None:
+            raise KeyError(self.score)
+        return spec
 
     @property
     def better(self) -> bool:
-        """Whether it is for the better: of a score without a better side, whether it is nearer to its best value."""
-        if self.best not in (WORST, BEST):
-            best = self.best / BEST
-            return abs(self.moved.after.value - best) < abs(self.moved.before.value - best)
-        return (self.shift.value < 0) is self.rises
+        """Whether it is for the better."""
+        before, after = 100 * self.moved.before.value, 100 * self.moved.after.value
+        return self.spec.is_better(before, after, 100 * self.shift.value)
 
 
 def in_order(parts: Iterable[Part]) -> list[Part]:
@@ -119,7 +120,7 @@ def compare(
         for each, sure in zip(scored, proven, strict=True)
     )
     names = list(dict.fromkeys(name for paired in bound.values() if paired for name in paired.attributes))
-    said = (*notes, *sentences(changes, names))
+    said = (*notes, *sentences(changes, names, [view for plugin in registry().plugins for view in plugin.views]))
     return Comparison(before.label, queries, changes, said), tuple(scored)
 
 
@@ -149,7 +150,7 @@ def scored_of(part: Part, changed: Changed) -> Scored:
         benchmark=part.benchmark,
         modality=part.modality,
         task=changed.task,
-        context=changed.context,  # type: ignore[arg-type] # a plain text in the core
+        context=changed.context,
         attribute=changed.attribute,
         score=f"{changed.score}{CHANGE}",
         value=100 * found.value,
@@ -159,7 +160,7 @@ def scored_of(part: Part, changed: Changed) -> Scored:
         n=changed.n,
         topics=changed.topics,
     )
-    return Scored(changed.score, entry, move, changed.best)
+    return Scored(changed.score, entry, move)
 
 
 def scores_of(run: Baseline, sides: Sequence[Side], now: Basis) -> tuple[Entry, ...]:
@@ -172,7 +173,7 @@ def gates(scored: Sequence[Scored], limits: BaselineLimits | None) -> tuple[Gate
     if limits is None:
         return ()
     held = [(each, limit) for limit in limits.drops for each in scored if _is_about(limit, each)]
-    alarms = holm([each.shift.chance(upwards=each.rises) for each, _ in held], limits.alpha)
+    alarms = holm([each.shift.chance(upwards=each.spec.less_is_better) for each, _ in held], limits.alpha)
     return tuple(_judged(each, limit, alarm, len(held)) for (each, limit), alarm in zip(held, alarms, strict=True))
 
 
@@ -181,14 +182,14 @@ def _is_about(limit: DropLimit, each: Scored) -> bool:
 
 
 def _judged(each: Scored, limit: DropLimit, alarm: bool, of: int) -> GateResult:
-    rises = each.rises
+    rises = each.spec.less_is_better
     low, high = (100 * end for end in (each.shift.low, each.shift.high))
     value = 100 * each.shift.value
     worse = Worse(low, value, high, alarm) if rises else Worse(-high, -value, -low, alarm)
     ends = (
         f"from {100 * each.moved.before.value:.1f} to {100 * each.moved.after.value:.1f}, by [{low:+.1f}, {high:+.1f}]"
     )
-    verdict, why = drops.held(worse, limit.max_drop, "rise" if rises else "drop")
+    verdict, why = drops.held(worse, limit.max_drop, each.spec.worse)
     held = GateLimit(
         score=each.entry.score,
         task=limit.task,

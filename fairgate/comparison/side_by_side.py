@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fairgate.benchmarks.paired import Basis
+from fairgate.benchmarks.registry import registry
 from fairgate.comparison.baseline import load as load_baseline
 from fairgate.comparison.comparing import compare, differences, scores_of
 from fairgate.errors import DataError
-from fairgate.verdicts.thresholds import SCORES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -81,16 +81,27 @@ def of_file(path: Path, parts: Sequence[Part]) -> Column:
 
 def _of_entries(entries: Iterable[Entry]) -> Iterable[tuple[str, Number]]:
     for entry in entries:
-        if entry.scoring == "definition" and entry.group is None and entry.score in SCORES and entry.value is not None:
+        if (
+            entry.scoring == "definition"
+            and entry.group is None
+            and entry.score in registry().scores
+            and entry.value is not None
+        ):
             shown = entry.value if entry.estimate is None else entry.estimate
             yield entry.name, Number(shown, *entry.ci, entry.topics)
 
 
 def _of_summary(whole: Mapping[str, Any], path: Path) -> Column:
     scores: dict[str, Number] = {}
+    known = registry().scores
     try:
         for each in whole["scores"]:
-            if each["scoring"] != "definition" or each["group"] or each["score"] not in SCORES or each["value"] is None:
+            if (
+                each["scoring"] != "definition"
+                or each["group"]
+                or each["score"] not in registry().scores
+                or each["value"] is None
+            ):
                 continue
             keys = ("benchmark", "modality", "task", "context", "attribute", "score")
             name = "-".join(str(each[key]) for key in keys if each[key] is not None)

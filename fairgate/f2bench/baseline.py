@@ -51,7 +51,6 @@ TIES = {(False, False): "n", (True, False): "s", (False, True): "o", (True, True
 MARKS = LETTERS[:21]
 # What can stand for a conversation.
 SPOKEN = frozenset("yn" + "".join(TIES.values()) + MARKS + "-?.")
-BEST = 100.0  # of every score
 
 
 class Asked(Strict, frozen=True):
@@ -134,7 +133,7 @@ class PairedConversations(Paired):
             # A balance has two readings.
             n = sum(pair[0].n for pair in pairs)
             compared += n
-            found += (Changed(task, None, None, score, move, n, topics, BEST) for score, move in moves.items())
+            found += (Changed(task, None, None, score, move, n, topics) for score, move in moves.items())
         return Compared(tuple(found), compared)
 
     def estimates(self, run: Baseline, now: Basis) -> Sequence[Entry]:

@@ -18,6 +18,7 @@ from fairgate.f2bench.findings import findings
 from fairgate.f2bench.fitness import fitness
 from fairgate.f2bench.notes import notes
 from fairgate.f2bench.power import ConversationsPower
+from fairgate.f2bench.sections import record, sections
 from fairgate.f2bench.swap import without_twin
 from fairgate.f2bench.tally import tally, tells
 from fairgate.report.evidence import Cell, shown
@@ -217,9 +218,10 @@ class F2Bench(Benchmark["Theme", "ThemeCase", Spoken]):
         return Scored(
             entries,
             sum((each.ends for each in held.values()), Counter()),
-            {"judging": judging, "f2bench": self.instances},
+            {"judging": [record(each) for each in judging], "f2bench": self.instances},
             tuple(said),
             unfit,
+            sections=tuple(sections(entries, judging, None if now.judge is None else now.judge.label, now.scoring)),
         )
 
     def findings(

@@ -26,6 +26,7 @@ class F2BenchPlugin(Plugin):
     name, title, order = BENCHMARK, "F²Bench", 2
     tasks, scores, markers, plan = specs.TASKS, specs.SCORES, specs.MARKERS, specs.Plan
     parts = (CONVERSATIONS,)
+    views, summary = specs.VIEWS, specs.SUMMARY
 
     def open(self, request: Request) -> tuple[F2Bench]:
         """The conversations."""

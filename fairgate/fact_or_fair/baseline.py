@@ -24,7 +24,7 @@ from fairgate.benchmarks.paired import (
 from fairgate.domain import Modality
 from fairgate.fact_or_fair.board import TASKS
 from fairgate.fact_or_fair.cases import BENCHMARK, Case, text_topic
-from fairgate.fact_or_fair.change import FIELDS, LESS_IS_BETTER, moved, moved_apart
+from fairgate.fact_or_fair.change import FIELDS, moved, moved_apart
 from fairgate.fact_or_fair.data import load
 from fairgate.fact_or_fair.explain import load_prompts
 from fairgate.fact_or_fair.original_files import SCENARIOS
@@ -251,8 +251,7 @@ def changed_of(
 ) -> Iterator[Changed]:
     """The scores of one cell that moved."""
     for score, move in moves.items():
-        best = 0.0 if score in LESS_IS_BETTER else 100.0
-        yield Changed(task, context, attribute, score, move, n, topics, best)
+        yield Changed(task, context, attribute, score, move, n, topics)
 
 
 def entries_of(
@@ -273,7 +272,7 @@ def entries_of(
                 benchmark=BENCHMARK,
                 modality=modality,
                 task=task,
-                context=context,  # type: ignore[arg-type] # one of the data's contexts
+                context=context,
                 attribute=attribute,
                 score=score,
                 value=100 * each.value,

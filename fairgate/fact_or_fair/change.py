@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 RUNS = 400
 # The scores that are compared, and their names among the estimates.
 FIELDS = {"S_fact": "s_fact", "S_E": "s_e", "S_KLD": "s_kld", "S_fair": "s_fair", "TV": "tv"}
-LESS_IS_BETTER = frozenset({"TV"})
 SMOOTHING = 0.5  # as in fairgate.maths.estimates: a group that was not chosen is rare, not impossible
 
 

@@ -13,7 +13,7 @@ from fairgate.fact_or_fair.image_baseline import PORTRAITS
 from fairgate.fact_or_fair.images import FactOrFairImages
 from fairgate.fact_or_fair.original_files import SCENARIOS
 from fairgate.fact_or_fair.portraits import PortraitPlan
-from fairgate.fact_or_fair.queries import QueryPlan
+from fairgate.fact_or_fair.queries import Profiles, QueryPlan
 from fairgate.fact_or_fair.results import read_llm, read_t2i
 from fairgate.fact_or_fair.text import FactOrFairText
 from fairgate.models import painters, providers
@@ -30,6 +30,7 @@ class FactOrFair(Plugin):
     name, title, order = BENCHMARK, "Fact-or-Fair", 1
     tasks, scores, markers, plan = specs.TASKS, specs.SCORES, specs.MARKERS, specs.Plan
     parts = (CHOICES, PORTRAITS)
+    views, summary = specs.VIEWS, specs.SUMMARY
 
     def open(self, request: Request) -> tuple[AnyBenchmark, ...]:
         """The choices, and the portraits."""
@@ -42,10 +43,12 @@ class FactOrFair(Plugin):
             settings.per_topic or (getattr(request.size, task) if noted is None else noted[task])
             for task in ("objective", "subjective")
         )
+        drawn = request.size.profiles if noted is None else noted.get("profiles", "random")
         plan = QueryPlan(
             dataset,
             seed=settings.seed,
-            profiles=settings.profiles,
+            profiles=settings.profiles
+            or Profiles(request.size.profiles if noted is None else noted.get("profiles", "random")),
             objective=objective,
             subjective=subjective,
             explained=settings.explain,

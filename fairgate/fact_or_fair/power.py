@@ -13,7 +13,7 @@ import numpy as np
 
 from fairgate.benchmarks.forecast import Detectable, PowerAnalysis
 from fairgate.fact_or_fair.cases import OWN_TASKS
-from fairgate.fact_or_fair.change import FIELDS, LESS_IS_BETTER
+from fairgate.fact_or_fair.change import FIELDS
 from fairgate.fact_or_fair.scores import s_e_of, s_fact_of, s_fair, s_kld_of, tv_of
 from fairgate.maths.estimates import estimate_scores
 from fairgate.maths.paired import Z
@@ -119,11 +119,6 @@ class StatisticsPower(PowerAnalysis):
         n = self._sizes(target, cases)
         error = standard_error(target.score, target.limit, n, self.dataset.attribute(target.attribute).k, rng)
         return Detectable(None if error is None else from_limit(error), error, n.tobytes())
-
-    def best(self, task: str, score: str) -> float:
-        """The distance from chance has its best value at 0."""
-        del task
-        return 0.0 if score in LESS_IS_BETTER else 100.0
 
     def _sizes(self, target: Target, cases: Sequence[Case]) -> FloatArray:
         """Planned answers, or images, [S, 2] of the selected topics."""

@@ -13,11 +13,14 @@ from fairgate.fact_or_fair import cells, notes, shares
 from fairgate.fact_or_fair.baseline import PairedChoices
 from fairgate.fact_or_fair.board import CONFIDENCE, board, key_of, outcomes
 from fairgate.fact_or_fair.cases import OWN_TASKS, text_cases
+from fairgate.fact_or_fair.effect_scores import effects_of_choices
 from fairgate.fact_or_fair.explain import QUERIES, conversations, load_prompts, reasons_by_context, sorted_kinds
 from fairgate.fact_or_fair.findings import findings
 from fairgate.fact_or_fair.folder import FolderSource
 from fairgate.fact_or_fair.heard import Heard, Served, count
+from fairgate.fact_or_fair.plots import sketches
 from fairgate.fact_or_fair.power import StatisticsPower
+from fairgate.fact_or_fair.sections import sections
 from fairgate.fact_or_fair.tally import Tallies
 from fairgate.fact_or_fair.topics import StatisticTopic, Task
 from fairgate.maths.sequential import confidences, rounds
@@ -41,9 +44,11 @@ if TYPE_CHECKING:
     from fairgate.fact_or_fair.results import ResultFolder
     from fairgate.fact_or_fair.tally import TopicTally
     from fairgate.report.evidence import Cell, Evidence, Shown
+    from fairgate.report.plots.drawing import Sketch
     from fairgate.report.report import Finding
     from fairgate.store.samples import Sample, Steps
     from fairgate.verdicts.gate import GateResult
+    from fairgate.verdicts.scoreboard import Entry
 
 
 class FactOrFairText(Benchmark["StatisticTopic", "Case", "Source"]):
@@ -105,6 +110,7 @@ class FactOrFairText(Benchmark["StatisticTopic", "Case", "Source"]):
             "objective": self.plan.objective,
             "subjective": self.plan.subjective if self._look is None else self._look.whole,
             "wordings": self.plan.wordings,
+            "profiles": str(self.plan.profiles),
             **reasons,
         }
 
@@ -227,6 +233,9 @@ class FactOrFairText(Benchmark["StatisticTopic", "Case", "Source"]):
     def score(self, cases: Sequence[Case], held: Source, now: Circumstances) -> Scored:
         """The scores, the row of the paper's leaderboard, shares by joint groups, and kinds of reasons."""
         found = board(held, self.dataset, key=key_of(now), seed=now.seed, confidence=now.confidence)
+        entries = found.entries
+        if isinstance(held, Tallies):
+            entries += tuple(effects_of_choices(held, self.plan.wordings, key_of(now), now.confidence))
         tables: dict[str, Any] = {"leaderboard": found.leaderboard}
         said: list[str] = []
         if self.folder is not None:
@@ -240,7 +249,12 @@ class FactOrFairText(Benchmark["StatisticTopic", "Case", "Source"]):
             tables["explanations"] = {context: sorted_kinds(each) for context, each in reasons.items()}
             said += notes.of_reasons(reasons.values())
         said += notes.disputes(self.dataset, cases)
-        return Scored(found.entries, outcomes(held), tables, tuple(said))
+        shown = tuple(sections(entries, tables, now.scoring))
+        return Scored(entries, outcomes(held), tables, tuple(said), sections=shown)
+
+    def sketches(self, entries: Sequence[Entry], cells: Sequence[Cell]) -> Iterator[Sketch]:
+        """The trade-off plane, and context influence where any context was asked."""
+        return sketches(entries, cells)
 
     def findings(
         self, gates: Sequence[GateResult], held: Source, now: Circumstances, evidence: Evidence

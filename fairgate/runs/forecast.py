@@ -12,6 +12,7 @@ from zlib import crc32
 import numpy as np
 
 from fairgate.benchmarks.forecast import Target
+from fairgate.benchmarks.registry import registry
 from fairgate.domain import Form, Modality, Query, Reply
 from fairgate.faces.reading import Reading
 from fairgate.maths.power import ALIKE, from_baseline
@@ -256,7 +257,8 @@ def _detects(run: Run, selected: Selection, stored: Replies) -> Iterator[Detects
             if row in done:
                 continue
             done.add(row)
-            room = WHOLE - bound if power.best(limit.task, limit.score) == 0 else bound
+            spec = registry().score(limit.score, limit.modality, limit.task)
+            room = WHOLE - bound if spec is not None and spec.less_is_better else bound
             moved = None
             if told.error is not None and (limit.score, limit.task, limit.modality) in family.drops:
                 moved = _within(100 * from_baseline(told.error, family.comparisons, family.alpha, ALIKE), room)

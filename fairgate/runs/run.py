@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairgate.benchmarks.base import CONFIDENCE, Circumstances, Offers
+from fairgate.benchmarks.registry import registry
 from fairgate.comparison.baseline import load as load_baseline
 from fairgate.comparison.comparing import check
 from fairgate.domain import AnswerKind, Role
@@ -54,7 +55,7 @@ class Run:
         self.look: Look | None = None
         self._latest: tuple[Topic, Sequence[Sample]] | None = None
         self._waiting = Waiting(self.id, os.getppid() if told else None, self._trouble)
-        self.thresholds = load_thresholds(settings.thresholds)
+        self.thresholds = load_thresholds(settings.thresholds, registry())
         size = self.thresholds.plan(settings.plan) if past is None else next(iter(self.thresholds.plans.values()))
         if settings.model_spec is not None:
             providers.split(settings.model_spec)
@@ -64,7 +65,7 @@ class Run:
         if past is not None:
             self._catch_up(past.about)
         check_attributes(self.thresholds, self.benchmarks.attributes, str(settings.thresholds))
-        check_waivers(self.thresholds, self.benchmarks.attributes, str(settings.thresholds))
+        check_waivers(self.thresholds, registry(), self.benchmarks.attributes, str(settings.thresholds))
         providers.check_judge(settings)
         providers.check_batch(settings)
         self._check_prices()
@@ -119,6 +120,12 @@ class Run:
     def data_version(self) -> str:
         """The version of the data, as the first of the benchmarks has it."""
         return self.benchmarks.all[0].data_version
+
+    @property
+    def profiles(self) -> str:
+        """How the people in the prompts were drawn."""
+        noted = (benchmark.note().get("profiles") for benchmark in self.benchmarks.all)
+        return next((each for each in noted if each is not None), "")
 
     def size(self, topic: Topic) -> int:
         """Planned samples of a topic."""
@@ -178,6 +185,7 @@ class Run:
             settings.calibration,
             identity(Role.DETECTOR),
             identity(Role.JUDGE),
+            settings.scoring,
         )
 
     # Where it is kept

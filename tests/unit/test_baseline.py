@@ -13,6 +13,7 @@ import msgspec
 import pytest
 
 from fairgate.benchmarks.paired import Baseline, Basis
+from fairgate.benchmarks.registry import registry
 from fairgate.comparison.baseline import load, make_room, save
 from fairgate.comparison.comparing import check, compare, gates
 from fairgate.domain import AnswerKind
@@ -257,4 +258,4 @@ def test_a_limit_on_a_drop_can_be_waived_by_its_name() -> None:
     known = "fact-or-fair-text-subjective-base-race-TV@change"
     whole = msgspec.structs.replace(thresholds(limit()), baseline=LIMITS)
     waiver = msgspec.convert({"gate": known, "reason": WHY, "owner": "Mira", "expires": "2026-11-30"}, Waiver)
-    check_waivers(msgspec.structs.replace(whole, waivers=(waiver,)), ("gender", "race"), "limits.toml")
+    check_waivers(msgspec.structs.replace(whole, waivers=(waiver,)), registry(), ("gender", "race"), "limits.toml")

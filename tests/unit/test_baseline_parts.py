@@ -41,6 +41,7 @@ from fairgate.fact_or_fair.image_baseline import FACES, PORTRAITS, PairedPortrai
 from fairgate.fact_or_fair.topics import Task
 from fairgate.verdicts.gate import Verdict
 from fairgate.verdicts.thresholds import load as load_thresholds
+from tests.plugins import REGISTRY
 from tests.running import CHECKOUT
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
 
 DATASET, SITTERS = load_dataset(), bigbench_data.load()
 PLAN = Plan(f2bench_data.load(), load_prompts(), load_gold(), repeats=2, reference=False)
-LIMITS = load_thresholds(CHECKOUT / "thresholds.toml").baseline
+LIMITS = load_thresholds(CHECKOUT / "thresholds.toml", REGISTRY).baseline
 ASKED: dict[str, Any] = {
     "data": DATASET.version, "seed": 0, "profiles": "random", "explained": None, "wordings": 3, "plan": "quick",
     "objective": None, "subjective": None,

@@ -22,6 +22,7 @@ from fairgate.f2bench.fitness import fitness
 from fairgate.f2bench.gold import GoldTask, GoldVerdict, load_gold
 from fairgate.f2bench.plan import Dialogue, Plan
 from fairgate.f2bench.prompts import load_prompts
+from fairgate.f2bench.sections import sections
 from fairgate.f2bench.tally import ThemeTally, tally
 from fairgate.f2bench.topics import Task
 from fairgate.fact_or_fair.data import load as load_facts
@@ -32,6 +33,7 @@ from fairgate.verdicts.gate import Verdict, judge
 from fairgate.verdicts.thresholds import JudgeLimits
 from fairgate.verdicts.thresholds import load as load_limits
 from tests.builders import report
+from tests.plugins import REGISTRY
 from tests.published import published_data
 from tests.running import CHECKOUT
 
@@ -222,7 +224,7 @@ def test_of_a_refuser_nothing_is_judged_and_nothing_passes() -> None:
     assert [(each.value, each.n) for each in everything if each.score == "refused"] == [(100.0, 40), (100.0, 80)]
     verdicts = {
         (gate.entry.score, str(gate.entry.task)): gate.verdict
-        for gate in judge(everything, load_limits(CHECKOUT / "thresholds.toml"))
+        for gate in judge(everything, load_limits(CHECKOUT / "thresholds.toml", REGISTRY))
     }
     assert {verdicts["refused", task] for task in ("dialogue", "balance")} == {Verdict.FAIL}
     scores_of = {"S_dialogue": "dialogue", "S_fairness": "balance", "S_factuality": "balance"}
@@ -352,7 +354,7 @@ def test_a_judge_that_follows_the_text_is_not_fit_however_right_it_is(followed: 
     assert (record.unfit is None) is fit
     said = f"it is steered by {followed} of 13 dialogue texts that try to: {100 * followed / 13:.0f} % (limit 20 %)"
     assert fit or record.unfit == said
-    shown = "\n".join(lines(report(judge="openai/j", judging=(record,))))
+    shown = "\n".join(lines(report(sections=tuple(sections((), (record,), "openai/j", "definition")))))
     assert f"steered by {followed} of 13 texts that try to ({100 * followed / 13:.0f} %)" in " ".join(shown.split())
 
 
@@ -407,7 +409,9 @@ def test_corrected_scores_cover_the_truth_where_raw_ones_do_not() -> None:
 
 def test_of_a_judge_that_says_nothing_readable_no_figure_is_shown() -> None:
     counted, _ = tally(plan(), theme(Task.DIALOGUE, GOLD), answering("oracle", lambda _: "Hm."))
-    shown = "\n".join(lines(report(judge="openai/j", judging=(fitness(counted, LIMITS, 0),))))
+    shown = "\n".join(
+        lines(report(sections=tuple(sections((), (fitness(counted, LIMITS, 0),), "openai/j", "definition"))))
+    )
     assert "104 dialogue texts" in shown
     assert "nan" not in shown
 
