@@ -96,12 +96,8 @@ def _of_summary(whole: Mapping[str, Any], path: Path) -> Column:
     known = registry().scores
     try:
         for each in whole["scores"]:
-            if (
-                each["scoring"] != "definition"
-                or each["group"]
-                or each["score"] not in registry().scores
-                or each["value"] is None
-            ):
+            plain = each["scoring"] == "definition" and not each["group"] and each["score"] in known
+            if not plain or each["value"] is None:
                 continue
             keys = ("benchmark", "modality", "task", "context", "attribute", "score")
             name = "-".join(str(each[key]) for key in keys if each[key] is not None)

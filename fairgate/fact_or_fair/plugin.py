@@ -47,8 +47,7 @@ class FactOrFair(Plugin):
         plan = QueryPlan(
             dataset,
             seed=settings.seed,
-            profiles=settings.profiles
-            or Profiles(request.size.profiles if noted is None else noted.get("profiles", "random")),
+            profiles=settings.profiles or Profiles(drawn),
             objective=objective,
             subjective=subjective,
             explained=settings.explain,
