@@ -11,6 +11,7 @@ import msgspec
 
 from fairgate.benchmarks.base import Benchmark, Scored
 from fairgate.domain import Modality, Role
+from fairgate.f2bench.baseline import PairedConversations
 from fairgate.f2bench.board import board
 from fairgate.f2bench.cases import GOLD, KINDS, theme
 from fairgate.f2bench.cases import cases as cases_of
@@ -18,6 +19,7 @@ from fairgate.f2bench.data import Kind
 from fairgate.f2bench.findings import findings
 from fairgate.f2bench.fitness import fitness
 from fairgate.f2bench.notes import notes
+from fairgate.f2bench.power import ConversationsPower
 from fairgate.f2bench.sections import record, sections
 from fairgate.f2bench.specs import Plan as Size
 from fairgate.f2bench.swap import without_twin
@@ -63,9 +65,10 @@ class F2Bench(Benchmark["Theme", "ThemeCase", Spoken]):
         seed: int,
         folder: Path | None = None,
         size: Size | None = None,
+        judge: str | None = None,
     ) -> None:
         self.plugin, self.plan, self._limits, self._seed, self._folder = plugin, plan, limits, seed, folder
-        self._size = size or Size()
+        self._size, self._judge = size or Size(), judge
 
     @property
     def versions(self) -> Mapping[str, object]:
@@ -124,6 +127,16 @@ class F2Bench(Benchmark["Theme", "ThemeCase", Spoken]):
         """Always."""
         del topic
         return True
+
+    @property
+    def paired(self) -> PairedConversations:
+        """Its part of a baseline."""
+        return PairedConversations(self.plan, self._judge)
+
+    @property
+    def forecast(self) -> ConversationsPower:
+        """The power of its plan."""
+        return ConversationsPower(self.plan)
 
     def count(self, topic: Theme, reply: Replies) -> tuple[ThemeTally, list[Sample]]:
         """What came of a theme's conversations, and their samples."""

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 from fairgate.benchmarks.base import Plugin
 from fairgate.fact_or_fair import specs
+from fairgate.fact_or_fair.baseline import CHOICES
 from fairgate.fact_or_fair.cases import BENCHMARK
 from fairgate.fact_or_fair.data import load
+from fairgate.fact_or_fair.image_baseline import PORTRAITS
 from fairgate.fact_or_fair.images import FactOrFairImages
 from fairgate.fact_or_fair.original_files import SCENARIOS
 from fairgate.fact_or_fair.portraits import PortraitPlan
@@ -27,6 +29,7 @@ class FactOrFair(Plugin):
 
     name, title, order = BENCHMARK, "Fact-or-Fair", 1
     tasks, scores, markers, plan = specs.TASKS, specs.SCORES, specs.MARKERS, specs.Plan
+    parts = (CHOICES, PORTRAITS)
     views, summary = specs.VIEWS, specs.SUMMARY
 
     def open(self, request: Request) -> tuple[AnyBenchmark, ...]:
@@ -67,7 +70,9 @@ class FactOrFair(Plugin):
         folder = painters.result_folder(settings.t2i_spec)
         absent = painters.alignment_file(settings.t2i_spec) is not None
         read = None if folder is None else read_t2i(folder, dataset)
-        return FactOrFairImages(self, plan, read, settings.race_map, files, absent=absent)
+        return FactOrFairImages(
+            self, plan, read, settings.race_map, files, absent=absent, detector=settings.detector_spec
+        )
 
 
 plugin = FactOrFair()

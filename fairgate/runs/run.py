@@ -20,7 +20,7 @@ from fairgate.errors import ConfigError, Unsampled
 from fairgate.models import painters, providers
 from fairgate.runs.benchmarks import benchmarks_of
 from fairgate.runs.cast import Cast
-from fairgate.runs.keeping import asked_by, check_keeping
+from fairgate.runs.keeping import asked_by, check_keeping, parts_of
 from fairgate.runs.waiting import Waiting
 from fairgate.verdicts.gate import check_attributes, check_waivers
 from fairgate.verdicts.thresholds import load as load_thresholds
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fairgate.benchmarks.base import Case, Look, Replies
-    from fairgate.comparison.baseline import Baseline
+    from fairgate.benchmarks.paired import Baseline
     from fairgate.domain import Topic
     from fairgate.errors import FairgateError
     from fairgate.models.base import Identity
@@ -114,7 +114,8 @@ class Run:
         return self.cases.get((found["test"], found["id"])) if found else None
 
     @cached_property
-    def _offers(self) -> Offers:
+    def offers(self) -> Offers:
+        """The models of the run."""
         settings, cast = self.settings, self.cast
         from_folder = (settings.t2i_spec or "").startswith("folder/")
         return Offers(frozenset(cast.modalities), frozenset(cast.sampled), Role.JUDGE in cast.roles, from_folder)
@@ -123,7 +124,7 @@ class Run:
         """Whether there are the models that a case needs; of a past run, whether it asked it."""
         if self.past is not None and case.name not in self.past.cases:
             return False
-        return self.benchmarks.of(case.topic).applies(case, self._offers)
+        return self.benchmarks.of(case.topic).applies(case, self.offers)
 
     @property
     def data_version(self) -> str:
@@ -215,8 +216,9 @@ class Run:
         """The baseline. Raises ConfigError where it asked otherwise, before anything is asked here."""
         if not self.cast.roles:
             raise ConfigError("there are no answers to compare.", where="--baseline", mend="Name a model.")
-        found = load_baseline(path)
-        check(found, asked_by(self), f"--baseline {path}", common=self.settings.compare_common)
+        parts = parts_of(self)
+        found = load_baseline(path, parts)
+        check(found, asked_by(self), f"--baseline {path}", parts, common=self.settings.compare_common)
         return found
 
     def wait_for(self, topic: Topic) -> Sequence[Sample]:
