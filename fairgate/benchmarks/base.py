@@ -58,6 +58,21 @@ class Case(Protocol):
         ...
 
     @property
+    def context(self) -> str | None:
+        """The context of its task that it is asked in, None where it has none."""
+        ...
+
+    @property
+    def attribute(self) -> str | None:
+        """The attribute that it is seen by, None where it is by none."""
+        ...
+
+    @property
+    def level(self) -> str | None:
+        """What tells it apart from another case of the same task, context, attribute and subject."""
+        ...
+
+    @property
     def id(self) -> str:
         """Short and stable, as in a test's brackets."""
         ...
