@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from fairgate.domain import Modality
 from fairgate.fact_or_fair.specs import SCORES
 from fairgate.fact_or_fair.topics import Task
-from fairgate.report.numbers import coverage, number
+from fairgate.report.numbers import ceiling, coverage, number
 from fairgate.report.sections import Row, Section
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def _scores(entries: Sequence[Entry], scoring: str) -> Iterator[Section]:
 def _cell(name: str, cells: Sequence[Entry | None], ends: Mapping[tuple[str, str], Entry]) -> Iterator[Row]:
     """The rows of one task and context."""
     yield Row(f"{name}{coverage(cells[0])}", tuple(number(None if cell is None else cell.value) for cell in cells))
-    best = tuple("" if cell is None or cell.ceiling is None else number(cell.ceiling[0]) for cell in cells)
+    best = tuple("" if cell is None else ceiling(cell) for cell in cells)
     if any(best):
         yield Row("  of at best", best)
     widths = tuple(map(_give_or_take, cells))
