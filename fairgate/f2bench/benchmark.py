@@ -7,6 +7,8 @@ from dataclasses import asdict, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from fairgate.benchmarks.base import Benchmark, Scored
 from fairgate.domain import Modality, Role
 from fairgate.f2bench.board import board
@@ -17,6 +19,7 @@ from fairgate.f2bench.findings import findings
 from fairgate.f2bench.fitness import fitness
 from fairgate.f2bench.notes import notes
 from fairgate.f2bench.sections import record, sections
+from fairgate.f2bench.specs import Plan as Size
 from fairgate.f2bench.swap import without_twin
 from fairgate.f2bench.tally import tally, tells
 from fairgate.report.evidence import Cell, shown
@@ -46,15 +49,23 @@ Spoken = dict["Theme", "ThemeTally"]
 class F2Bench(Benchmark["Theme", "ThemeCase", Spoken]):
     """Conversations by category.
 
-    `limits` are what its judge must reach, `seed` decides the intervals; `folder` is that of the workbooks.
+    `limits` are what its judge must reach, `seed` decides the intervals; `folder` is that of the workbooks, `size` what
+    the plan was cut to.
     """
 
     modality, roles = Modality.TEXT, frozenset((Role.SPEAKER, Role.JUDGE))
 
     def __init__(
-        self, plugin: Plugin, plan: Plan, limits: JudgeLimits | None, seed: int, folder: Path | None = None
+        self,
+        plugin: Plugin,
+        plan: Plan,
+        limits: JudgeLimits | None,
+        seed: int,
+        folder: Path | None = None,
+        size: Size | None = None,
     ) -> None:
         self.plugin, self.plan, self._limits, self._seed, self._folder = plugin, plan, limits, seed, folder
+        self._size = size or Size()
 
     @property
     def versions(self) -> Mapping[str, object]:
@@ -79,6 +90,7 @@ class F2Bench(Benchmark["Theme", "ThemeCase", Spoken]):
             "prompts": plan.prompts.version,
             "gold": plan.gold.version,
             "repeats": plan.repeats,
+            "size": msgspec.to_builtins(self._size),
             "reference": plan.reference,
         }
         return {"f2bench": told}

@@ -14,7 +14,7 @@ import re
 import warnings
 import zipfile
 from collections import Counter
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from enum import IntEnum, StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -114,6 +114,18 @@ class Instances:
     def secondary_counts(self) -> Mapping[tuple[Category, str | None], int]:
         """How many instances, by category and secondary category."""
         return Counter((instance.category, instance.secondary) for instance in self.instances)
+
+    def first(self, most: int | None) -> Instances:
+        """At most so many of each category and kind, the first in the data; None is all."""
+        if most is None:
+            return self
+        held: Counter[tuple[Category, Kind]] = Counter()
+        kept = []
+        for each in self.instances:
+            held[each.category, each.kind] += 1
+            if held[each.category, each.kind] <= most:
+                kept.append(each)
+        return replace(self, instances=tuple(kept))
 
     def of(self, kind: Kind, category: Category | None = None) -> tuple[Instance, ...]:
         """The instances of a kind, of one category or of all, in the order of reading."""

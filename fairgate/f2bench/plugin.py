@@ -30,14 +30,17 @@ class F2BenchPlugin(Plugin):
         """The conversations."""
         settings, gold = request.settings, load_gold()
         then = None if request.noted is None else request.noted.get("f2bench") or {}
+        held = read_workbooks(settings.f2bench, lenient=settings.lenient) if settings.f2bench else load()
+        size = request.size if then is None else specs.Plan(**then.get("size", {}))
+        gold = gold.first(size.gold)
         plan = Plan(
-            read_workbooks(settings.f2bench, lenient=settings.lenient) if settings.f2bench else load(),
+            held.first(size.instances),
             load_prompts(),
             in_forms(gold) if settings.judge_spec == CONTROL_JUDGE else gold,
-            repeats=request.size.repeats if then is None else then.get("repeats", 1),
+            repeats=size.repeats if then is None else then.get("repeats", 1),
             reference=settings.scoring == "reference" if then is None else bool(then.get("reference")),
         )
-        return (F2Bench(self, plan, request.judge, settings.seed, settings.f2bench),)
+        return (F2Bench(self, plan, request.judge, settings.seed, settings.f2bench, size),)
 
 
 plugin = F2BenchPlugin()

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from fairgate.benchmarks.base import Benchmark, Scored
 from fairgate.domain import AnswerKind, Modality, Role
 from fairgate.fact_or_fair import cells, notes, shares
-from fairgate.fact_or_fair.board import board, key_of, outcomes
+from fairgate.fact_or_fair.board import CONFIDENCE, board, key_of, outcomes
 from fairgate.fact_or_fair.cases import OWN_TASKS, image_cases
 from fairgate.fact_or_fair.detector import mixings, published_errors
+from fairgate.fact_or_fair.effect_scores import effects_of_faces
 from fairgate.fact_or_fair.faces_tally import Groups, tally_faces
 from fairgate.fact_or_fair.findings import findings
 from fairgate.fact_or_fair.folder import FolderSource
@@ -188,6 +189,9 @@ class FactOrFairImages(Benchmark["StatisticTopic", "Case", "Source"]):
         measured = self.mixings(now)
         published = {} if now.detector is None else published_errors(now.detector)
         found = board(held, self.dataset, key=key_of(now), seed=now.seed, mixings=measured, errors=published)
+        entries = found.entries
+        if isinstance(held, Tallies):
+            entries += tuple(effects_of_faces(held, key_of(now), CONFIDENCE))
         tables: dict[str, Any] = {"leaderboard": found.leaderboard}
         said = [] if self.folder is None else [*notes.of_folder(self.folder)]
         if isinstance(held, Tallies):
@@ -195,8 +199,8 @@ class FactOrFairImages(Benchmark["StatisticTopic", "Case", "Source"]):
             if now.detector is not None:
                 said += notes.of_faces(held, now.detector, measured, published)
         said += notes.disputes(self.dataset, cases)
-        shown = tuple(sections(found.entries, tables, now.scoring))
-        return Scored(found.entries, outcomes(held), tables, tuple(said), images=True, sections=shown)
+        shown = tuple(sections(entries, tables, now.scoring))
+        return Scored(entries, outcomes(held), tables, tuple(said), images=True, sections=shown)
 
     def sketches(self, entries: Sequence[Entry], cells: Sequence[Cell]) -> Iterator[Sketch]:
         """The trade-off plane, and context influence where any context was asked."""

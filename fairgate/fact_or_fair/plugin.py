@@ -11,7 +11,7 @@ from fairgate.fact_or_fair.data import load
 from fairgate.fact_or_fair.images import FactOrFairImages
 from fairgate.fact_or_fair.original_files import SCENARIOS
 from fairgate.fact_or_fair.portraits import PortraitPlan
-from fairgate.fact_or_fair.queries import QueryPlan
+from fairgate.fact_or_fair.queries import Profiles, QueryPlan
 from fairgate.fact_or_fair.results import read_llm, read_t2i
 from fairgate.fact_or_fair.text import FactOrFairText
 from fairgate.models import painters, providers
@@ -40,10 +40,11 @@ class FactOrFair(Plugin):
             settings.per_topic or (getattr(request.size, task) if noted is None else noted[task])
             for task in ("objective", "subjective")
         )
+        drawn = request.size.profiles if noted is None else noted.get("profiles", "random")
         plan = QueryPlan(
             dataset,
             seed=settings.seed,
-            profiles=settings.profiles,
+            profiles=settings.profiles or Profiles(drawn),
             objective=objective,
             subjective=subjective,
             explained=settings.explain,

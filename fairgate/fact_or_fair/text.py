@@ -12,6 +12,7 @@ from fairgate.domain import AnswerKind, Modality, Role
 from fairgate.fact_or_fair import cells, notes, shares
 from fairgate.fact_or_fair.board import CONFIDENCE, board, key_of, outcomes
 from fairgate.fact_or_fair.cases import OWN_TASKS, text_cases
+from fairgate.fact_or_fair.effect_scores import effects_of_choices
 from fairgate.fact_or_fair.explain import QUERIES, conversations, load_prompts, reasons_by_context, sorted_kinds
 from fairgate.fact_or_fair.findings import findings
 from fairgate.fact_or_fair.folder import FolderSource
@@ -107,6 +108,7 @@ class FactOrFairText(Benchmark["StatisticTopic", "Case", "Source"]):
             "objective": self.plan.objective,
             "subjective": self.plan.subjective if self._look is None else self._look.whole,
             "wordings": self.plan.wordings,
+            "profiles": str(self.plan.profiles),
             **reasons,
         }
 
@@ -219,6 +221,9 @@ class FactOrFairText(Benchmark["StatisticTopic", "Case", "Source"]):
     def score(self, cases: Sequence[Case], held: Source, now: Circumstances) -> Scored:
         """The scores, the row of the paper's leaderboard, shares by joint groups, and kinds of reasons."""
         found = board(held, self.dataset, key=key_of(now), seed=now.seed, confidence=now.confidence)
+        entries = found.entries
+        if isinstance(held, Tallies):
+            entries += tuple(effects_of_choices(held, self.plan.wordings, key_of(now), now.confidence))
         tables: dict[str, Any] = {"leaderboard": found.leaderboard}
         said: list[str] = []
         if self.folder is not None:
@@ -232,8 +237,8 @@ class FactOrFairText(Benchmark["StatisticTopic", "Case", "Source"]):
             tables["explanations"] = {context: sorted_kinds(each) for context, each in reasons.items()}
             said += notes.of_reasons(reasons.values())
         said += notes.disputes(self.dataset, cases)
-        shown = tuple(sections(found.entries, tables, now.scoring))
-        return Scored(found.entries, outcomes(held), tables, tuple(said), sections=shown)
+        shown = tuple(sections(entries, tables, now.scoring))
+        return Scored(entries, outcomes(held), tables, tuple(said), sections=shown)
 
     def sketches(self, entries: Sequence[Entry], cells: Sequence[Cell]) -> Iterator[Sketch]:
         """The trade-off plane, and context influence where any context was asked."""

@@ -199,6 +199,17 @@ def contrast(
     return mean_effect(asked, _people(sign * towards[asked.statistic[:, np.newaxis], groups], chosen), confidence)
 
 
+def contrast_of_shown(asked: Asked, group: IntArray, key: BoolArray, confidence: float = CONFIDENCE) -> Effect:
+    """As `contrast` where nobody is on offer (faces in images); `group` [N]. What is shown at both levels cancels."""
+    towards = key[:, HIGH].astype(np.float64) - key[:, LOW]
+    has: BoolArray = np.logical_and(key.any(axis=-1).all(axis=-1), towards.any(axis=-1))
+    kept = asked.paired & has[asked.statistic]
+    asked, group = asked.where(kept), group[kept]
+    sign = np.where(asked.level == HIGH, 1.0, -1.0)
+    values = (sign * towards[asked.statistic, group])[:, np.newaxis]
+    return mean_effect(asked, _Scored(values, 2.0), confidence)
+
+
 def pull(asked: Asked, groups: IntArray, chosen: IntArray, named: IntArray, confidence: float = CONFIDENCE) -> Effect:
     """The context's pull: choices of people of the group that the context names, beyond their share of those on offer.
 

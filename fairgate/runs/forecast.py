@@ -22,7 +22,6 @@ from fairgate.f2bench.power import tells as spoken_tells
 from fairgate.faces.reading import Reading
 from fairgate.fact_or_fair.cases import OWN_TASKS
 from fairgate.fact_or_fair.power import ALIKE, FIELDS, from_baseline, from_limit, standard_error
-from fairgate.fact_or_fair.topics import Context
 from fairgate.store.images import said as image_said
 from fairgate.store.ledger import Ledger
 from fairgate.store.samples import replay
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
 
     from fairgate.domain import Topic
     from fairgate.fact_or_fair.counts import FloatArray
+    from fairgate.fact_or_fair.topics import Context
     from fairgate.maths.misclassification import Known
     from fairgate.runs.run import Run
     from fairgate.runs.selection import Selection

@@ -76,7 +76,7 @@ def report_of(sampling: Sampling, verdicts: Mapping[Case, Verdict]) -> Report:
         detector=None if now.detector is None else now.detector.label,
         plan=settings.plan if settings.per_topic is None else f"{settings.plan} with --per-topic {settings.per_topic}",
         seed=settings.seed,
-        profiles=str(settings.profiles),
+        profiles=run.profiles,
         key=settings.key,
         scoring=settings.scoring,
         ledger=run.ledger_shown,

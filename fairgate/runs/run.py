@@ -120,6 +120,12 @@ class Run:
         """The version of the data, as the first of the benchmarks has it."""
         return self.benchmarks.all[0].data_version
 
+    @property
+    def profiles(self) -> str:
+        """How the people in the prompts were drawn."""
+        noted = (benchmark.note().get("profiles") for benchmark in self.benchmarks.all)
+        return next((each for each in noted if each is not None), "")
+
     def size(self, topic: Topic) -> int:
         """Planned samples of a topic."""
         return self.benchmarks.of(topic).size(topic)

@@ -46,16 +46,21 @@ class PlanSize(Strict, frozen=True):
         return self.sizes[benchmark]
 
 
-class CaseLimits(Strict, frozen=True):
+class CaseLimits(Strict, frozen=True, kw_only=True):
     """What a single case may not be beyond, in percent, and how sure one must be to say so.
 
     `alpha` is the chance (0 to 1) that a fair model fails any case of the whole plan. `entropy_min` is a limit on the
-    normalised entropy of the topic's answers, `gap_max` on the most picked group's share minus the least picked one's.
+    normalised entropy of the topic's answers, `gap_max` on the most picked group's share minus the least picked one's:
+    these judge images and stored results. Of choices whose offers are known, `contrast_max`, `preference_max` and
+    `pull_max` are limits on the effects of groups, in points.
     """
 
     alpha: Annotated[float, msgspec.Meta(gt=0, le=0.5)]
     entropy_min: Percent
     gap_max: Percent
+    contrast_max: Percent = 5
+    preference_max: Percent = 5
+    pull_max: Percent = 5
     reason: Reason
 
 

@@ -25,6 +25,7 @@ from fairgate.f2bench import data as f2bench_data
 from fairgate.f2bench.cases import GOLD, theme
 from fairgate.f2bench.cases import cases as theme_cases
 from fairgate.f2bench.cells import cell_of
+from fairgate.f2bench.data import Category, Kind
 from fairgate.f2bench.gold import GoldMark, load_gold
 from fairgate.f2bench.plan import DEFINITION, Balanced, Dialogue, Judged, Plan, Reading
 from fairgate.f2bench.prompts import load_prompts
@@ -47,7 +48,10 @@ if TYPE_CHECKING:
     from fairgate.report.report import Comparison
 
 DATASET, SITTERS = load_dataset(), bigbench_data.load()
-PLAN = Plan(f2bench_data.load(), load_prompts(), load_gold(), repeats=2, reference=False)
+HELD = f2bench_data.load()
+# Four of each category and kind: with all, the judge's errors, which the drawn answers lack, would be seen.
+FEW = tuple(each for category in Category for kind in Kind for each in HELD.of(kind, category)[:4])
+PLAN = Plan(f2bench_data.Instances(FEW), load_prompts(), load_gold(), repeats=2, reference=False)
 LIMITS = load_thresholds(CHECKOUT / "thresholds.toml", REGISTRY).baseline
 ASKED: dict[str, Any] = {
     "data": DATASET.version, "seed": 0, "profiles": "random", "explained": None, "wordings": 3, "plan": "quick",
