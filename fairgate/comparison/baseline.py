@@ -18,6 +18,7 @@ import msgspec
 
 from fairgate.benchmarks.paired import LETTERS, Baseline, Strict
 from fairgate.errors import ConfigError, DataError
+from fairgate.files import read_bytes
 from fairgate.report.wording import visible
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ def load(path: Path, parts: Sequence[Part]) -> Baseline:
     try:
         if (size := path.stat().st_size) > LARGEST:
             raise DataError(f"has {size / 1e6:,.0f} MB, more than any baseline.", where=str(path), mend=MEND)
-        text = path.read_bytes()
+        text = read_bytes(path, LARGEST)
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}.", where=str(path), mend="See --baseline.") from error
     return parsed(text, str(path), parts)

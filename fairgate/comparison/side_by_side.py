@@ -11,6 +11,7 @@ from fairgate.benchmarks.registry import registry
 from fairgate.comparison.baseline import load as load_baseline
 from fairgate.comparison.comparing import compare, differences, scores_of
 from fairgate.errors import DataError
+from fairgate.files import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -69,8 +70,10 @@ def of_run(answered: Baseline, entries: Iterable[Entry], sides: Sequence[Side]) 
 def of_file(path: Path, parts: Sequence[Part]) -> Column:
     """A summary.json or a baseline. Raises DataError, naming the file, for what is neither."""
     try:
-        whole = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+        whole = json.loads(read_text(path))
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror}.", where=str(path)) from error
+    except (ValueError, RecursionError) as error:
         raise DataError(f"is no JSON: {error}.", where=str(path)) from error
     if isinstance(whole, dict) and "scores" in whole:
         return _of_summary(whole, path)

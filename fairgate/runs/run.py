@@ -70,11 +70,21 @@ class Run:
         providers.check_batch(settings)
         self._check_prices()
         self.cast = Cast(settings, self.thresholds, self.benchmarks, told["identities"] if told else {})
+        self._check_calibration()
         check_keeping(self)
         self.baseline = None if settings.baseline is None else self._comparable(settings.baseline)
         if past is not None:
             for name, version in self.benchmarks.versions(self.cast.roles).items():
                 past.check(name, version)
+
+    def _check_calibration(self) -> None:
+        """A calibration corrects what a detector read: where none reads anything, it would be ignored."""
+        if self.settings.calibration is not None and Role.DETECTOR not in self.cast.roles:
+            raise ConfigError(
+                f"{self.settings.calibration}: no images are read that it could correct.",
+                where="--calibration",
+                mend="Name a text-to-image model (--t2i-model), or remove it.",
+            )
 
     def _check_prices(self) -> None:
         """A budget in USD needs the price of whoever is asked; controls cost nothing."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
+import zipfile
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -301,3 +303,42 @@ def test_no_passage_of_ours_is_a_published_one(published: Instances, ours: Insta
     theirs = {run for each in published.instances for run in runs(each)}
     for instance in ours.instances:
         assert not runs(instance) & theirs, instance.id
+
+
+SHEET = "xl/worksheets/sheet1.xml"
+
+
+def _packed(path: Path, parts: dict[str, bytes]) -> None:
+    """The workbook with these parts in the place of its own."""
+    with zipfile.ZipFile(path) as before:
+        held = {name: before.read(name) for name in before.namelist()}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as after:
+        for name, content in {**held, **parts}.items():
+            after.writestr(name, content)
+
+
+HOSTILE = {
+    "broken XML": b"<worksheet><sheetData>",
+    "an entity": b'<!DOCTYPE w [<!ENTITY a "aaaa">]><worksheet>&a;</worksheet>',
+    "an entity in UTF-16": '<!DOCTYPE w [<!ENTITY a "aaaa">]><worksheet>&a;</worksheet>'.encode("utf-16"),
+    "a cell of 200 MB": b"<worksheet>" + b"x" * 200_000_000 + b"</worksheet>",
+    "row 2,000,000,000": (
+        b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>'
+        b'<row r="2000000000"><c r="A2000000000"><v>1</v></c></row></sheetData></worksheet>'
+    ),
+}
+
+
+@pytest.mark.parametrize("content", HOSTILE.values(), ids=HOSTILE)
+def test_a_hostile_workbook_is_one_clear_problem(tmp_path: Path, content: bytes) -> None:
+    write(tmp_path, ROW)
+    _packed(tmp_path / "Gender.xlsx", {SHEET: content})
+    with pytest.raises(DataError, match=r"Gender\.xlsx: cannot be read as a workbook"):
+        read_workbooks(tmp_path)
+
+
+def test_a_workbook_that_is_a_fifo_is_not_waited_for(tmp_path: Path) -> None:
+    pytest.importorskip("openpyxl")
+    os.mkfifo(tmp_path / "Gender.xlsx")
+    with pytest.raises(DataError, match="no regular file"):
+        read_workbooks(tmp_path)
