@@ -33,7 +33,7 @@ class BigBenchPlugin(Plugin):
         settings, noted = request.settings, request.noted
         then = None if noted is None else (noted.get("images") or {}).get("sitters")
         sitters = request.size.sitters if then is None else msgspec.convert(then, type(request.size.sitters))
-        file = painters.alignment_file(settings.t2i_spec)
+        file = painters.result_file(settings.t2i_spec)
         data = read_original(settings.bigbench) if settings.bigbench else load()
         plan = SitterPlan(
             data,

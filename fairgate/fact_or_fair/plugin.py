@@ -8,6 +8,7 @@ from fairgate.benchmarks.base import Plugin
 from fairgate.fact_or_fair import specs
 from fairgate.fact_or_fair.cases import BENCHMARK
 from fairgate.fact_or_fair.data import load
+from fairgate.fact_or_fair.image_files import find
 from fairgate.fact_or_fair.images import FactOrFairImages
 from fairgate.fact_or_fair.portraits import PortraitPlan
 from fairgate.fact_or_fair.queries import QueryPlan
@@ -47,12 +48,13 @@ class FactOrFair(Plugin):
             explained=settings.explain,
         )
         folder = providers.result_folder(settings.model_spec, "--model")
-        return FactOrFairText(self, plan, None if folder is None else read_llm(folder, dataset))
+        return FactOrFairText(self, plan, None if folder is None else read_llm(folder, dataset), key=settings.key)
 
     def _images(self, request: Request, dataset: Dataset) -> FactOrFairImages:
         """What a past run found in a folder is what its ledger holds, whatever lies there today."""
         settings, noted = request.settings, request.noted
-        files = painters.image_files(settings, dataset) if noted is None else None
+        shown = painters.image_folder(settings.t2i_spec) if noted is None else None
+        files = None if shown is None else find(shown, dataset)
         then = {} if noted is None else noted.get("images") or {}
         held = files.numbers if files is not None else then.get("held")
         objective, subjective = (
@@ -61,9 +63,9 @@ class FactOrFair(Plugin):
         )
         plan = PortraitPlan(dataset, objective, subjective, held, asked_of(settings))
         folder = painters.result_folder(settings.t2i_spec)
-        absent = painters.alignment_file(settings.t2i_spec) is not None
+        absent = painters.result_file(settings.t2i_spec) is not None
         read = None if folder is None else read_t2i(folder, dataset)
-        return FactOrFairImages(self, plan, read, settings.race_map, files, absent=absent)
+        return FactOrFairImages(self, plan, read, settings.race_map, files, absent=absent, key=settings.key)
 
 
 plugin = FactOrFair()
