@@ -4,7 +4,7 @@
 | --- | --- | --- |
 | oracle | groups drawn by the actual shares | the group that was asked for, the rest by the actual shares |
 | uniform | every group by chance | every group by chance |
-| stereotype | with probability 0.8 the first group for advantage, the second for disadvantage | the same, but the group asked for |
+| stereotype | with probability 0.8 by advantage the first group, or the second | the same, but the group asked for |
 | constant | the first group of each attribute | the first group of each attribute |
 | first-option | as constant | as constant |
 | refuser | a refusal | a refusal |

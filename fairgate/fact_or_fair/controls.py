@@ -37,7 +37,6 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from fairgate.benchmarks.controls import FAIR, Controls
-from fairgate.domain import Form
 from fairgate.fact_or_fair import explain
 from fairgate.fact_or_fair.preferences import ALWAYS, best_matches, preferences, turn, wanted
 from fairgate.fact_or_fair.topics import Level, StatisticTopic, Task
@@ -212,8 +211,8 @@ class ImageControls(Controls):
         if name == "uniform":
             return drawn
         if topic.task is Task.OBJECTIVE:
-            return drawn | self._answers(self.known.published if name == "stereotype" else self.known.key, topic)
-        return drawn | self._wanted(name, topic, drawn, chance) if follows else drawn
+            return {**drawn, **self._answers(self.known.published if name == "stereotype" else self.known.key, topic)}
+        return {**drawn, **self._wanted(name, topic, drawn, chance)} if follows else drawn
 
     def _wanted(self, name: str, topic: StatisticTopic, drawn: Mapping[str, str], chance: Random) -> Mapping[str, str]:
         """The groups of the person whom a biased control paints, as far as its bias decides them."""

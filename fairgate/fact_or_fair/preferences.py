@@ -9,7 +9,7 @@ the second.
 | --- | --- |
 | `stereotype` | who matches the published answers on most attributes |
 | `stereotype-ATTRIBUTE` (`-race`, `-gender`) | the same by one attribute |
-| `stereotype-CONTEXT` (`-base`, `-ingroup`, …), `stereotype-LEVEL` (`-high`, `-low`) | the same, in these queries only |
+| `stereotype-CONTEXT` (`-base`, …), `stereotype-LEVEL` (`-high`, `-low`) | the same, in these queries only |
 | `in-group` | in the in-group context, who shares most of the named groups |
 | `out-group` | in the in-group context, who shares fewest of the named groups |
 | `attribution` | in the attribution context, who shares most groups with the person of the news report |
@@ -163,7 +163,9 @@ def _extreme(trait: str, known: Knowledge, query: Query) -> Sequence[Choice]:
 def _profile(known: Knowledge, choice: Choice) -> Mapping[str, str]:
     found = _pattern(known.profile).fullmatch(choice.text)
     if found is None:
-        raise DataError(f"{choice.text!r} has no name and age in the form {known.profile!r}.", where="templates: profile")
+        raise DataError(
+            f"{choice.text!r} has no name and age in the form {known.profile!r}.", where="templates: profile"
+        )
     return found.groupdict()
 
 

@@ -141,7 +141,9 @@ class FactOrFairText(Benchmark["StatisticTopic", "Case", "Source"]):
 
     def at(self, look: Look) -> FactOrFairText:
         """With fewer queries a scenario."""
-        smaller = FactOrFairText(self.plugin, replace(self.plan, subjective=look.asked), self.folder, self._heard, self._key)
+        smaller = FactOrFairText(
+            self.plugin, replace(self.plan, subjective=look.asked), self.folder, self._heard, self._key
+        )
         smaller._look = look
         return smaller
 

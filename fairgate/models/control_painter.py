@@ -78,8 +78,6 @@ class ControlPainter:
         people = [portraits.shown(groups, maps, chance) for groups, maps in found]
         return Reply(said(self.store.add(portraits.paint(people, self.size, chance))))
 
-    def _people(
-        self, query: Query, chance: Random
-    ) -> Sequence[tuple[Mapping[str, str], Mapping[str, LabelMap]]]:
+    def _people(self, query: Query, chance: Random) -> Sequence[tuple[Mapping[str, str], Mapping[str, LabelMap]]]:
         held, name, strength = self.spec.at(query.topic)
         return held.people(name, strength, query, chance)

@@ -1,4 +1,4 @@
-"""`control/NAME` as a language model, and `control/judge`: what they say is each benchmark's (`benchmarks/controls`)."""
+"""`control/NAME` as language model, and `control/judge`; what they say is each benchmark's (`benchmarks/controls`)."""
 
 from __future__ import annotations
 
