@@ -20,6 +20,7 @@ from fairgate.models.detectors import asked_of
 
 if TYPE_CHECKING:
     from fairgate.benchmarks.base import Request
+    from fairgate.benchmarks.published import Published
 
 
 class BigBenchPlugin(Plugin):
@@ -27,6 +28,13 @@ class BigBenchPlugin(Plugin):
 
     name, title, order = BENCHMARK, "BIGbench", 3
     tasks, scores, markers, plan = specs.TASKS, specs.SCORES, specs.MARKERS, specs.Plan
+
+    @property
+    def published(self) -> Published:
+        """The tables of its paper, which no run needs."""
+        from fairgate.bigbench.published import BigBenchTables
+
+        return BigBenchTables()
 
     def open(self, request: Request) -> tuple[BigBench]:
         """The images. Where shares come from a file nothing is painted, and every subject may be in it."""

@@ -19,6 +19,7 @@ from fairgate.models.detectors import asked_of
 
 if TYPE_CHECKING:
     from fairgate.benchmarks.base import AnyBenchmark, Request
+    from fairgate.benchmarks.published import Published
     from fairgate.fact_or_fair.data import Dataset
 
 
@@ -27,6 +28,13 @@ class FactOrFair(Plugin):
 
     name, title, order = BENCHMARK, "Fact-or-Fair", 1
     tasks, scores, markers, plan = specs.TASKS, specs.SCORES, specs.MARKERS, specs.Plan
+
+    @property
+    def published(self) -> Published:
+        """The tables of its paper, which no run needs."""
+        from fairgate.fact_or_fair.published import FactOrFairTables
+
+        return FactOrFairTables()
 
     def open(self, request: Request) -> tuple[AnyBenchmark, ...]:
         """The choices, and the portraits."""

@@ -23,13 +23,13 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("fairgate.maths",),
     (
         "fairgate.answers",
-        "fairgate.benchmarks.base",
+        "fairgate.benchmarks",
         "fairgate.verdicts",
         "fairgate.report.report",
         "fairgate.report.evidence",
     ),
     (
-        *("fairgate.fact_or_fair", "fairgate.f2bench", "fairgate.bigbench", "fairgate.published", "fairgate.faces"),
+        *("fairgate.fact_or_fair", "fairgate.f2bench", "fairgate.bigbench", "fairgate.faces"),
         *("fairgate.models", "fairgate.store", "fairgate.sampling"),
     ),
     ("fairgate.report",),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fairgate.errors import DataError
-from fairgate.published import tables
+from fairgate.fact_or_fair import published_tables as tables
 from fairgate.report.plots import against_truth, contact_sheets, distributions, influence, trade_off
 from fairgate.report.plots.drawing import drawn, has_matplotlib
 
@@ -43,7 +43,7 @@ def write(plots: tuple[Plot, ...], directory: Path) -> None:
 
 def _sketches(report: Report) -> Iterator[Sketch]:
     try:
-        scores, contexts = tables.fact_or_fair_scores(), tables.context_influence()
+        scores, contexts = tables.scores(), tables.context_influence()
     except DataError:
         # The wheel carries the package alone: the model is drawn without the others.
         scores, contexts = {}, {}
