@@ -13,6 +13,7 @@ from fairgate.bigbench.published import BigBenchTables
 from fairgate.commands.published import render_audit, render_standing, tables
 from fairgate.errors import DataError
 from fairgate.f2bench import published as f2bench
+from fairgate.f2bench.topics import Task as F2Task
 from fairgate.fact_or_fair import published_audit as fact_or_fair
 from fairgate.fact_or_fair.published import FactOrFairTables, ScoreKey, standing
 from fairgate.fact_or_fair.published_tables import (
@@ -155,7 +156,7 @@ class TestTables:
 
     def test_f2bench_has_eleven_columns_in_each_row(self) -> None:
         assert {len(cells) for cells in f2bench.scores().values()} == {11}
-        assert f2bench.scores()[f2bench.Row("GPT-4", f2bench.Task.DIALOGUE, "score")]["appearance"] == 58.97
+        assert f2bench.scores()[f2bench.Row("GPT-4", F2Task.DIALOGUE, "score")]["appearance"] == 58.97
 
     def test_a_cell_below_a_bound_is_zero(self) -> None:
         assert figure("<0.000001") == 0

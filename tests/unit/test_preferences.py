@@ -28,6 +28,7 @@ from fairgate.models.control_painter import ControlPainter
 from fairgate.models.controls import Control, ControlSpec
 from fairgate.store.images import ImageStore
 from tests.builders import people, query, subjective
+from tests.running import CHECKOUT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -255,6 +256,16 @@ def test_a_conversation_yields_as_often_as_the_strength_says() -> None:
         yields[spec] = said.count(forms.YIELDS.format_map(named))
     assert yields["stereotype"] == 2000
     assert abs(yields["stereotype:0.3"] - 600) < 82
+
+
+def test_the_page_lists_every_control() -> None:
+    page = (CHECKOUT / "docs" / "controls.md").read_text(encoding="utf-8")
+    maps = Groups.of(dataset(), None).maps
+    for held in (texts(), ImageControls(knowledge(dataset(), "published"), maps), ConversationControls()):
+        for name in held.names:
+            family, _, part = name.partition("-")
+            among = {"never": "`never-asian`", "stereotype": f"`-{part}`"}.get(family, "")
+            assert f"`{name}`" in page or (among and among in page), name
 
 
 # Portraits
