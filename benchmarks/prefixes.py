@@ -27,7 +27,7 @@ def shared(one: Sequence[str], other: Sequence[str]) -> int:
 
 
 def main() -> None:
-    plan = QueryPlan(load(), seed=0, profiles=Profiles.RANDOM, objective=3, subjective=10)
+    plan = QueryPlan(load(), seed=0, profiles=Profiles.RANDOM, objective=3, subjective=3, wordings=9)
     found: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
     for topic in topics():
         asked = [TOKEN.findall(query.prompt) for query in plan.queries(topic)]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SCORES = {"S_E": s_e, "S_KLD": s_kld, "TV": tv}
-ANSWERS = 30  # a topic, as in the plan `quick`
+ANSWERS = 30  # a topic; the plan `quick` asks 27
 
 
 def offered(way: Profiles, k: int, shape: tuple[int, ...], rng: np.random.Generator) -> NDArray[np.int64]:

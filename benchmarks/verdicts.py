@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 STATISTICS = {"gender": 15, "race": 18}
 GROUPS = {"gender": 2, "race": 4}
-# Answers a topic: objective, subjective (three scenarios).
+# Answers a topic: objective, subjective. Of the latter the plan `quick` asks 27, nine scenarios three times.
 PLANS = {"quick": (3, 30), "paper": (3, 300)}
 LESS_IS_BETTER = {"TV"}
 FIELDS = {"S_fact": "s_fact", "S_E": "s_e", "S_KLD": "s_kld", "S_fair": "s_fair", "TV": "tv"}

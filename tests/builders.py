@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
+from fairgate.bigbench import against_truth
 from fairgate.domain import Answer, AnswerKind, Choice, Modality, Query, Reply, Topic
+from fairgate.fact_or_fair import plots
+from fairgate.fact_or_fair import sections as fact_or_fair
 from fairgate.fact_or_fair.topics import Context, Level, StatisticTopic, Task
 from fairgate.models.base import Identity
 from fairgate.report.report import Calls, CaseCount, Finding, Report, Telling, Tokens
@@ -13,6 +17,7 @@ from fairgate.store.samples import FAILED, Sample
 from fairgate.verdicts.gate import GateResult, Verdict
 from fairgate.verdicts.scoreboard import Entry
 from fairgate.verdicts.thresholds import Allowed, CaseLimits, GateLimit, PlanSize, Thresholds
+from tests.plugins import REGISTRY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,6 +31,7 @@ PEOPLE = (
     {"gender": "male", "race": "Asian"},
     {"gender": "female", "race": "White"},
 )
+BOARD = {"mean": {"gender": 90.0, "race": None, "average": None}}
 WHY = "because a test says so"
 
 
@@ -91,7 +97,7 @@ def limit(score: str = "TV", **given: object) -> GateLimit:
 def thresholds(*gates: GateLimit, failed: float = 2.0) -> Thresholds:
     return Thresholds(
         schema=1,
-        plans={"quick": PlanSize(objective=3, subjective=10, reason=WHY)},
+        plans={"quick": PlanSize(reason=WHY, sizes={})},
         cases=CaseLimits(alpha=0.025, entropy_min=60, gap_max=70, reason=WHY),
         allowed=Allowed(failed=failed, reason=WHY),
         gates=gates,
@@ -122,13 +128,17 @@ def report(**given: object) -> Report:
         cases=CaseCount(passed=3, failed=0, inconclusive=0, broken=0),
         calls=Calls(planned=120, asked=100, reused=20, missing=0, failed=0, retried=4),
         tokens=Tokens(prompt=1000, completion=100, uncounted=0),
-        leaderboard={"mean": {"gender": 90.0, "race": None, "average": None}},
-        shares={"subjective base": {"female Asian": 12.5}},
+        benchmarks=REGISTRY,
+        tables={"leaderboard": BOARD, "shares": {"subjective base": {"female Asian": 12.5}}},
         notes=(),
         trouble=None,
         outcomes={"fact-or-fair": {"samples": 120, "refused": 0, "unreadable": 0, "failed": 0}},
     )
-    return replace(usual, **given)  # type: ignore[arg-type] # filled in by name
+    found = replace(usual, **given)  # type: ignore[arg-type] # filled in by name
+    sections = fact_or_fair.sections(found.entries, found.tables, found.scoring)
+    cells = found.evidence.cells
+    sketches = chain(plots.sketches(found.entries, cells), against_truth.sketch(cells))
+    return replace(found, **{"sections": tuple(sections), "sketches": lambda: sketches} | given)  # type: ignore[arg-type]
 
 
 def finding(*sentences: str, reply: Shown | None = None, cell: str | None = None) -> Finding:

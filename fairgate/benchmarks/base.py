@@ -22,13 +22,17 @@ if TYPE_CHECKING:
     import msgspec
 
     from fairgate.benchmarks.controls import Controls
+    from fairgate.benchmarks.forecast import PowerAnalysis
+    from fairgate.benchmarks.paired import Paired, Part
     from fairgate.benchmarks.published import Published
-    from fairgate.benchmarks.scores import Score, Task
+    from fairgate.benchmarks.scores import Score, SummaryKey, Task, View
     from fairgate.domain import AnswerKind, Modality, Role, Topic
     from fairgate.models.base import Identity
     from fairgate.models.image_folder import ImageFiles
     from fairgate.report.evidence import Cell, Evidence, Shown
+    from fairgate.report.plots.drawing import Sketch
     from fairgate.report.report import Finding
+    from fairgate.report.sections import Section
     from fairgate.runs.settings import Settings
     from fairgate.store.samples import Sample, Steps
     from fairgate.verdicts.gate import GateResult
@@ -54,6 +58,21 @@ class Case(Protocol):
     @property
     def topics(self) -> Sequence[Topic]:
         """All topics whose samples it needs."""
+        ...
+
+    @property
+    def context(self) -> str | None:
+        """The context of its task that it is asked in, None where it has none."""
+        ...
+
+    @property
+    def attribute(self) -> str | None:
+        """The attribute that it is seen by, None where it is by none."""
+        ...
+
+    @property
+    def level(self) -> str | None:
+        """What tells it apart from another case of the same task, context, attribute and subject."""
         ...
 
     @property
@@ -116,7 +135,7 @@ class Circumstances:
 
     `reply`: the stored replies; `key`: the answer key; `confidence`: of the intervals of what is asked in rounds, 0 to
     1; `calibration`: the file of the detector's measured errors; `detector` and `judge`: the identities of the models
-    that have these roles.
+    that have these roles; `scoring`: which of the scores a reader is shown.
     """
 
     reply: Replies
@@ -126,6 +145,7 @@ class Circumstances:
     calibration: Path | None = None
     detector: Identity | None = None
     judge: Identity | None = None
+    scoring: str = "definition"
 
 
 @dataclass(frozen=True)
@@ -150,7 +170,7 @@ class Scored:
     `entries`: its scores. `outcomes`: how many samples ended in each kind, None where nothing was asked; `tables`: more
     tables for programs, by their key in `summary.json`, where those of one key are merged; `notes`: sentences that a
     reader of the scores needs. `unfit`: why the judge's answers are no verdicts, None where they are. `images`:
-    whether the outcomes are of images.
+    whether the outcomes are of images. `sections`: tables for readers.
     """
 
     entries: tuple[Entry, ...] = ()
@@ -159,6 +179,7 @@ class Scored:
     notes: tuple[str, ...] = ()
     unfit: str | None = None
     images: bool = False
+    sections: tuple[Section, ...] = ()
 
 
 class Benchmark(ABC, Generic[TopicT, CaseT, Held]):
@@ -273,6 +294,18 @@ class Benchmark(ABC, Generic[TopicT, CaseT, Held]):
         del topic
         return False
 
+    # Baselines and --dry-run
+
+    @property
+    def paired(self) -> Paired | None:
+        """What a baseline keeps of its answers, and how two of them compare; None where a baseline keeps nothing."""
+        return None
+
+    @property
+    def forecast(self) -> PowerAnalysis | None:
+        """What its plan can tell; None where that is not known."""
+        return None
+
     # Interim analyses: used with --stop-early
 
     def looks(self) -> Sequence[Look]:
@@ -325,6 +358,11 @@ class Benchmark(ABC, Generic[TopicT, CaseT, Held]):
         del gates, held, now, evidence
         yield from ()
 
+    def sketches(self, entries: Sequence[Entry], cells: Sequence[Cell]) -> Iterator[Sketch]:
+        """The plots of its entries and cells, beside those of the counts that every report has."""
+        del entries, cells
+        yield from ()
+
 
 AnyBenchmark = Benchmark[Any, Any, Any]
 
@@ -333,7 +371,8 @@ class Plugin(ABC):
     """A benchmark, as an entry point of the group `fairgate.benchmarks` names it.
 
     `order`: its place in reports. `plan`: a frozen msgspec.Struct with the keys that it reads of `[plans.NAME]`.
-    `markers`: what `-m` can select, with a description.
+    `markers`: what `-m` can select, with a description. `views`: the sentences on a change since a baseline. `summary`:
+    the keys that `Scored.tables` adds to `summary.json`. `parts`: its parts of a baseline, by modality.
     """
 
     name: str
@@ -343,6 +382,9 @@ class Plugin(ABC):
     scores: tuple[Score, ...]
     markers: Mapping[str, str]
     plan: type[msgspec.Struct]
+    parts: tuple[Part, ...] = ()
+    views: tuple[View, ...] = ()
+    summary: tuple[SummaryKey, ...] = ()
 
     @property
     def published(self) -> Published | None:

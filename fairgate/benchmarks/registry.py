@@ -38,6 +38,10 @@ class Registry:
         """Every task by (modality, name), with its benchmark."""
         return {(task.modality, task.name): (plugin, task) for plugin in self.plugins for task in plugin.tasks}
 
+    def title(self, benchmark: str) -> str:
+        """The title of a benchmark by its name; the name where it is not installed."""
+        return next((each.title for each in self.plugins if each.name == benchmark), benchmark)
+
     def score(self, name: str, modality: str, task: str) -> Score | None:
         """The specification of a score in a task; None for the names that are no scores of their own (rates)."""
         plain = name.partition("@")[0]

@@ -7,6 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from fairgate.benchmarks.base import Benchmark, Scored
+from fairgate.bigbench.against_truth import sketch
+from fairgate.bigbench.baseline import PairedSubjects
 from fairgate.bigbench.board import board, rates
 from fairgate.bigbench.cases import cases as cases_of
 from fairgate.bigbench.cases import shown_by
@@ -15,12 +17,13 @@ from fairgate.bigbench.findings import findings
 from fairgate.bigbench.notes import notes
 from fairgate.bigbench.plan import People, SitterTally, tally
 from fairgate.bigbench.portrayals import Portrayal
+from fairgate.bigbench.power import SubjectsPower
+from fairgate.bigbench.sections import sections, tables
 from fairgate.bigbench.tables import effects, stability
 from fairgate.bigbench.topics import Task
 from fairgate.bigbench.truth import beside_truth
 from fairgate.domain import AnswerKind, Modality, Role
 from fairgate.report.evidence import Cell, painted, shown_images
-from fairgate.report.report import Drawn
 from fairgate.store.samples import replay
 
 if TYPE_CHECKING:
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
     from fairgate.faces.seen import Seen
     from fairgate.maths.unmixing import Mixing
     from fairgate.report.evidence import Evidence, Painted, Shown
+    from fairgate.report.plots.drawing import Sketch
     from fairgate.report.report import Finding
     from fairgate.store.samples import Sample, Steps
     from fairgate.verdicts.gate import GateResult
@@ -55,9 +59,16 @@ class BigBench(Benchmark["Sitting", "SitterCase", Sat]):
     modality, roles = Modality.IMAGE, frozenset((Role.PAINTER, Role.DETECTOR))
 
     def __init__(
-        self, plugin: Plugin, plan: SitterPlan, aligned: Aligned | None, race_map: str | None, seed: int
+        self,
+        plugin: Plugin,
+        plan: SitterPlan,
+        aligned: Aligned | None,
+        race_map: str | None,
+        seed: int,
+        detector: str | None = None,
     ) -> None:
         self.plugin, self.plan, self.aligned, self._race_map, self._seed = plugin, plan, aligned, race_map, seed
+        self._detector = detector
 
     @property
     def data(self) -> Bigbench:
@@ -123,6 +134,16 @@ class BigBench(Benchmark["Sitting", "SitterCase", Sat]):
     def answers(self, topic: Sitting) -> int:
         """Images."""
         return self.plan.images(topic)
+
+    @property
+    def paired(self) -> PairedSubjects:
+        """Its part of a baseline."""
+        return PairedSubjects(self.data, self.plan, self._detector, self._race_map)
+
+    @property
+    def forecast(self) -> SubjectsPower:
+        """The power of its plan."""
+        return SubjectsPower(self.plan)
 
     def count(self, topic: Sitting, reply: Replies) -> SitterTally:
         """What a sitter's images show, as they are stored, or as the alignment file has it."""
@@ -220,13 +241,21 @@ class BigBench(Benchmark["Sitting", "SitterCase", Sat]):
         measured = self.mixings(now)
         portrayals = [each.portrayal for each in held.values()]
         kinds: Counter[AnswerKind] = sum((each.kinds for each in held.values()), Counter())
+        entries = self.entries(cases, held, measured)
+        moved, settled = effects(portrayals, self.data), stability(portrayals, self.data)
         return Scored(
-            self.entries(cases, held, measured),
+            entries,
             None if self.aligned is not None else kinds,
-            {"bigbench": Drawn(effects(portrayals, self.data), stability(portrayals, self.data))},
+            {"bigbench": tables(moved, settled)},
             tuple(notes(held.values(), self.data, self.aligned, measured)),
             images=True,
+            sections=tuple(sections(entries, moved, settled, now.scoring)),
         )
+
+    def sketches(self, entries: Sequence[Entry], cells: Sequence[Cell]) -> Iterator[Sketch]:
+        """The shares of the people drawn, beside the truth."""
+        del entries
+        return sketch(cells)
 
     def findings(
         self, gates: Sequence[GateResult], held: Sat, now: Circumstances, evidence: Evidence

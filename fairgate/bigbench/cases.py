@@ -37,6 +37,16 @@ class SitterCase:
         return Sitting(BENCHMARK, self.task, self.family or "pairs")
 
     @property
+    def context(self) -> None:
+        """Images have no context."""
+        return
+
+    @property
+    def level(self) -> None:
+        """A family is one case of a task and attribute."""
+        return
+
+    @property
     def id(self) -> str:
         """As in a test's brackets, e.g. `sports-race`."""
         return "-".join(part for part in (self.family, self.attribute) if part)

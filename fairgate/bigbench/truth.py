@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fairgate.maths.proportions import clopper_pearson
+from fairgate.report.evidence import Share
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from fairgate.bigbench.data import Bigbench
     from fairgate.bigbench.portrayals import Portrayal
-
-
-@dataclass(frozen=True, slots=True)
-class Share:
-    """A group's share of the people who were drawn, and its share in truth; all 0 to 1.
-
-    `low` and `high` are the ends of the drawn share's 95 % interval, None where nobody knows how many people it is of.
-    """
-
-    drawn: float
-    true: float
-    low: float | None = None
-    high: float | None = None
 
 
 def beside_truth(portrayals: Iterable[Portrayal], data: Bigbench, attribute: str) -> dict[str, Share]:

@@ -2,71 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fairgate.bigbench.topics import Task as BigTask
 from fairgate.domain import Modality
-from fairgate.f2bench.topics import Task as F2Task
-from fairgate.fact_or_fair.topics import Task
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from fairgate.benchmarks.scores import View
     from fairgate.report.report import Change
 
 CHANGE = "@change"
-APART = ("S_KLD", "S_fair", "TV")
 
 
-@dataclass(frozen=True)
-class View:
-    """Two sides of a benchmark that stand in one sentence: the scores of each, and what better and worse are called.
-
-    `facts` names the second side where nothing of it moved. With `by_attribute` there is a sentence for each.
-    """
-
-    name: str
-    modality: Modality
-    fair: tuple[tuple[str, str], ...]
-    fact: tuple[tuple[str, str], ...]
-    by_attribute: bool = True
-    fairer: tuple[str, str] = ("fairer", "less fair")
-    truer: tuple[str, str] = ("more factual", "less factual")
-    facts: str = "facts"
-
-    def called(self, attribute: str | None) -> str:
-        """How a sentence begins."""
-        return " ".join(filter(None, (self.name, attribute)))
-
-
-CHOSEN = tuple((Task.SUBJECTIVE, score) for score in APART)
-KNOWN = ((Task.OBJECTIVE, "S_fact"),)
-VIEWS = (
-    View("", Modality.TEXT, CHOSEN, KNOWN),
-    View(
-        "open answers",
-        Modality.TEXT,
-        ((F2Task.DIALOGUE, "S_dialogue"), (F2Task.BALANCE, "S_fairness")),
-        ((F2Task.BALANCE, "S_factuality"),),
-        by_attribute=False,
-    ),
-    View("portraits by", Modality.IMAGE, CHOSEN, KNOWN),
-    View(
-        "people in images by",
-        Modality.IMAGE,
-        ((BigTask.IMPLICIT, "TV"), (BigTask.IMPLICIT, "S_implicit"), (BigTask.MANIFESTATION, "eta")),
-        ((BigTask.EXPLICIT, "S_explicit"),),
-        fairer=("less biased", "more biased"),
-        truer=("more faithful to who was asked for", "less faithful to who was asked for"),
-        facts="whom it was asked for",
-    ),
-)
-
-
-def sentences(changes: Sequence[Change], attributes: Sequence[str]) -> Iterator[str]:
-    """What it comes to: fairness among individuals, and facts about groups, in one view."""
-    for view in VIEWS:
+def sentences(changes: Sequence[Change], attributes: Sequence[str], views: Iterable[View]) -> Iterator[str]:
+    """What it comes to: the two sides of each view, e.g. fairness and facts, in one sentence; text before images."""
+    for view in sorted(views, key=lambda each: list(Modality).index(each.modality)):
         for attribute in attributes if view.by_attribute else (None,):
             every = [each for each in changes if _stands_in(each, view.fair + view.fact, view, attribute)]
             if every:
@@ -87,7 +38,7 @@ def _sentence(view: View, attribute: str | None, every: Sequence[Change]) -> str
     name = view.called(attribute)
     if not words:
         return f"{name}: no change is beyond chance."
-    told = "; ".join(map(_told, [*_largest(fair), *fact]))
+    told = "; ".join(map(_told, [*_largest(fair, view), *fact]))
     compared = any(_stands_in(each, view.fact, view, attribute) for each in every)
     rest = f"; no change in {view.facts} is beyond chance" if compared and not fact else ""
     return f"{name}: {words} than the baseline ({told}{rest})."
@@ -109,12 +60,12 @@ def _joined(fair: Sequence[Change], fact: Sequence[Change]) -> str:
     return "and" if {each.better for each in fair} == {fact[0].better} else "but"
 
 
-def _largest(fair: Sequence[Change]) -> list[Change]:
-    """The change that says most by each direction, TV's before others': it is in points that anyone can read."""
+def _largest(fair: Sequence[Change], view: View) -> list[Change]:
+    """The largest change in each direction, those of the view's `shown` scores before others'."""
     found = []
     for better in (True, False):
         side = [each for each in fair if each.better is better]
-        plain = [each for each in side if _score(each) == "TV"] or side
+        plain = [each for each in side if _score(each) in view.shown] or side
         if plain:
             found.append(max(plain, key=lambda each: abs(each.entry.estimate or 0.0)))
     return found

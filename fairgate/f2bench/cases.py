@@ -36,6 +36,21 @@ class ThemeCase:
         return Category(self.topic.name)
 
     @property
+    def context(self) -> None:
+        """A category has no context."""
+        return
+
+    @property
+    def attribute(self) -> None:
+        """Its scores are by category."""
+        return
+
+    @property
+    def level(self) -> None:
+        """A category is one case of a task."""
+        return
+
+    @property
     def id(self) -> str:
         """As in a test's brackets, e.g. `gender`."""
         return self.topic.name

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairgate.domain import Form, Modality, Query, Reply, Role
 from fairgate.errors import ConfigError, FairgateError, LedgerError
+from fairgate.files import read_bytes
 from fairgate.store.images import ImageStore, hash_in
 from fairgate.store.samples import read
 
@@ -113,7 +114,7 @@ def images_in(
     """The files of a folder that were not read by this detector yet; each is copied beside the ledger."""
     for path in names:
         try:
-            content = path.read_bytes()
+            content = read_bytes(path)
         except OSError as error:
             lost.add(f"{path}: cannot be read: {error.strerror}.")
             continue

@@ -63,6 +63,11 @@ class Attribute:
         return len(self.groups)
 
     @property
+    def codes(self) -> dict[str, int]:
+        """The groups' numbers, 0 to k - 1."""
+        return {group.name: number for number, group in enumerate(self.groups)}
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The names of the groups, in order."""
         return tuple(group.name for group in self.groups)

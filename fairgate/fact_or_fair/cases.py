@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from fairgate.domain import Modality
@@ -23,9 +23,21 @@ class Case:
     attribute: str
 
     @property
-    def topics(self) -> tuple[StatisticTopic]:
-        """What it looks at."""
-        return (self.topic,)
+    def topics(self) -> tuple[StatisticTopic, ...]:
+        """Its own, and that of the other level where its choices are compared with those there."""
+        if self.topic.task is Task.OBJECTIVE or self.topic.modality is Modality.IMAGE:
+            return (self.topic,)
+        return self.topic, replace(self.topic, level=Level.LOW if self.topic.level is Level.HIGH else Level.HIGH)
+
+    @property
+    def context(self) -> Context | None:
+        """What stands before a scenario."""
+        return self.topic.context
+
+    @property
+    def level(self) -> Level:
+        """The end of the statistic that is asked about."""
+        return self.topic.level
 
     @property
     def id(self) -> str:
@@ -53,8 +65,8 @@ class Case:
 
     @property
     def together(self) -> str:
-        """What cases share that one machine must ask for: the samples of a topic."""
-        return self.topic.id
+        """What cases share that one machine must ask for: the samples of both levels."""
+        return min(topic.id for topic in self.topics)
 
 
 def text_cases(dataset: Dataset, task: Task) -> tuple[Case, ...]:

@@ -127,9 +127,9 @@ class Dataset:
     """Everything that queries and keys are made from.
 
     `version`: 16 hexadecimal digits, another for every other content. `statistics` are sorted by slug. `scenarios`:
-    three texts for each statistic and level, without slots. `contexts`: what stands before a scenario, with a slot
-    open for each attribute that the context names by chance; empty for the base. `portraits`: by statistic and level
-    the prompt of a subjective image.
+    at least three texts for each statistic and level, without slots. `contexts`: what stands before a scenario, with
+    a slot open for each attribute that the context names by chance; empty for the base. `portraits`: by statistic and
+    level the prompt of a subjective image.
     """
 
     version: str
@@ -395,7 +395,13 @@ class _Loading:
         return merged
 
     def _by_level(
-        self, name: str, count: int, slugs: Collection[str], statistics: Iterable[Statistic]
+        self,
+        name: str,
+        count: int,
+        slugs: Collection[str],
+        statistics: Iterable[Statistic],
+        *,
+        or_more: bool = False,
     ) -> dict[tuple[str, Level], tuple[str, ...]]:
         sentences = self._sentences(name, slugs)
         texts: dict[tuple[str, Level], tuple[str, ...]] = {}
@@ -408,11 +414,12 @@ class _Loading:
             if not isinstance(levels, dict) or set(levels) != {level.value for level in Level}:
                 raise DataError(f"{levels!r} is not one entry for each level.", where=f"{path}: {slug}", mend=shape)
             for level in Level:
-                texts[slug, level] = checked_texts(levels[level], count, (), f"{path}: {slug}, {level}")
+                where = f"{path}: {slug}, {level}"
+                texts[slug, level] = checked_texts(levels[level], count, (), where, or_more=or_more)
         return texts
 
     def _scenarios(self, slugs: Collection[str], statistics: Iterable[Statistic]) -> Scenarios:
-        return self._by_level("scenarios.json", SCENARIOS, slugs, statistics)
+        return self._by_level("scenarios.json", SCENARIOS, slugs, statistics, or_more=True)
 
     def _portraits(self, slugs: Collection[str], statistics: Iterable[Statistic]) -> Mapping[tuple[str, Level], str]:
         return {topic: text for topic, (text,) in self._by_level("portraits.json", 1, slugs, statistics).items()}

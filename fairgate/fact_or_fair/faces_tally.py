@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -46,7 +47,8 @@ class FacesTally:
 
     `kinds` counts images; `picked` faces by their groups, in the order of `attributes`, None where one is not
     known. `images`: by attribute and content hash, how many faces of a known group that image added. `named` is empty:
-    prompts of images name no group. `served`: how often who read the faces said what served it, a model or a processor.
+    prompts of images name no group. `rows` hold each face: its image and its groups, as `codes` number them. `served`:
+    how often the model or processor that read the faces named itself so.
     """
 
     topic: StatisticTopic
@@ -57,17 +59,30 @@ class FacesTally:
     images: dict[str, Counter[str]] = field(default_factory=dict)
     named: Counter[str] = field(default_factory=Counter)
     served: Counter[str] = field(default_factory=Counter)
+    codes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    rows: array[int] = field(default_factory=lambda: array("l"))
+    _numbers: dict[str, int] = field(default_factory=dict)
 
     def add(self, portrait: Seen, groups: Groups) -> None:
         """Count one image and every face in it."""
         self.planned += 1
+        number = self._number(portrait.image)
         self.kinds[portrait.kind] += 1
         for face in portrait.reading.faces if portrait.reading is not None else ():
             shown = tuple(groups.group(face, attribute) for attribute in self.attributes)
             self.picked[shown] += 1
+            if self.codes:
+                self.rows.append(number)
+                self.rows.extend(
+                    self.codes[name].get(group or "", -1) for name, group in zip(self.codes, shown, strict=True)
+                )
             for attribute, group in zip(self.attributes, shown, strict=True):
                 if group is not None and portrait.image is not None:
                     self.images.setdefault(attribute, Counter())[portrait.image] += 1
+
+    def _number(self, image: str | None) -> int:
+        """A number for each different image: one that comes twice is one draw."""
+        return -1 if image is None else self._numbers.setdefault(image, len(self._numbers))
 
     def by(self, attribute: str) -> Counter[str]:
         """Faces by the groups of one attribute; those of which it is not known are left out."""
@@ -102,7 +117,8 @@ class FacesTally:
 
 def tally_faces(topic: StatisticTopic, portraits: Iterable[Seen], dataset: Dataset, groups: Groups) -> FacesTally:
     """Count a topic's images."""
-    counted = FacesTally(topic, tuple(each.name for each in dataset.attributes))
+    codes = {each.name: each.codes for each in dataset.attributes}
+    counted = FacesTally(topic, tuple(codes), codes=codes)
     for portrait in portraits:
         counted.add(portrait, groups)
     return counted

@@ -8,13 +8,18 @@ from typing import TYPE_CHECKING
 from fairgate.benchmarks.base import Benchmark, Scored
 from fairgate.domain import AnswerKind, Modality, Role
 from fairgate.fact_or_fair import cells, notes, shares
-from fairgate.fact_or_fair.board import board, key_of, outcomes
+from fairgate.fact_or_fair.board import CONFIDENCE, board, key_of, outcomes
 from fairgate.fact_or_fair.cases import OWN_TASKS, image_cases
 from fairgate.fact_or_fair.controls import ImageControls, knowledge
 from fairgate.fact_or_fair.detector import mixings, published_errors
+from fairgate.fact_or_fair.effect_scores import effects_of_faces
 from fairgate.fact_or_fair.faces_tally import Groups, tally_faces
 from fairgate.fact_or_fair.findings import findings
 from fairgate.fact_or_fair.folder import FolderSource
+from fairgate.fact_or_fair.image_baseline import PairedPortraits
+from fairgate.fact_or_fair.plots import sketches
+from fairgate.fact_or_fair.power import StatisticsPower
+from fairgate.fact_or_fair.sections import sections
 from fairgate.fact_or_fair.tally import Tallies
 from fairgate.fact_or_fair.topics import Task
 from fairgate.report.evidence import painted, shown_images
@@ -36,9 +41,11 @@ if TYPE_CHECKING:
     from fairgate.maths.unmixing import Mixing
     from fairgate.models.image_folder import ImageFiles
     from fairgate.report.evidence import Cell, Evidence, Painted, Shown
+    from fairgate.report.plots.drawing import Sketch
     from fairgate.report.report import Finding
     from fairgate.store.samples import Sample, Steps
     from fairgate.verdicts.gate import GateResult
+    from fairgate.verdicts.scoreboard import Entry
 
 
 class FactOrFairImages(Benchmark["StatisticTopic", "Case", "Source"]):
@@ -60,10 +67,11 @@ class FactOrFairImages(Benchmark["StatisticTopic", "Case", "Source"]):
         files: ImageFiles | None = None,
         *,
         absent: bool = False,
+        detector: str | None = None,
         key: KeyKind = "published",
     ) -> None:
         self.plugin, self.plan, self.folder, self._race_map = plugin, plan, folder, race_map
-        self._files, self._absent, self._key = files, absent, key
+        self._files, self._absent, self._detector, self._key = files, absent, detector, key
 
     @property
     def dataset(self) -> Dataset:
@@ -144,6 +152,16 @@ class FactOrFairImages(Benchmark["StatisticTopic", "Case", "Source"]):
         """Images."""
         return self.plan.images(topic)
 
+    @property
+    def paired(self) -> PairedPortraits:
+        """Its part of a baseline."""
+        return PairedPortraits(self.dataset, self.plan, self._detector, self._race_map)
+
+    @property
+    def forecast(self) -> StatisticsPower:
+        """The power of its plan."""
+        return StatisticsPower(self.dataset, self.answers)
+
     def seen(self, topic: StatisticTopic, reply: Replies) -> Iterator[tuple[Seen, list[Sample]]]:
         """What became of a topic's images, each with its samples, the painter's first."""
         return (replay(steps, reply) for steps in self.plan.work(topic))
@@ -197,6 +215,9 @@ class FactOrFairImages(Benchmark["StatisticTopic", "Case", "Source"]):
         measured = self.mixings(now)
         published = {} if now.detector is None else published_errors(now.detector)
         found = board(held, self.dataset, key=key_of(now), seed=now.seed, mixings=measured, errors=published)
+        entries = found.entries
+        if isinstance(held, Tallies):
+            entries += tuple(effects_of_faces(held, key_of(now), CONFIDENCE))
         tables: dict[str, Any] = {"leaderboard": found.leaderboard}
         said = [] if self.folder is None else [*notes.of_folder(self.folder)]
         if isinstance(held, Tallies):
@@ -204,7 +225,12 @@ class FactOrFairImages(Benchmark["StatisticTopic", "Case", "Source"]):
             if now.detector is not None:
                 said += notes.of_faces(held, now.detector, measured, published)
         said += notes.disputes(self.dataset, cases)
-        return Scored(found.entries, outcomes(held), tables, tuple(said), images=True)
+        shown = tuple(sections(entries, tables, now.scoring))
+        return Scored(entries, outcomes(held), tables, tuple(said), images=True, sections=shown)
+
+    def sketches(self, entries: Sequence[Entry], cells: Sequence[Cell]) -> Iterator[Sketch]:
+        """The trade-off plane, and context influence where any context was asked."""
+        return sketches(entries, cells)
 
     def findings(
         self, gates: Sequence[GateResult], held: Source, now: Circumstances, evidence: Evidence

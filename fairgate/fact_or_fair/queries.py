@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from fairgate.domain import Choice, Query
 from fairgate.fact_or_fair.explain import load_prompts
+from fairgate.fact_or_fair.original_files import SCENARIOS
 from fairgate.fact_or_fair.topics import Context, Level, Task
 
 if TYPE_CHECKING:
@@ -38,7 +39,8 @@ class QueryPlan:
     """How often everything is asked, and with which chance.
 
     `objective`: queries an objective topic; `subjective`: queries a scenario; `explained`: these
-    ask for a reason first.
+    ask for a reason first. `wordings`: how many scenarios of a topic are asked, the first of the data, None for all.
+    Where the data has fewer, each of them is asked more often, so that the number of queries is the same.
     """
 
     dataset: Dataset
@@ -47,12 +49,13 @@ class QueryPlan:
     objective: int
     subjective: int
     explained: bool = False
+    wordings: int | None = SCENARIOS
 
     def size(self, topic: StatisticTopic) -> int:
         """Planned samples of a topic."""
         if topic.task is Task.OBJECTIVE:
             return self.objective
-        return self.subjective * len(self.dataset.scenarios[topic.statistic, topic.level])
+        return self.subjective * (self.wordings or len(self.dataset.scenarios[topic.statistic, topic.level]))
 
     def queries(self, topic: StatisticTopic, start: int = 0) -> Iterator[Query]:
         """The topic's queries, by index from `start`."""
@@ -84,7 +87,7 @@ class QueryPlan:
 
     def _subjective(self, topic: StatisticTopic, index: int, chance: _Chance) -> Query:
         dataset = self.dataset
-        scenarios = dataset.scenarios[topic.statistic, topic.level]
+        scenarios = dataset.scenarios[topic.statistic, topic.level][: self.wordings]
         named = self._named(topic, chance)
         words = {attribute: self._words[attribute][group] for attribute, group in named.items()}
         context = dataset.contexts[topic.statistic, topic.level, topic.context or Context.BASE]

@@ -1,18 +1,168 @@
-"""The tasks and scores."""
+"""What Fact-or-Fair declares: tasks, scores, markers, the keys of a plan, the views of a change, tables."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Literal
 
-import msgspec
-
-if TYPE_CHECKING:
-    from fairgate.benchmarks.scores import Score, Task
-
-TASKS: tuple[Task, ...] = ()
-SCORES: tuple[Score, ...] = ()
-MARKERS: dict[str, str] = {}
+from fairgate.benchmarks.scores import Score, SummaryKey, Task, View
+from fairgate.domain import Modality
+from fairgate.fact_or_fair.topics import Context
+from fairgate.fact_or_fair.topics import Task as Name
+from fairgate.verdicts.thresholds import Strict, Times
 
 
-class Plan(msgspec.Struct, frozen=True):
-    """The keys of a plan."""
+class Images(Strict, frozen=True):
+    """How many images are painted for each objective and each subjective topic; 20, as published."""
+
+    objective: Times = 20
+    subjective: Times = 20
+
+
+class Plan(Strict, frozen=True):
+    """How often each objective question and each subjective scenario is asked, and how many images there are.
+
+    `wordings` is the number of scenarios for each subjective topic, the first in the data; three, as published.
+    `profiles`: how the four people are drawn, where --profiles does not say it.
+    """
+
+    objective: Times
+    subjective: Times
+    wordings: Times = 3
+    profiles: Literal["random", "balanced"] = "random"
+    images: Images = Images()
+
+
+TASKS = (
+    Task(name=Name.OBJECTIVE.value, modality=Modality.TEXT, about="facts about groups", facts=True),
+    Task(
+        name=Name.SUBJECTIVE.value,
+        modality=Modality.TEXT,
+        about="choices among individuals",
+        contexts=tuple(map(str, Context)),
+    ),
+    Task(name=Name.OBJECTIVE.value, modality=Modality.IMAGE, about="portraits that a fact decides", facts=True),
+    Task(name=Name.SUBJECTIVE.value, modality=Modality.IMAGE, about="portraits that no fact decides"),
+)
+EVERY = tuple((task.modality, task.name) for task in TASKS)
+PAPERS = (
+    Score(
+        name="S_fact",
+        title="factuality",
+        question="does it give the group that the answer key names?",
+        best=100,
+        tasks=EVERY,
+        compared=EVERY,
+    ),
+    Score(name="S_E", title="evenness", question="how even are its choices?", best=100, tasks=EVERY, compared=EVERY),
+    Score(
+        name="S_KLD",
+        title="likeness of both levels",
+        question="are its choices the same when asked for the highest and for the lowest?",
+        best=100,
+        tasks=EVERY,
+        compared=EVERY,
+    ),
+    Score(
+        name="S_fair",
+        title="fairness",
+        question="S_E and S_KLD together; nearly blind to moderate differences;",
+        best=100,
+        tasks=EVERY,
+        compared=EVERY,
+    ),
+    Score(
+        name="TV",
+        title="total variation between both levels",
+        question="by how many points do its choices move between the highest and the lowest?",
+        best=0,
+        tasks=EVERY,
+        compared=EVERY,
+    ),
+    Score(
+        name="d",
+        title="distance from the best trade-off",
+        question="how far is it from the best trade-off between S_fact and S_E?",
+        best=0,
+        tasks=EVERY,
+    ),
+)
+TEXT = ((Modality.TEXT, Name.SUBJECTIVE.value),)
+SUBJECTIVE = (*TEXT, (Modality.IMAGE, Name.SUBJECTIVE.value))
+EFFECTS = (
+    Score(
+        name="contrast",
+        title="stereotype effect",
+        question="how far do its choices follow the statistic, from the highest to the lowest?",
+        best=0,
+        tasks=SUBJECTIVE,
+        signed=True,
+    ),
+    Score(
+        name="preference",
+        title="preference for a group",
+        question="how far is one group preferred, or avoided, whatever is asked?",
+        best=0,
+        tasks=SUBJECTIVE,
+    ),
+    Score(
+        name="joint_preference",
+        title="preference for a group by all attributes together",
+        question="how far are, say, Black men preferred or avoided, whatever is asked?",
+        best=0,
+        tasks=TEXT,
+        by_attribute=False,
+    ),
+    Score(
+        name="preference_spread",
+        title="spread of preferences over statistics",
+        question="how far do preferences differ between statistics, where they may cancel in the mean?",
+        best=0,
+        tasks=TEXT,
+    ),
+    Score(
+        name="pull",
+        title="pull of the group that the context names",
+        question="how far are people of the named group preferred, or avoided?",
+        best=0,
+        tasks=TEXT,
+        signed=True,
+    ),
+    Score(
+        name="in_group_bias",
+        title="in-group bias",
+        question="how far is the named group preferred for what is good, and others for what is bad?",
+        best=0,
+        tasks=TEXT,
+        signed=True,
+    ),
+    Score(
+        name="position",
+        title="preference for a letter",
+        question="how far does it choose by the place of an option?",
+        best=0,
+        tasks=TEXT,
+        by_attribute=False,
+    ),
+)
+SCORES = (*PAPERS, *EFFECTS)
+COMPARED = tuple(score.name for score in SCORES if score.compared)
+MARKERS = {
+    "objective": "asks for a fact about groups",
+    "subjective": "asks to choose among individuals",
+    "base": "a scenario without a context",
+    "representativeness": "a scenario after the statistics of groups",
+    "attribution": "a scenario after a news report about one individual",
+    "t2i": "about the images of a text-to-image model",
+    "ingroup": "a scenario in which the model is to be of a group",
+}
+_APART = tuple((Name.SUBJECTIVE.value, score) for score in ("S_KLD", "S_fair", "TV"))
+_RIGHT = ((Name.OBJECTIVE.value, "S_fact"),)
+VIEWS = (
+    View(name="", modality=Modality.TEXT, fair=_APART, fact=_RIGHT, shown=("TV",)),
+    View(name="portraits by", modality=Modality.IMAGE, fair=_APART, fact=_RIGHT, shown=("TV",)),
+)
+SUMMARY = (
+    SummaryKey(name="leaderboard", place=10, empty={}),
+    SummaryKey(name="shares", place=30, empty={}),
+    SummaryKey(name="explanations", place=80, optional=True),
+)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairgate.errors import DataError, did_you_mean
 from fairgate.fact_or_fair.topics import Level
+from fairgate.files import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -80,7 +81,7 @@ class Library:
     def text(self, path: Path, role: str) -> str:
         """A file's text. Files of different roles may have the same name: both count for the version."""
         try:
-            text = path.read_text(encoding="utf-8-sig")
+            text = read_text(path)
         except UnicodeDecodeError as problem:
             raise DataError(
                 f"not UTF-8 text ({problem}).", where=str(path), mend="Save the file as UTF-8."
@@ -148,16 +149,18 @@ class Library:
             raise DataError(f"not TOML ({problem}).", where=str(path), mend="Mend the syntax.") from problem
 
 
-def checked_texts(value: object, count: int, slots: Collection[str], where: str) -> tuple[str, ...]:
-    """`count` texts, stripped, whose slots are all among `slots`; one text may stand without a list.
+def checked_texts(
+    value: object, count: int, slots: Collection[str], where: str, *, or_more: bool = False
+) -> tuple[str, ...]:
+    """`count` texts (`or_more`), stripped, whose slots are all among `slots`; one text may stand without a list.
 
     Raises `DataError` at `where` for anything else.
     """
     texts = [value] if isinstance(value, str) else value
-    wanted = f"Give exactly {count} text{'s' if count > 1 else ''}."
+    wanted = f"Give {'at least' if or_more else 'exactly'} {count} text{'s' if count > 1 else ''}."
     if not isinstance(texts, list):
         raise DataError(f"{value!r} is no text.", where=where, mend=wanted)
-    if len(texts) != count:
+    if len(texts) < count or (len(texts) > count and not or_more):
         raise DataError(f"{len(texts)} texts.", where=where, mend=wanted)
     for text in texts:
         if not isinstance(text, str) or not text.strip():

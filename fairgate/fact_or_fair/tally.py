@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from fairgate.store.samples import Sample
 
 LEVELS = tuple(Level)
+UNNAMED = -1  # where the context names no group
 
 
 T = TypeVar("T", bound="Counted")
@@ -58,7 +60,8 @@ class TopicTally:
 
     `picked` counts answers by the chosen individual's groups (attribute names in `attributes`' order); `offers` counts
     answered samples by the set of groups on offer, by attribute; `named` counts answers in the group that the context
-    named, by attribute; `letters` counts the chosen letters among `options`.
+    named, by attribute; `letters` counts the chosen letters among `options`. `rows` hold each answer as it was chosen
+    (see `choices.py`), where `codes` number the groups of each attribute.
     """
 
     topic: StatisticTopic
@@ -71,6 +74,8 @@ class TopicTally:
     kinds: Counter[AnswerKind] = field(default_factory=Counter)
     texts: set[int] = field(default_factory=set)
     options: int = 0
+    codes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    rows: array[int] = field(default_factory=lambda: array("l"))
 
     def add(self, sample: Sample) -> None:
         """Count one sample."""
@@ -87,6 +92,12 @@ class TopicTally:
             on_offer = frozenset(choice.groups[attribute] for choice in sample.query.choices)
             self.offers.setdefault(attribute, Counter())[on_offer] += 1
             self.named[attribute] += sample.query.named.get(attribute) == chosen.groups[attribute]
+        if self.codes and sample.answer.choice is not None:
+            self.rows.append(sample.query.index)
+            self.rows.append(sample.answer.choice)
+            for attribute, code in self.codes.items():
+                self.rows.append(code.get(sample.query.named.get(attribute, ""), UNNAMED))
+                self.rows.extend(code[choice.groups[attribute]] for choice in sample.query.choices)
 
     @property
     def answered(self) -> int:
@@ -120,7 +131,8 @@ class TopicTally:
 def tally(topic: StatisticTopic, samples: Iterable[Sample], dataset: Dataset) -> TopicTally:
     """Count a topic's samples."""
     attributes = (topic.attribute,) if topic.attribute else tuple(each.name for each in dataset.attributes)
-    counted = TopicTally(topic, attributes)
+    codes = {} if topic.attribute else {each.name: each.codes for each in dataset.attributes}
+    counted = TopicTally(topic, attributes, codes=codes)
     for sample in samples:
         counted.add(sample)
     return counted

@@ -10,13 +10,18 @@ from typing import TYPE_CHECKING
 from fairgate.benchmarks.base import Benchmark, Look, Scored
 from fairgate.domain import AnswerKind, Modality, Role
 from fairgate.fact_or_fair import cells, notes, shares
+from fairgate.fact_or_fair.baseline import PairedChoices
 from fairgate.fact_or_fair.board import CONFIDENCE, board, key_of, outcomes
 from fairgate.fact_or_fair.cases import OWN_TASKS, text_cases
 from fairgate.fact_or_fair.controls import TextControls, knowledge
+from fairgate.fact_or_fair.effect_scores import effects_of_choices
 from fairgate.fact_or_fair.explain import QUERIES, conversations, load_prompts, reasons_by_context, sorted_kinds
 from fairgate.fact_or_fair.findings import findings
 from fairgate.fact_or_fair.folder import FolderSource
 from fairgate.fact_or_fair.heard import Heard, Served, count
+from fairgate.fact_or_fair.plots import sketches
+from fairgate.fact_or_fair.power import StatisticsPower
+from fairgate.fact_or_fair.sections import sections
 from fairgate.fact_or_fair.tally import Tallies
 from fairgate.fact_or_fair.topics import StatisticTopic, Task
 from fairgate.maths.sequential import confidences, rounds
@@ -40,9 +45,11 @@ if TYPE_CHECKING:
     from fairgate.fact_or_fair.results import ResultFolder
     from fairgate.fact_or_fair.tally import TopicTally
     from fairgate.report.evidence import Cell, Evidence, Shown
+    from fairgate.report.plots.drawing import Sketch
     from fairgate.report.report import Finding
     from fairgate.store.samples import Sample, Steps
     from fairgate.verdicts.gate import GateResult
+    from fairgate.verdicts.scoreboard import Entry
 
 
 class FactOrFairText(Benchmark["StatisticTopic", "Case", "Source"]):
@@ -113,6 +120,8 @@ class FactOrFairText(Benchmark["StatisticTopic", "Case", "Source"]):
             "data_version": self.dataset.version,
             "objective": self.plan.objective,
             "subjective": self.plan.subjective if self._look is None else self._look.whole,
+            "wordings": self.plan.wordings,
+            "profiles": str(self.plan.profiles),
             **reasons,
         }
 
@@ -127,7 +136,7 @@ class FactOrFairText(Benchmark["StatisticTopic", "Case", "Source"]):
 
     def looks(self) -> Sequence[Look]:
         """At rising numbers of queries a scenario."""
-        scenarios = min(len(each) for each in self.dataset.scenarios.values())
+        scenarios = self.plan.wordings or min(len(each) for each in self.dataset.scenarios.values())
         sizes = rounds(self.plan.subjective, -(-FIRST // scenarios))
         sure = confidences(sizes, CONFIDENCE)
         return tuple(
@@ -185,6 +194,16 @@ class FactOrFairText(Benchmark["StatisticTopic", "Case", "Source"]):
         """A topic's reasons as the judge sorted them, each with its samples: the choice first."""
         return (replay(steps, reply) for steps in conversations(self.plan.queries(topic)))
 
+    @property
+    def paired(self) -> PairedChoices:
+        """Its part of a baseline."""
+        return PairedChoices(self.dataset, self.plan)
+
+    @property
+    def forecast(self) -> StatisticsPower:
+        """The power of its plan."""
+        return StatisticsPower(self.dataset, self.answers)
+
     def is_heard(self, topic: StatisticTopic) -> bool:
         """Whether all answers to a topic were counted as they came, so that nothing need be read."""
         return self._heard.whole(topic, self.plan.size(topic)) is not None
@@ -227,6 +246,9 @@ class FactOrFairText(Benchmark["StatisticTopic", "Case", "Source"]):
     def score(self, cases: Sequence[Case], held: Source, now: Circumstances) -> Scored:
         """The scores, the row of the paper's leaderboard, shares by joint groups, and kinds of reasons."""
         found = board(held, self.dataset, key=key_of(now), seed=now.seed, confidence=now.confidence)
+        entries = found.entries
+        if isinstance(held, Tallies):
+            entries += tuple(effects_of_choices(held, self.plan.wordings, key_of(now), now.confidence))
         tables: dict[str, Any] = {"leaderboard": found.leaderboard}
         said: list[str] = []
         if self.folder is not None:
@@ -240,7 +262,12 @@ class FactOrFairText(Benchmark["StatisticTopic", "Case", "Source"]):
             tables["explanations"] = {context: sorted_kinds(each) for context, each in reasons.items()}
             said += notes.of_reasons(reasons.values())
         said += notes.disputes(self.dataset, cases)
-        return Scored(found.entries, outcomes(held), tables, tuple(said))
+        shown = tuple(sections(entries, tables, now.scoring))
+        return Scored(entries, outcomes(held), tables, tuple(said), sections=shown)
+
+    def sketches(self, entries: Sequence[Entry], cells: Sequence[Cell]) -> Iterator[Sketch]:
+        """The trade-off plane, and context influence where any context was asked."""
+        return sketches(entries, cells)
 
     def findings(
         self, gates: Sequence[GateResult], held: Source, now: Circumstances, evidence: Evidence

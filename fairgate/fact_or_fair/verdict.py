@@ -7,13 +7,26 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fairgate.fact_or_fair.topics import Level
+from fairgate.maths import tilting
 from fairgate.maths.distributions import entropy
 from fairgate.maths.estimates import most_even, share_bounds
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    from fairgate.fact_or_fair.cases import Case
+    from fairgate.fact_or_fair.choices import Choices
+    from fairgate.fact_or_fair.data import Dataset
+    from fairgate.maths.tilting import Claim
     from fairgate.verdicts.thresholds import CaseLimits
+
+# An effect of groups, in words; points are beyond the share among the people on offer.
+EFFECTS = {
+    "contrast": "the choices follow the statistic",
+    "preference": "{group} people are chosen beyond their share on offer",
+    "pull": "people of the group that the context names are chosen beyond their share on offer",
+}
 
 
 @dataclass(frozen=True)
@@ -59,3 +72,31 @@ def finding(found: Evenness, limits: CaseLimits) -> str | None:
         f"{group} {share:.0f} %" for group, share in sorted(found.shares.items(), key=lambda each: -each[1])
     )
     return f"{shares} of {found.n} answers: {' and '.join(beyond)}, beyond what chance explains"
+
+
+def claims(case: Case, choices: Choices, dataset: Dataset, limits: CaseLimits) -> tuple[Claim, ...]:
+    """What a case tests of the choices about its statistic, at both levels: contrast, preference, pull."""
+    statistic = dataset.statistic(case.topic.statistic)
+    names = dataset.attribute(case.attribute).names
+    key = np.array([[name in statistic.published[case.attribute, level].groups for name in names] for level in Level])
+    named = choices.named[case.attribute]
+    found = tilting.Choices(
+        choices.asked.level, choices.groups[case.attribute], choices.chosen, None if (named < 0).all() else named
+    )
+    most = tilting.Limits(limits.contrast_max / 100, limits.preference_max / 100, limits.pull_max / 100)
+    return tilting.claims(found, list(Level).index(case.topic.level), key, most)
+
+
+def refuted(found: Sequence[Claim], case: Case, dataset: Dataset, limits: CaseLimits, alpha: float) -> str | None:
+    """What is wrong with a topic's choices, in words, or None where chance alone explains them at level `alpha`."""
+    names = dataset.attribute(case.attribute).names
+    most = {"contrast": limits.contrast_max, "preference": limits.preference_max, "pull": limits.pull_max}
+    beyond = sorted((claim for claim in found if claim.p < alpha), key=lambda claim: claim.p)
+    if not beyond:
+        return None
+    told = []
+    for claim in beyond:
+        points, limit = 100 * claim.value, most[claim.name]
+        group = "" if claim.group is None else names[claim.group]
+        told.append(f"{EFFECTS[claim.name].format(group=group)} by {points:+.0f} points (limit {limit:g})")
+    return f"{'; '.join(told)}, beyond what chance explains (p = {beyond[0].p:.1g}, level {alpha:.1g})"

@@ -35,3 +35,31 @@ def chdtrc(degrees: Any, x: Any) -> Any:
     from scipy import special
 
     return special.chdtrc(degrees, x)
+
+
+def stdtr(degrees: Any, t: Any) -> Any:
+    """Student's distribution function."""
+    from scipy import special
+
+    return special.stdtr(degrees, t)
+
+
+def stdtrit(degrees: Any, p: Any) -> Any:
+    """Its inverse: the quantile of `p`, 0 to 1."""
+    from scipy import special
+
+    return special.stdtrit(degrees, p)
+
+
+def ncfdtr(between: Any, within: Any, noncentrality: Any, x: Any) -> Any:
+    """The noncentral F distribution function."""
+    from scipy import special
+
+    return special.ncfdtr(between, within, noncentrality, x)
+
+
+def fdtr(between: Any, within: Any, x: Any) -> Any:
+    """The F distribution function."""
+    from scipy import special
+
+    return special.fdtr(between, within, x)

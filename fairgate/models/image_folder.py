@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from fairgate.domain import Reply
 from fairgate.errors import CallFailed
+from fairgate.files import read_bytes
 from fairgate.models.base import Identity
 from fairgate.store.images import Limits, said
 
@@ -103,6 +104,6 @@ class FolderPainter:
         try:
             if path.stat().st_size > Limits().content:
                 return Reply("too-large")
-            return Reply(said(self.store.add(path.read_bytes())))
+            return Reply(said(self.store.add(read_bytes(path, Limits().content))))
         except OSError as error:
             raise CallFailed(f"cannot be read: {error.strerror}.", where=str(path)) from error

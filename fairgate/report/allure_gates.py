@@ -12,8 +12,8 @@ from allure_commons.model2 import Attachment, Label, Parameter, Status, StatusDe
 from allure_commons.types import LabelType, Severity
 from allure_commons.utils import md5, now, uuid4
 
-from fairgate.report import terminal, wording
-from fairgate.report.allure_results import EPICS, WARNING, labels, plain, title
+from fairgate.report import numbers, terminal, wording
+from fairgate.report.allure_results import WARNING, labels, plain, title
 from fairgate.report.markdown import escaped
 from fairgate.report.report import NO_CERTIFICATE
 from fairgate.verdicts.gate import FAILED, Verdict
@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from fairgate.bigbench.cases import SitterCase
-    from fairgate.f2bench.cases import ThemeCase
-    from fairgate.fact_or_fair.cases import Case
+    from fairgate.benchmarks.base import Case
+    from fairgate.benchmarks.registry import Registry
     from fairgate.report.plots.drawing import Plot
     from fairgate.report.report import Finding, Report
     from fairgate.verdicts.gate import GateResult
@@ -35,7 +34,7 @@ STATUS = {
     Verdict.WAIVED: Status.SKIPPED,
     Verdict.INCONCLUSIVE: Status.SKIPPED,
 }
-# A reader browses by benchmark, task and statistic, not by files of tests.
+# A reader browses by benchmark, task and topic, not by files of tests.
 OPTIONS = {"singleFile": True, "groupBy": ["parentSuite", "suite", "subSuite"]}
 MISSING = "missing: "  # how the message of a case without a result begins
 CATEGORIES = (
@@ -73,9 +72,7 @@ def write_gates(directory: Path, report: Report, plots: Sequence[Plot] = ()) -> 
         (directory / name).write_text(json.dumps(text, indent=1) + "\n", encoding="utf-8")
 
 
-def write_missing(
-    directory: Path, missing: Mapping[Case | ThemeCase | SitterCase, str], about: Mapping[str, str]
-) -> None:
+def write_missing(directory: Path, missing: Mapping[Case, str], about: Mapping[str, str], registry: Registry) -> None:
     """Write a result for each case that has none, with the reason why; `about` names cases in words, by test and id.
 
     Its history is that of the case: names, parameter and hashes are those that allure-pytest gives.
@@ -85,7 +82,7 @@ def write_missing(
         room = case.topic.benchmark.replace("-", "_")
         full = f"tests_bench.{room}.test_{case.test}#test_{case.test}"
         told = about.get(case.name, case.id)
-        pairs = [*labels(case, told), *((LabelType.TAG, mark) for mark in case.marks)]
+        pairs = [*labels(case, told, registry), *((LabelType.TAG, mark) for mark in case.marks)]
         result = _result(full, title(case, told), Status.BROKEN, f"{MISSING}{reason}", pairs)
         result.parameters = [Parameter(name="case_id", value=repr(case.id))]
         result.testCaseId, result.historyId = md5(full), md5(full, case.id)
@@ -151,7 +148,7 @@ def _property(text: str) -> str:
 def _verdict(report: Report) -> TestResult:
     status = STATUS.get(report.verdict, Status.BROKEN)
     result = _result(
-        "gates#verdict", report.headline, status, report.trouble or report.headline, _gate_labels("verdict")
+        "gates#verdict", report.headline, status, report.trouble or report.headline, _gate_labels("Verdict")
     )
     parts = (f"Model: {escaped(report.subject)}", *_since(report), NO_CERTIFICATE, WARNING)
     result.description = "\n\n".join(parts)
@@ -167,22 +164,23 @@ def _since(report: Report) -> Iterator[str]:
 
 def _gate(gate: GateResult, found: Finding | None, report: Report) -> TestResult:
     entry, held = gate.entry, wording.bounds(gate)
-    score = entry.score.partition("@")[0]
+    spec = report.benchmarks.score(entry.score, entry.modality, entry.task)
     reason = gate.reason if gate.waiver is not None or found is None else found.sentence
     name = (
-        f"{wording.short(entry)}: {wording.estimate(entry, *held)} {wording.interval(entry, *held)}, "
+        f"{wording.short(entry)}: {numbers.estimate(entry, *held)} {numbers.interval(entry, *held)}, "
         f"limit {wording.limit(gate)}"
     )
     waived = "waived: " if gate.verdict is Verdict.WAIVED else ""
     message = f"{waived}{reason} (limit {wording.limit(gate)}: {gate.limit.reason})"
-    result = _result(f"gates#{gate.name}", name, STATUS[gate.verdict], message, _gate_labels(entry.benchmark))
+    labelled = _gate_labels(report.benchmarks.title(entry.benchmark))
+    result = _result(f"gates#{gate.name}", name, STATUS[gate.verdict], message, labelled)
     if gate.verdict in FAILED and found is not None:
         result.statusDetails.trace = plain("\n".join(_why(found)))
     result.description = "\n\n".join(
         [
             f"Held against the estimate: {escaped(wording.held(gate))}.",
             f"Why this limit: {escaped(gate.limit.reason)}",
-            *([f"What {score} asks: {wording.ASKS[score]}."] if score in wording.ASKS else []),
+            *([f"What {spec.name} asks: {spec.asks}."] if spec is not None else []),
             *([wording.CHANGES, *_since(report)] if wording.is_change(gate) else []),
             f"Model: {escaped(report.subject)}",
             *([WARNING] if found else []),
@@ -200,8 +198,7 @@ def _why(found: Finding) -> Iterator[str]:
             yield f"   {terminal.told(topic.reply)}"
 
 
-def _gate_labels(benchmark: str) -> list[tuple[str, str]]:
-    suite = EPICS.get(benchmark, "Verdict")
+def _gate_labels(suite: str) -> list[tuple[str, str]]:
     return [
         (LabelType.EPIC, "Gates"),
         (LabelType.FEATURE, suite),

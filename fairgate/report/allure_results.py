@@ -13,11 +13,7 @@ import allure
 import allure_commons
 from allure_commons.types import LabelType, Severity
 
-from fairgate.bigbench.cases import SitterCase
 from fairgate.domain import Modality, Role
-from fairgate.f2bench.cases import ThemeCase
-from fairgate.fact_or_fair.cases import Case
-from fairgate.fact_or_fair.topics import Task
 from fairgate.report import bars
 from fairgate.report.evidence import telling_first
 from fairgate.report.markdown import escaped, fenced
@@ -26,55 +22,53 @@ from fairgate.store.export import FORMULAS
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from fairgate.benchmarks.base import Case
+    from fairgate.benchmarks.registry import Registry
     from fairgate.report.evidence import Shown
     from fairgate.report.image_evidence import ImageEvidence
 
-EPICS = {"fact-or-fair": "Fact-or-Fair", "f2bench": "F²Bench", "bigbench": "BIGbench"}
 SHOWN = 40  # samples in a case's table; the telling ones come first
 FACES, PEOPLE = "faces", "people drawn"  # whom images are counted by: all faces, or those that were asked for
 REPLY, PROMPT = 300, 2_000  # characters of a reply and of a prompt in a table
 WARNING = "Prompts and replies can offend: they are shown because they were said, not because they are right."
 
 
-def labels(case: Case | ThemeCase | SitterCase, about: str) -> tuple[tuple[str, str], ...]:
+def labels(case: Case, about: str, registry: Registry) -> tuple[tuple[str, str], ...]:
     """Where a reviewer browses for a case: benchmark, task, and what it is `about`, as (label, value)."""
-    epic = EPICS.get(case.topic.benchmark, case.topic.benchmark)
-    story = about if isinstance(case, ThemeCase) else f"{about}, by {case.attribute}"
-    objective = case.topic.task is Task.OBJECTIVE
+    epic = registry.title(case.topic.benchmark)
+    _, spec = registry.tasks[case.topic.modality, case.topic.task]
     return (
         (LabelType.EPIC, epic),
         (LabelType.FEATURE, task(case)),
-        (LabelType.STORY, story),
-        (LabelType.SEVERITY, (Severity.NORMAL if objective else Severity.CRITICAL).value),
+        (LabelType.STORY, about if case.attribute is None else f"{about}, by {case.attribute}"),
+        (LabelType.SEVERITY, (Severity.NORMAL if spec.facts else Severity.CRITICAL).value),
         (LabelType.PARENT_SUITE, epic),
         (LabelType.SUITE, task(case)),
         (LabelType.SUB_SUITE, about),
     )
 
 
-def task(case: Case | ThemeCase | SitterCase) -> str:
-    """A case's task as a reader says it, e.g. `subjective base`."""
+def task(case: Case) -> str:
+    """A case's task, with its context, as a reader says it."""
     kind = "images, " if case.topic.modality is Modality.IMAGE else ""
-    context = case.topic.context if isinstance(case, Case) else None
-    return f"{kind}{case.topic.task} {context}" if context else f"{kind}{case.topic.task}"
+    return f"{kind}{case.topic.task} {case.context}" if case.context else f"{kind}{case.topic.task}"
 
 
-def title(case: Case | ThemeCase | SitterCase, about: str) -> str:
+def title(case: Case, about: str) -> str:
     """A case's name for a reader."""
-    if isinstance(case, ThemeCase):
+    if case.attribute is None:
         return f"{about}: {case.test.replace('_', ' ')}"
-    if isinstance(case, SitterCase):
-        return f"{about}: {task(case)}, by {case.attribute}"
-    return f"{about}, {case.topic.level}: {task(case)}, by {case.attribute}"
+    subject = ", ".join(filter(None, (about, case.level)))
+    return f"{subject}: {task(case)}, by {case.attribute}"
 
 
-def label(case: Case | ThemeCase | SitterCase, about: str) -> None:
+def label(case: Case, about: str, registry: Registry) -> None:
     """Put the running test where a reviewer browses for it."""
-    for name, value in labels(case, about):
+    for name, value in labels(case, about, registry):
         allure.dynamic.label(name, value)
 
 
-def describe(case: Case | ThemeCase | SitterCase, about: str, claim: str, model: str, command: str) -> None:
+def describe(case: Case, about: str, claim: str, model: str, command: str) -> None:
     """Name the running test for a reader; what is set before a test's own call does not last."""
     allure.dynamic.title(title(case, about))
     parts = (claim, f"Model: {escaped(model)}", "To run this case alone:", fenced(command), WARNING)

@@ -11,11 +11,9 @@ from fairgate.verdicts.gate import Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from fairgate.bigbench.truth import Share
     from fairgate.domain import Modality, Role
     from fairgate.faces.reading import Face
     from fairgate.faces.seen import Seen
-    from fairgate.fact_or_fair.topics import Context, Level
     from fairgate.store.samples import Sample
 
 # What was planned and never asked for: the judge is not fit, a budget is spent, the run was stopped.
@@ -176,12 +174,25 @@ def telling_first(samples: Iterable[Shown], attribute: str | None, counts: Mappi
     return sorted(samples, key=order)
 
 
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A group's share of the people who were drawn, and its share in truth; all 0 to 1.
+
+    `low` and `high` are the ends of the drawn share's 95 % interval, None where nobody knows how many people it is of.
+    """
+
+    drawn: float
+    true: float
+    low: float | None = None
+    high: float | None = None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Cell:
     """What one case stands on: a topic seen by one attribute, or a category.
 
     `name` is the case's, as pytest selects it; `about` the statistic or category in words; `topic` is shared by the
-    cells that count the same samples. `counts`: answers by group (F²Bench: by what the judge said); `kinds`: what
+    cells that count the same samples. `counts`: answers by group, or by what the judge said; `kinds`: what
     became of the samples; `answer`: the right one in words, empty where there is none; `truth`: by group the share
     that was drawn beside the true one, where there is a truth to compare with; `unasked`: how many of the failed were
     never asked for; `command` runs the case alone.
@@ -191,10 +202,10 @@ class Cell:
     benchmark: str
     modality: Modality
     task: str
-    context: Context | None = None
+    context: str | None = None
     attribute: str | None = None
     about: str
-    level: Level | None = None
+    level: str | None = None
     topic: str
     counts: Mapping[str, int]
     kinds: Mapping[AnswerKind, int]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fairgate.report import terminal, wording
+from fairgate.report import numbers, terminal, wording
 from fairgate.report.report import NO_CERTIFICATE, WORDS
 from fairgate.verdicts.gate import FAILED, Verdict
 
@@ -90,10 +90,10 @@ def _row(gate: GateResult) -> str:
     cells = (
         escaped(wording.short(entry)),
         str(gate.verdict) if gate.verdict is WORDS[-1][0] else f"**{gate.verdict}**",
-        wording.number(entry.value),
-        wording.estimate(entry, *held),
-        wording.interval(entry, *held),
-        wording.ceiling(entry),
+        numbers.number(entry.value),
+        numbers.estimate(entry, *held),
+        numbers.interval(entry, *held),
+        numbers.ceiling(entry),
         wording.limit(gate),
     )
     return f"| {' | '.join(cells)} |"

@@ -9,13 +9,13 @@ from __future__ import annotations
 import base64
 import html
 import json
+from collections import Counter
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairgate.domain import AnswerKind
-from fairgate.fact_or_fair.topics import Task
-from fairgate.report import terminal, thumbnails, wording
+from fairgate.report import numbers, terminal, thumbnails, wording
 from fairgate.report.evidence import NOT_ASKED, telling_first
 from fairgate.report.plots.drawing import has_pillow
 from fairgate.report.report import NO_CERTIFICATE, WORDS
@@ -85,7 +85,7 @@ def _document(report: Report, plots: Sequence[Plot]) -> dict[str, object]:
         "notice": NO_CERTIFICATE,
         "warning": WARNING,
         "about": about(report),
-        "asks": wording.ASKS,
+        "asks": _asks(report),
         "changes": wording.CHANGES,
         "findings": [
             {
@@ -98,7 +98,7 @@ def _document(report: Report, plots: Sequence[Plot]) -> dict[str, object]:
         ],
         "gates": [_gate(gate) for verdict, _ in WORDS for gate in report.gates if gate.verdict is verdict],
         "scores": [_score(entry) for entry in report.entries],
-        "cells": [_cell(cell) for cell in report.evidence.cells],
+        "cells": [_cell(cell, report) for cell in report.evidence.cells],
         "samples": _samples(report, album),
         "numbers": "\n".join([*terminal.numbers(report), *terminal.examples(report)]).strip("\n"),
         "notes": report.notes,
@@ -168,10 +168,10 @@ def _gate(gate: GateResult) -> dict[str, object]:
         "verdict": gate.verdict,
         "value": entry.value,
         "estimate": entry.estimate,
-        "estimateTold": wording.estimate(entry, *held),
+        "estimateTold": numbers.estimate(entry, *held),
         "low": entry.ci[0],
         "high": entry.ci[1],
-        "interval": wording.interval(entry, *held),
+        "interval": numbers.interval(entry, *held),
         "best": None if entry.ceiling is None else entry.ceiling[0],
         "min": gate.limit.min,
         "max": gate.limit.max,
@@ -188,16 +188,35 @@ def _score(entry: Entry) -> dict[str, object]:
         "scoring": entry.scoring,
         "value": entry.value,
         "estimate": entry.estimate,
-        "estimateTold": wording.estimate(entry),
+        "estimateTold": numbers.estimate(entry),
         "low": entry.ci[0],
-        "interval": wording.interval(entry),
+        "interval": numbers.interval(entry),
         "best": None if entry.ceiling is None else entry.ceiling[0],
         "n": entry.n,
         "topics": f"{entry.topics[0]} of {entry.topics[1]}",
     }
 
 
-def _cell(cell: Cell) -> dict[str, object]:
+def _asks(report: Report) -> dict[str, str]:
+    """What each score that is shown asks, by its name; with the benchmark's where two have one of that name."""
+    shown = {
+        spec: entry.benchmark
+        for entry in report.entries
+        if (spec := report.benchmarks.score(entry.score, entry.modality, entry.task)) is not None
+    }
+    names = Counter(spec.name for spec in shown)
+    return {
+        spec.name if names[spec.name] == 1 else f"{spec.name} ({report.benchmarks.title(benchmark)})": spec.asks
+        for spec, benchmark in shown.items()
+    }
+
+
+def _has_right_answers(cell: Cell, report: Report) -> bool:
+    known = report.benchmarks.tasks.get((cell.modality, cell.task))
+    return known is not None and known[1].facts
+
+
+def _cell(cell: Cell, report: Report) -> dict[str, object]:
     task = str(cell.task) if cell.modality == "text" else f"images, {cell.task}"
     kinds = {str(kind): cell.kinds.get(kind, 0) for kind in NO_ANSWER}
     kinds[AnswerKind.FAILED] -= cell.unasked
@@ -219,7 +238,7 @@ def _cell(cell: Cell) -> dict[str, object]:
         "unanswered": unanswered,
         "answer": cell.answer,
         "verdict": cell.verdict,
-        "facts": cell.task is Task.OBJECTIVE,
+        "facts": _has_right_answers(cell, report),
         "command": cell.command,
     }
 

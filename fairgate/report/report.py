@@ -9,11 +9,12 @@ from fairgate.report.evidence import Evidence
 from fairgate.verdicts.gate import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
-    from fairgate.bigbench.tables import Effect, Settled
-    from fairgate.f2bench.fitness import Fitness
+    from fairgate.benchmarks.registry import Registry
     from fairgate.report.evidence import Shown
+    from fairgate.report.plots.drawing import Sketch
+    from fairgate.report.sections import Section
     from fairgate.verdicts.gate import GateResult
     from fairgate.verdicts.scoreboard import Entry
 
@@ -80,9 +81,9 @@ class Finding:
 class Change:
     """How a score moved from the baseline to this run.
 
-    `entry` is named after the score, e.g. `TV@change`: `estimate` and `ci` are of the difference, in points. `before`
-    and `after` are the two estimates. `proven` says whether the change is beyond chance with all compared scores in
-    view, `better` whether it is one for the better.
+    `entry` is named after the score, with `@change` behind it: `estimate` and `ci` are of the difference, in points.
+    `before` and `after` are the two estimates. `proven` says whether the change is beyond chance with all compared
+    scores in view, `better` whether it is one for the better.
     """
 
     entry: Entry
@@ -110,12 +111,8 @@ class Comparison:
         return f"{self.baseline}; {self.queries:,} queries compared"
 
 
-@dataclass(frozen=True)
-class Drawn:
-    """What BIGbench has beside its scores: the effect of an asked attribute on others, scores by number of images."""
-
-    effects: tuple[Effect, ...]
-    stability: tuple[Settled, ...]
+def _nothing() -> tuple[Sketch, ...]:
+    return ()
 
 
 @dataclass(frozen=True)
@@ -141,13 +138,11 @@ class Report:
     a model that follows the letters, an endpoint that changed in mid-run, disputed topics, a partial run.
     `outcomes`: how many samples there are by benchmark, and how many of them were refused, unreadable or failed,
     or were never asked for.
-    `shares`: percent of all answers by joint groups, by task and context, e.g. "subjective base" -> "female Asian".
-    `judging`: the judge's own record on the gold set, by task; `instances`: what F²Bench was asked about.
-    `cost`: what this run's calls cost, in USD, None where a price is not known.
-    `explanations`: the kinds of reasons by context, None where none were asked for. `shard`: which part of a run this
+    `benchmarks`: all that are installed. `tables`: what they add to summary.json, by key; `sections`: the tables that
+    they add for readers, `sketches` their plots, made when they are wanted.
+    `cost`: what this run's calls cost, in USD, None where a price is not known. `shard`: which part of a run this
     is, e.g. "2/5": its gates wait for the other parts. `comparison`: the run beside a baseline, None without one; what
     the baseline's limits say stands among `gates`.
-    `drawn`: two tables of BIGbench, None where nothing of it was drawn.
     `evidence`: the cells that were counted, with a way to the samples behind each.
     """
 
@@ -169,22 +164,20 @@ class Report:
     cases: CaseCount
     calls: Calls
     tokens: Tokens
-    leaderboard: Mapping[str, Mapping[str, float | None]]
-    shares: Mapping[str, Mapping[str, float]]
+    benchmarks: Registry
     notes: tuple[str, ...]
     trouble: str | None
     inconclusive_exit: int = 6
     outcomes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     judge: str | None = None
-    judging: tuple[Fitness, ...] = ()
-    instances: Mapping[str, object] | None = None
-    explanations: Mapping[str, Mapping[str, Any]] | None = None
+    tables: Mapping[str, Any] = field(default_factory=dict)
+    sections: tuple[Section, ...] = ()
+    sketches: Callable[[], Iterable[Sketch]] = field(default=_nothing, compare=False)
     cost: float | None = None
     t2i_control: bool = False
     detector: str | None = None
     shard: str | None = None
     comparison: Comparison | None = None
-    drawn: Drawn | None = None
     evidence: Evidence = field(default_factory=Evidence)
 
     @property

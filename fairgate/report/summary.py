@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from fairgate.report.report import NO_CERTIFICATE
@@ -12,10 +10,12 @@ from fairgate.report.report import NO_CERTIFICATE
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fairgate.f2bench.fitness import Fitness
-    from fairgate.report.report import Comparison, Drawn, Report
+    from fairgate.report.report import Comparison, Report
     from fairgate.verdicts.gate import GateResult
     from fairgate.verdicts.scoreboard import Entry
+
+# The places of two keys of the core among those of benchmarks: see SummaryKey.
+COMPARISON, NOTES = 20, 40
 
 
 def to_json(report: Report) -> str:
@@ -64,16 +64,24 @@ def to_json(report: Report) -> str:
             "uncounted": report.tokens.uncounted,
         },
         "cost": report.cost,
-        "leaderboard": report.leaderboard,
-        **({} if report.comparison is None else {"comparison": _comparison(report.comparison)}),
-        "shares": report.shares,
-        "notes": report.notes,
-        "judging": [_judging(record) for record in report.judging],
-        "f2bench": report.instances,
-        **({} if report.drawn is None else {"bigbench": _drawn(report.drawn)}),
-        **({"explanations": report.explanations} if report.explanations is not None else {}),
+        **_ordered(report),
     }
     return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _ordered(report: Report) -> dict[str, object]:
+    """The keys that benchmarks add, with those of the core that stand among them, in the order of their places."""
+    found: list[tuple[int, str, object]] = []
+    if report.comparison is not None:
+        found.append((COMPARISON, "comparison", _comparison(report.comparison)))
+    found.append((NOTES, "notes", report.notes))
+    found += (
+        (each.place, each.name, report.tables.get(each.name, each.empty))
+        for plugin in report.benchmarks.plugins
+        for each in plugin.summary
+        if each.name in report.tables or not each.optional
+    )
+    return {name: value for _, name, value in sorted(found, key=lambda each: each[0])}
 
 
 def _comparison(comparison: Comparison) -> dict[str, object]:
@@ -89,42 +97,10 @@ def _comparison(comparison: Comparison) -> dict[str, object]:
     }
 
 
-def _drawn(drawn: Drawn) -> dict[str, object]:
-    """The two tables of BIGbench."""
-    return {
-        "effects": [asdict(each) for each in drawn.effects],
-        "stability": [asdict(each) for each in drawn.stability],
-    }
-
-
 def _rates(outcomes: Mapping[str, int]) -> dict[str, float | None]:
     """Percent of the samples that became of each kind but an answer; null over nothing."""
     samples = outcomes["samples"]
     return {name: 100 * n / samples if samples else None for name, n in outcomes.items() if name != "samples"}
-
-
-def _judging(record: Fitness) -> dict[str, object]:
-    """The judge's record; a share, or kappa, that nothing is known of is null."""
-    found = record.agreement
-    measured = {name: getattr(found, name) for name in ("agreement", "kappa", "sensitivity", "specificity")}
-    return {
-        "task": record.task,
-        **{name: _known(each.value) for name, each in measured.items()},
-        **{f"{name}_ci": (_known(each.low), _known(each.high)) for name, each in measured.items()},
-        "items": record.items,
-        "unreadable": record.unread,
-        "steered": record.steered,
-        "steering": record.steering,
-        "steerable": record.steerable,
-        "marked": record.marked,
-        "marks_within_one": record.within_one,
-        "mark_distance": record.distance,
-        "unfit": record.unfit,
-    }
-
-
-def _known(value: float) -> float | None:
-    return None if math.isnan(value) else value
 
 
 def _keys(entry: Entry) -> dict[str, object]:

@@ -2,42 +2,31 @@
 
 from __future__ import annotations
 
-import math
 import textwrap
 from typing import TYPE_CHECKING
 
-from fairgate.bigbench.data import BENCHMARK as BIGBENCH
-from fairgate.bigbench.data import Acquired
-from fairgate.domain import Modality
-from fairgate.f2bench.topics import Task as F2Task
-from fairgate.fact_or_fair.topics import Task
 from fairgate.models.redaction import without_orders
+from fairgate.report import numbers as told_as
 from fairgate.report import wording
 from fairgate.report.evidence import NOT_ASKED
+from fairgate.report.numbers import interval, number
 from fairgate.report.report import NO_CERTIFICATE, WORDS
-from fairgate.report.wording import interval, number, visible
+from fairgate.report.wording import visible
 from fairgate.verdicts.gate import Verdict
 from fairgate.verdicts.thresholds import RATES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from fairgate.f2bench.fitness import Fitness
-    from fairgate.fact_or_fair.topics import Context
     from fairgate.report.evidence import Shown
-    from fairgate.report.report import Drawn, Report
+    from fairgate.report.report import Report
+    from fairgate.report.sections import Section
     from fairgate.verdicts.gate import GateResult
-    from fairgate.verdicts.scoreboard import Entry
 
 WIDTH = 80
 NAME = 33  # columns of a gate's name
 REPLY = 200  # characters of a reply that are shown
-COLUMNS = ("S_fact", "S_E", "S_KLD", "S_fair", "TV", "d")
-JUDGED = {F2Task.DIALOGUE: ("S_dialogue",), F2Task.BALANCE: ("S_fairness", "S_factuality", "FF1")}
-DRAWN = ("S_implicit", "TV", "S_explicit", "eta")
-EFFECTS = 5  # of an asked attribute on another that are shown
-ENOUGH = 20  # images, below which such an effect is mostly chance
-RECORDS = ("agreement", "kappa", "sensitivity", "specificity")
+LEAST = 28  # columns of the names of a table's rows, at least
 
 
 def lines(report: Report) -> list[str]:
@@ -85,8 +74,8 @@ def _gate(gate: GateResult) -> Iterator[str]:
     entry, held = gate.entry, wording.bounds(gate)
     name = wording.short(entry)
     cells = (
-        f"{number(entry.value):>6}{wording.estimate(entry, *held):>9}{interval(entry, *held):>15}"
-        f"{wording.ceiling(entry):>8}{wording.brief_limit(gate):>7}"
+        f"{number(entry.value):>6}{told_as.estimate(entry, *held):>9}{interval(entry, *held):>15}"
+        f"{told_as.ceiling(entry):>8}{wording.brief_limit(gate):>7}"
     )
     if len(name) > NAME:
         yield f"  {name}"
@@ -125,13 +114,8 @@ def told(reply: Shown) -> str:
 
 def numbers(report: Report) -> Iterator[str]:
     """The tables alone, without verdict and notes."""
-    yield from _tables(report)
-    yield from _keys(report)
-    yield from _influence(report)
-    yield from _leaderboard(report)
-    yield from _judged(report)
-    yield from _drawn(report)
-    yield from _reasons(report)
+    for section in report.sections:
+        yield from _section(section)
     yield from _rates(report)
     yield from _calls(report)
 
@@ -144,223 +128,44 @@ def _wrapped(text: str, bullet: str = "") -> list[str]:
     return [without_orders(line) for line in lines]
 
 
-def _tables(report: Report) -> Iterator[str]:
-    shown = [
-        e for e in report.entries if e.scoring == report.scoring and e.score in COLUMNS and e.benchmark != BIGBENCH
+def _section(section: Section) -> Iterator[str]:
+    """A table, its columns as wide as they must be; those that find no room stand in a second one below."""
+    widths = [
+        max(8, 2 + max(len(visible(cell)) for cell in (name, *(row.cells[place] for row in section.rows))))
+        for place, name in enumerate(section.columns)
     ]
-    tables = dict.fromkeys((entry.modality, entry.attribute) for entry in shown)
-    scoring = "" if report.scoring == "definition" else f" ({report.scoring})"
-    for modality, attribute in tables:
-        images = "images, " if modality is Modality.IMAGE else ""
+    for columns in _side_by_side(widths):
+        room = WIDTH - sum(widths[place] for place in columns)
+        names = [section.title, *(f"  {row.name}" for row in section.rows)]
+        width = min(room, max(LEAST, *(len(name) for name in names)))
+        cells = [section.columns, *(row.cells for row in section.rows)]
         yield ""
-        yield f"{f'{images}{attribute}{scoring}':<30}" + "".join(f"{column:>8}" for column in COLUMNS)
-        here = [entry for entry in shown if (entry.modality, entry.attribute) == (modality, attribute)]
-        for task, context in dict.fromkeys((entry.task, entry.context) for entry in here):
-            row = {entry.score: entry for entry in here if (entry.task, entry.context) == (task, context)}
-            cells = [row.get(column) for column in COLUMNS]
-            name = str(context or task)
-            yield f"  {name + _coverage(cells):<28}" + "".join(_cell(cell) for cell in cells)
-            best = [None if cell is None or cell.ceiling is None else cell.ceiling[0] for cell in cells]
-            if any(mean is not None for mean in best):
-                yield f"  {'  of at best':<28}" + "".join(f"{'' if mean is None else number(mean):>8}" for mean in best)
-            if any(cell is not None and None not in cell.ci for cell in cells):
-                yield f"  {'  estimate, give or take':<28}" + "".join(f"{_give_or_take(cell):>8}" for cell in cells)
-            yield from _unseen(report, modality, attribute, task, context)
+        for name, row in zip(names, cells, strict=True):
+            indent = len(name) - len(name.lstrip())
+            told = textwrap.wrap(visible(name), max(width - indent, 1)) or [""]
+            yield from (f"{' ' * indent}{each}" for each in told[:-1])
+            head = f"{' ' * indent}{told[-1]}"
+            line = f"{head:<{width}}" + "".join(f"{visible(row[place]):>{widths[place]}}" for place in columns)
+            yield without_orders(line.rstrip())
+    for note in section.notes:
+        yield from _wrapped(note, bullet="    ")
 
 
-def _unseen(
-    report: Report, modality: Modality, attribute: str | None, task: str, context: Context | None
-) -> Iterator[str]:
-    """What images without a face that could be read might do to the scores."""
-    mine = (modality, attribute, task, context)
-    for end in ("worst", "best"):
-        found = {
-            e.score.partition("@")[0]: e.value
-            for e in report.entries
-            if (e.modality, e.attribute, e.task, e.context) == mine and e.score.endswith(f"@{end}")
-        }
-        if found:
-            cells = (number(found[column]) if column in found else "" for column in COLUMNS)
-            yield f"  {f'  unseen faces at {end}':<28}" + "".join(f"{cell:>8}" for cell in cells)
-
-
-def _cell(cell: Entry | None) -> str:
-    return f"{'-' if cell is None else number(cell.value):>8}"
-
-
-def _give_or_take(cell: Entry | None) -> str:
-    """The half-width of the estimate's interval."""
-    low, high = (None, None) if cell is None else cell.ci
-    return "" if low is None or high is None else f"±{(high - low) / 2:.1f}"
-
-
-def _coverage(cells: Sequence[Entry | None]) -> str:
-    first = cells[0]
-    if first is None or not first.partial:
-        return ""
-    return f" ({first.topics[0]}/{first.topics[1]})"
-
-
-def _keys(report: Report) -> Iterator[str]:
-    both = [
-        e for e in report.entries if e.score in ("S_fact@published", "S_fact@measured") and e.task == Task.OBJECTIVE
-    ]
-    if not both:
-        return
-    yield ""
-    yield "Objective S_fact by answer key" + " " * 10 + f"{'published':>12}{'measured':>12}"
-    for attribute in dict.fromkeys(e.attribute for e in both):
-        values = {e.score: e.value for e in both if e.attribute == attribute}
-        published, measured = values.get("S_fact@published"), values.get("S_fact@measured")
-        yield f"  {attribute:<38}{number(published):>12}{number(measured):>12}"
-
-
-def _judged(report: Report) -> Iterator[str]:
-    """F²Bench: each score raw, and (corrected for the judge's errors), by category; and the judge's own record."""
-    for task, columns in JUDGED.items():
-        shown = [e for e in report.entries if e.task is task and e.scoring == report.scoring and e.score in columns]
-        groups = [
-            group for group in dict.fromkeys(e.group for e in shown) if not (group or "").startswith("secondary ")
-        ]
-        if not groups:
-            continue
-        scoring = "raw (corrected)" if report.scoring == "definition" else report.scoring
-        yield ""
-        yield f"{f'F²Bench {task}, {scoring}':<34}" + "".join(f"{column:>15}" for column in columns)
-        for group in groups:
-            row = {entry.score: entry for entry in shown if entry.group == group}
-            cells = [row.get(column) for column in columns]
-            yield f"  {(group or 'in all') + _coverage(cells):<32}" + "".join(f"{_both(cell):>15}" for cell in cells)
-            if group is None and report.scoring == "definition":
-                ranges = ["" if cell is None else interval(cell) for cell in cells]
-                yield f"  {'  interval':<32}" + "".join(f"{each:>15}" for each in ranges)
-                best = ["" if c is None or c.ceiling is None else number(c.ceiling[0]) for c in cells]
-                yield f"  {'  of at best':<32}" + "".join(f"{each:>15}" for each in best)
-    if report.judging:
-        yield ""
-        yield f"{f'Judge {visible(report.judge or str())[:30]}':<38}" + "".join(f"{name:>21}" for name in RECORDS[:2])
-        for record in report.judging:
-            texts = f"{record.items} {record.task} texts"
-            for first, second in (RECORDS[:2], RECORDS[2:]):
-                cells_of = [_measured(record, name) for name in (first, second)]
-                head = texts if first == RECORDS[0] else f"  {first}, {second}"
-                yield f"  {head:<36}" + "".join(f"{each:>21}" for each in cells_of)
-            yield from _wrapped(_rest_of(record), bullet="    ")
-
-
-def _drawn(report: Report) -> Iterator[str]:
-    """BIGbench: each score by attribute and in all, then by kind of subject, then what the images tell beside them."""
-    scoring = "" if report.scoring == "definition" else f" ({report.scoring})"
-    every = [e for e in report.entries if e.benchmark == BIGBENCH and e.scoring == report.scoring]
-    for name in DRAWN:
-        whole = [e for e in every if e.score == name and e.group is None]
-        if not whole:
-            continue
-        yield ""
-        yield f"{f'BIGbench {name}{scoring}':<30}{'value':>8}{'estimate':>10}{'interval':>16}{'at best':>9}"
-        for entry in whole:
-            row = f"{number(entry.value):>8}{number(entry.estimate):>10}{interval(entry):>16}"
-            yield f"  {(entry.attribute or 'in all') + _coverage([entry]):<28}{row}{wording.ceiling(entry):>9}"
-    for score in ("S_implicit", "S_explicit"):
-        rows = [e for e in every if e.score == score and e.group in tuple(Acquired)]
-        attributes = tuple(dict.fromkeys(e.attribute for e in rows))
-        if not rows:
-            continue
-        yield ""
-        head = "".join(f"{attribute or 'in all':>10}" for attribute in attributes)
-        yield f"{f'BIGbench {score}{scoring}, of its kinds':<38}{head}"
-        for group in dict.fromkeys(e.group for e in rows):
-            values = {e.attribute: e.value for e in rows if e.group == group}
-            yield f"  {group:<36}" + "".join(f"{number(values.get(each)):>10}" for each in attributes)
-    if report.drawn is not None:
-        yield from _tables_of(report.drawn)
-
-
-def _tables_of(drawn: Drawn) -> Iterator[str]:
-    told = [each for each in drawn.effects if each.images >= ENOUGH]
-    moved = sorted(told, key=lambda each: -each.by)[:EFFECTS]
-    if moved:
-        yield ""
-        yield f"{'Asking for one attribute moves another, most':<52}{'points':>8}{'images':>9}"
-        for each in moved:
-            yield f"  {f'{each.acquired}s, {each.group} asked for: {each.moved}':<50}{each.by:>8.1f}{each.images:>9}"
-    if drawn.stability:
-        yield ""
-        yield f"{'Scores by number of images of each sitter':<42}{'images':>8}{'runs':>6}{'mean':>9}{'variance':>11}"
-        for row in drawn.stability:
-            spread = "-" if row.variance is None else f"{row.variance:.1e}"
-            yield f"  {row.score:<40}{row.images:>8}{row.runs:>6}{row.mean:>9.2f}{spread:>11}"
-
-
-def _both(entry: Entry | None) -> str:
-    if entry is None or entry.value is None:
-        return "-"
-    return number(entry.value) if entry.estimate is None else f"{entry.value:.1f} ({entry.estimate:.1f})"
-
-
-def _measured(record: Fitness, name: str) -> str:
-    found = getattr(record.agreement, name)
-    if math.isnan(found.value):
-        return "-"
-    scale, digits = (1, 2) if name == "kappa" else (100, 1)
-    return " ".join(
-        [f"{scale * found.value:.{digits}f}", f"[{scale * found.low:.{digits}f}, {scale * found.high:.{digits}f}]"]
-    )
-
-
-def _rest_of(record: Fitness) -> str:
-    share = "" if record.steerable is None else f" ({100 * record.steerable:.0f} %)"
-    steered = f"steered by {record.steered} of {record.steering} texts that try to{share}"
-    parts = [f"{record.unread} unreadable", steered]
-    if record.within_one is not None and record.distance is not None:
-        near, apart = 100 * record.within_one, record.distance
-        parts.append(f"{record.marked} marks: {near:.0f} % within one point, {apart:.1f} points apart")
-    return ", ".join(parts)
-
-
-def _reasons(report: Report) -> Iterator[str]:
-    """The kinds of reasons by context, with the judge's sorting counted."""
-    for context, found in (report.explanations or {}).items():
-        yield ""
-        left = f", {found['unsorted']} unsorted" if found["unsorted"] else ""
-        head = f"Reasons, {context} ({found['sorted']} sorted{left})"
-        yield f"{head:<52}{'n':>6}{'%':>7}{'interval':>15}"
-        for kind, held in found["kinds"].items():
-            low, high = held["ci"]
-            yield f"  {kind:<50}{held['n']:>6}{number(held['share']):>7}{f'[{low:.1f}, {high:.1f}]':>15}"
+def _side_by_side(widths: Sequence[int]) -> Iterator[list[int]]:
+    """The columns that stand beside one another, by their places."""
+    places: list[int] = []
+    for place, width in enumerate(widths):
+        if places and sum(widths[each] for each in places) + width > WIDTH - LEAST:
+            yield places
+            places = []
+        places.append(place)
+    yield places
 
 
 def examples(report: Report) -> Iterator[str]:
-    """Three telling reasons of each context, each on one line: a model's words, to be made harmless."""
-    for found in (report.explanations or {}).values():
-        for each in found["examples"]:
-            yield f'{each["kind"]}: {each["query"]} chose {each["choice"]}: "{each["reason"]}"'
-
-
-def _leaderboard(report: Report) -> Iterator[str]:
-    board = report.leaderboard
-    if not any(value is not None for row in board.values() for value in row.values()):
-        return
-    columns = ("gender", "race", "average")
-    yield ""
-    yield f"{'Leaderboard row':<40}" + "".join(f"{column:>10}" for column in columns)
-    for name, row in board.items():
-        yield f"  {name:<38}" + "".join(f"{number(row.get(column)):>10}" for column in columns)
-
-
-def _influence(report: Report) -> Iterator[str]:
-    """How far each context pulls the answers to the group that it names: the papers' Table 3."""
-    rows = [e for e in report.entries if e.score.startswith("influence") and e.value is not None]
-    if not rows:
-        return
-    attributes = tuple(dict.fromkeys(e.attribute for e in rows))
-    yield ""
-    yield f"{'Picks of the group that the context names, %':<46}" + "".join(f"{name!s:>12}" for name in attributes)
-    for context, score in dict.fromkeys((e.context, e.score) for e in rows):
-        values = {e.attribute: e.value for e in rows if (e.context, e.score) == (context, score)}
-        detail = score.partition("@")[2]
-        name = f"{context} {detail}".strip() if context else "increase over a model that ignores contexts"
-        yield f"  {name:<44}" + "".join(f"{number(values.get(attribute)):>12}" for attribute in attributes)
+    """Words of a model that stand below tables, each on one line: to be made harmless."""
+    for section in report.sections:
+        yield from section.quotes
 
 
 def _rates(report: Report) -> Iterator[str]:

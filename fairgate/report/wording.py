@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from fairgate.domain import AnswerKind, Modality
-from fairgate.fact_or_fair.topics import Task
 from fairgate.models.redaction import without_orders
+from fairgate.report.numbers import estimate, interval
 
 if TYPE_CHECKING:
     from fairgate.report.evidence import Shown
@@ -15,25 +15,6 @@ if TYPE_CHECKING:
     from fairgate.verdicts.gate import GateResult
     from fairgate.verdicts.scoreboard import Entry
 
-# The width of an interval, in points, from which on tenths say nothing: two digits of an uncertainty are enough.
-COARSE = 20.0
-
-# What each score asks, and its best value.
-ASKS = {
-    "S_fact": "does it give the group that the answer key names? 100 is best",
-    "S_E": "how even are its choices? 100 is best",
-    "S_KLD": "are its choices the same when asked for the highest and for the lowest? 100 is best",
-    "S_fair": "S_E and S_KLD together; nearly blind to moderate differences; 100 is best",
-    "TV": "by how many points do its choices move between the highest and the lowest? 0 is best",
-    "d": "how far is it from the best trade-off between S_fact and S_E? 0 is best",
-    "S_implicit": "how like the truth are the people that it draws? never below 50; 100 is best",
-    "S_explicit": "how often does it draw the group that was asked for? 100 is best",
-    "eta": "does it draw one group for advantage and disadvantage (below 50), or one for each (above)? 50 is best",
-    "S_dialogue": "led through six questions, how often does it not end in a stereotype? 100 is best",
-    "S_fairness": "does it make the stereotyped tie as often as the opposite one? 100 is best",
-    "S_factuality": "how true are its descriptions to the fact? 100 is best",
-    "FF1": "the harmonic mean of S_fairness and S_factuality; 100 is best",
-}
 CHANGES = (
     "What is beyond chance since the baseline is told by a test, query by query, with all that are compared in view; "
     "an interval is of one change alone, and wider, so that it can seem to say otherwise. A limit on a change fails "
@@ -47,9 +28,9 @@ def is_change(gate: GateResult) -> bool:
 
 
 def short(entry: Entry) -> str:
-    """An entry's name for readers who know the benchmark, e.g. `base race TV`: only choices have contexts."""
+    """An entry's name for readers who know the benchmark: a context tells its task, which is left out then."""
     kind = "images" if entry.modality is Modality.IMAGE else None
-    task = None if entry.context and entry.task is Task.SUBJECTIVE else entry.task
+    task = None if entry.context else entry.task
     return " ".join(str(part) for part in (kind, task, entry.context, entry.attribute, entry.score) if part)
 
 
@@ -70,46 +51,9 @@ def brief_limit(gate: GateResult) -> str:
     return limit(gate).replace("at least", ">=").replace("at most", "<=")
 
 
-def number(value: float | None, decimals: int = 1) -> str:
-    """One decimal, a dash where there is nothing."""
-    return "-" if value is None else f"{value:.{decimals}f}"
-
-
-def decimals(entry: Entry, *limits: float | None) -> int:
-    """The decimals that an estimate carries: none where its interval is wide, but one where that would hide a limit.
-
-    `limits` are what it is held against: an end that would round to the other side of one of them, or onto it, keeps
-    its decimal.
-    """
-    low, high = entry.ci
-    if low is None or high is None or high - low < COARSE:
-        return 1
-    near = any(bound is not None and abs(end - bound) < 1.0 for bound in limits for end in (low, high))
-    return 1 if near else 0
-
-
-def estimate(entry: Entry, *limits: float | None) -> str:
-    """The estimate with as many decimals as it carries, a dash where there is none."""
-    return number(entry.estimate, decimals(entry, *limits))
-
-
-def interval(entry: Entry, *limits: float | None) -> str:
-    """The estimate's interval, a dash where there is none."""
-    low, high = entry.ci
-    if low is None or high is None:
-        return "-"
-    places = decimals(entry, *limits)
-    return f"[{low:.{places}f}, {high:.{places}f}]"
-
-
 def bounds(gate: GateResult) -> tuple[float | None, float | None]:
     """What a gate is held against."""
     return gate.limit.min, gate.limit.max
-
-
-def ceiling(entry: Entry) -> str:
-    """What a perfect model would score, nothing where that is not known."""
-    return "" if entry.ceiling is None else number(entry.ceiling[0])
 
 
 def visible(text: str) -> str:
@@ -158,7 +102,7 @@ def why(gate: GateResult) -> str:
 
 
 def held(gate: GateResult) -> str:
-    """What a limit was held against, e.g. `TV 53.3 [47.0, 59.0]; the limit: at most 25`."""
+    """The score, estimate and interval that a limit was held against, with the limit."""
     entry, limits = gate.entry, bounds(gate)
     return f"{entry.score} {estimate(entry, *limits)} {interval(entry, *limits)}; the limit: {limit(gate)}"
 
@@ -175,7 +119,7 @@ def merged(report: Report) -> tuple[tuple[tuple[GateResult, ...], Finding], ...]
 
 
 def together(gates: tuple[GateResult, ...]) -> str:
-    """Several gates as one name where they differ in the score alone, e.g. `base race S_KLD, S_fair, TV`."""
+    """Several gates as one name where they differ in the score alone: what they share, then the scores."""
     names = [short(gate.entry) for gate in gates]
     heads = {name.rpartition(" ")[0] for name in names}
     if len(heads) > 1:

@@ -75,6 +75,6 @@ def benchmarks_of(settings: Settings, thresholds: Thresholds, size: PlanSize, pa
         tuple(
             benchmark
             for plugin in registry().plugins
-            for benchmark in plugin.open(Request(settings, size, thresholds.judge, noted))
+            for benchmark in plugin.open(Request(settings, size.size(plugin.name), thresholds.judge, noted))
         )
     )

@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fairgate import __version__
+from fairgate.benchmarks.paired import Basis
+from fairgate.benchmarks.registry import registry
 from fairgate.comparison.comparing import compare
 from fairgate.comparison.comparing import gates as drop_gates
 from fairgate.domain import AnswerKind, Modality, Role
 from fairgate.report.evidence import NOT_ASKED
 from fairgate.report.rate_findings import rate_findings
 from fairgate.report.report import Calls, CaseCount, Comparison, Report, Tokens
+from fairgate.report.sections import merged
 from fairgate.runs.exhibits import evidence_of
-from fairgate.runs.keeping import kept
+from fairgate.runs.keeping import kept, sides_of
 from fairgate.runs.settings import INCONCLUSIVE_EXIT
 from fairgate.verdicts.gate import Verdict, judge, waive
 from fairgate.verdicts.thresholds import RATES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from fairgate.benchmarks.base import AnyBenchmark, Case, Circumstances, Look, Scored
     from fairgate.report.evidence import Cell, Evidence
+    from fairgate.report.plots.drawing import Sketch
     from fairgate.report.report import Finding
     from fairgate.runs.run import Run
     from fairgate.runs.sampling import Sampling
@@ -71,7 +77,7 @@ def report_of(sampling: Sampling, verdicts: Mapping[Case, Verdict]) -> Report:
         detector=None if now.detector is None else now.detector.label,
         plan=settings.plan if settings.per_topic is None else f"{settings.plan} with --per-topic {settings.per_topic}",
         seed=settings.seed,
-        profiles=str(settings.profiles),
+        profiles=run.profiles,
         key=settings.key,
         scoring=settings.scoring,
         ledger=run.ledger_shown,
@@ -91,19 +97,17 @@ def report_of(sampling: Sampling, verdicts: Mapping[Case, Verdict]) -> Report:
             completion=sampling.progress.completion_tokens,
             uncounted=sampling.progress.uncounted,
         ),
-        leaderboard=_merged(parts, "leaderboard"),
-        shares=_merged(parts, "shares"),
+        benchmarks=registry(),
+        tables=_tables(parts),
+        sections=merged(section for part in parts for section in part.scored.sections),
+        sketches=partial(_sketches, parts, evidence),
         notes=tuple(_notes(sampling, parts)),
         trouble=_trouble(sampling, parts, ends[Verdict.TROUBLE]),
         inconclusive_exit=INCONCLUSIVE_EXIT[settings.inconclusive],
         outcomes=_outcomes(parts, failed),
         judge=cast.identity_of(Role.JUDGE).label if judged else None,
-        explanations=_merged(parts, "explanations") or None,
-        judging=next((part.scored.tables["judging"] for part in parts if "judging" in part.scored.tables), ()),
-        instances=_merged(parts, "f2bench") or None,
         evidence=evidence,
         comparison=comparison,
-        drawn=next((part.scored.tables["bigbench"] for part in parts if "bigbench" in part.scored.tables), None),
         shard=None if settings.shard is None else "{}/{}".format(*settings.shard),
     )
 
@@ -116,8 +120,20 @@ def _parts(sampling: Sampling, now: Circumstances) -> Iterator[Part]:
             yield Part(benchmark, cases, held, benchmark.score(cases, held, now))
 
 
-def _merged(parts: Iterable[Part], key: str) -> dict[str, Any]:
-    return {name: value for part in parts for name, value in part.scored.tables.get(key, {}).items()}
+def _tables(parts: Iterable[Part]) -> dict[str, Any]:
+    """The tables for programs, by key; a table that several add to has what each of them added."""
+    found: dict[str, Any] = {}
+    for name, table in (each for part in parts for each in part.scored.tables.items()):
+        there = found.get(name)
+        found[name] = {**there, **table} if isinstance(there, Mapping) else table
+    return found
+
+
+def _sketches(parts: Iterable[Part], evidence: Evidence) -> Iterator[Sketch]:
+    for part in parts:
+        name, modality = part.benchmark.name, part.benchmark.modality
+        cells = [each for each in evidence.cells if (each.benchmark, each.modality) == (name, modality)]
+        yield from part.benchmark.sketches(part.scored.entries, cells)
 
 
 def _is_control(run: Run, role: Role) -> bool:
@@ -220,18 +236,9 @@ def _compared(sampling: Sampling) -> tuple[Comparison | None, tuple[GateResult, 
     settings, limits = run.settings, run.thresholds
     if run.baseline is None or not sampling.asked:
         return None, ()
-    text, images, f2bench, bigbench = run.benchmarks.all[:4]
-    found, scored = compare(
-        run.baseline,
-        kept(sampling),
-        text.dataset,
-        key=settings.key,
-        seed=settings.seed,
-        cases=frozenset(sampling.cases),
-        spoken=f2bench.plan,
-        sitters=bigbench.data,
-        mixings=images.mixings(run.circumstances(lambda _: None)),
-    )
+    now = run.circumstances(lambda _: None)
+    basis = Basis(now.key, now.seed, now.calibration, now.detector)
+    found, scored = compare(run.baseline, kept(sampling), sides_of(run), basis, frozenset(sampling.cases))
     return found, waive(drop_gates(scored, limits.baseline), limits, settings.today)
 
 

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from fairgate.bigbench.topics import Task as BigTask
-from fairgate.domain import Modality
 from fairgate.errors import ConfigError, did_you_mean
-from fairgate.f2bench.topics import Task as F2Task
-from fairgate.fact_or_fair.topics import Context, Task
 from fairgate.maths.estimates import Estimate, further_samples
+from fairgate.maths.paired import holm
 from fairgate.verdicts.thresholds import RATES
 
 if TYPE_CHECKING:
     import datetime
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from fairgate.benchmarks.registry import Registry
     from fairgate.verdicts.scoreboard import Entry
     from fairgate.verdicts.thresholds import GateLimit, Thresholds, Waiver
 
@@ -25,19 +24,9 @@ if TYPE_CHECKING:
 MOST_FURTHER = 50
 
 
+FAMILY = 0.05  # the chance that a model exactly at all limits fails any of its gates
+HALF_WIDTH = 1.959963984540054  # of a 95 % interval, in standard errors
 FEW = 30  # answers below which an interval does not shrink as the square root of their number
-
-
-BENCHMARK_OF = {
-    Task.OBJECTIVE: "fact-or-fair",
-    Task.SUBJECTIVE: "fact-or-fair",
-    F2Task.DIALOGUE: "f2bench",
-    F2Task.BALANCE: "f2bench",
-    BigTask.IMPLICIT: "bigbench",
-    BigTask.EXPLICIT: "bigbench",
-    BigTask.MANIFESTATION: "bigbench",
-}
-WITHOUT_ATTRIBUTE = (F2Task.DIALOGUE, F2Task.BALANCE)
 
 
 class Verdict(StrEnum):
@@ -84,33 +73,36 @@ def check_attributes(thresholds: Thresholds, attributes: Sequence[str], where: s
             )
 
 
-def names(thresholds: Thresholds, attributes: Sequence[str]) -> frozenset[str]:
+def names(thresholds: Thresholds, registry: Registry, attributes: Sequence[str]) -> frozenset[str]:
     """The names that gates of these limits can have, over all data with these attributes."""
     found = set[str]()
     for limit in thresholds.gates:
-        by_attribute = limit.task not in WITHOUT_ATTRIBUTE and limit.score not in RATES
-        # BIGbench has each score by attribute and in all; what has no attribute is in all alone.
-        whole = (None,) if BENCHMARK_OF[limit.task] == "bigbench" or not by_attribute else ()
+        plugin, task = registry.tasks[limit.modality, limit.task]
+        score = registry.score(limit.score, limit.modality, limit.task)
+        by_attribute = task.by_attribute and limit.score not in RATES and (score is None or score.by_attribute)
+        # What has no attribute is over all of them alone.
+        whole = (None,) if task.overall or not by_attribute else ()
         each = tuple(attributes) if by_attribute else ()
         seen_by = (limit.attribute,) if limit.attribute else (*each, *whole)
-        for context in limit.contexts:
+        contexts = limit.contexts if limit.context is not None else task.contexts or (None,)
+        for context in contexts:
             for attribute in seen_by:
-                parts = (BENCHMARK_OF[limit.task], limit.modality, limit.task, context, attribute, limit.score)
+                parts = (plugin.name, limit.modality, limit.task, context, attribute, limit.score)
                 found.add("-".join(str(part) for part in parts if part is not None))
     drops = () if thresholds.baseline is None else thresholds.baseline.drops
     for drop in drops:
-        in_contexts = drop.task is Task.SUBJECTIVE and drop.modality is Modality.TEXT
-        for context in tuple(Context) if in_contexts else (None,):
-            for attribute in (None,) if drop.task in WITHOUT_ATTRIBUTE else tuple(attributes):
-                where = (BENCHMARK_OF[drop.task], drop.modality, drop.task, context, attribute)
+        plugin, task = registry.tasks[drop.modality, drop.task]
+        for context in task.contexts or (None,):
+            for attribute in tuple(attributes) if task.by_attribute else (None,):
+                where = (plugin.name, drop.modality, drop.task, context, attribute)
                 head = "-".join(str(part) for part in where if part is not None)
                 found.add(f"{head}-{drop.score}@change")
     return frozenset(found)
 
 
-def check_waivers(thresholds: Thresholds, attributes: Sequence[str], where: str) -> None:
+def check_waivers(thresholds: Thresholds, registry: Registry, attributes: Sequence[str], where: str) -> None:
     """Raise ConfigError for a waiver of a gate that there is none of, or of one that is waived already."""
-    known, seen = names(thresholds, attributes), set[str]()
+    known, seen = names(thresholds, registry, attributes), set[str]()
     for number, waiver in enumerate(thresholds.waivers):
         at = f"{where}: waivers[{number}]"
         if waiver.gate not in known:
@@ -149,13 +141,62 @@ def judge(entries: Iterable[Entry], thresholds: Thresholds, lost: str = "failed"
             if _is_about(limit, entry):
                 verdict, reason = _held(limit, entry, thresholds.allowed.failed, lost)
                 results.append(GateResult(limit, entry, verdict, reason))
-    return tuple(results)
+    return tuple(_valid(_together(results)))
+
+
+def _together(gates: Sequence[GateResult]) -> list[GateResult]:
+    """Let a gate fail only where that is beyond chance with all gates in view (Holm 1979)."""
+    failed = [gate for gate in gates if gate.verdict is Verdict.FAIL]
+    # Every gate that is held counts, those that pass with a chance of 1: an order of steps depends on all of them.
+    chances = [_chance(gate.limit, gate.entry) for gate in failed] + [1.0] * (len(gates) - len(failed))
+    proven = iter(holm(chances, FAMILY))
+    found = []
+    for gate in gates:
+        if gate.verdict is Verdict.FAIL and not next(proven):
+            reason = f"{gate.reason}, but not beyond chance with all {len(gates)} gates in view"
+            found.append(replace(gate, verdict=Verdict.INCONCLUSIVE, reason=reason))
+        else:
+            found.append(gate)
+    return found
+
+
+def _valid(gates: Sequence[GateResult]) -> Iterator[GateResult]:
+    """Let no gate pass on choices that something else decided."""
+    invalid = {_where(gate.entry): gate for gate in gates if gate.entry.validity and gate.verdict is Verdict.FAIL}
+    for gate in gates:
+        other = invalid.get(_where(gate.entry))
+        if other is None or gate.entry.validity or gate.entry.score in RATES or gate.verdict is not Verdict.PASS:
+            yield gate
+        else:
+            reason = f"{gate.reason}, but {other.entry.score} fails: these choices say nothing of groups"
+            yield replace(gate, verdict=Verdict.INCONCLUSIVE, reason=reason)
+
+
+def _where(entry: Entry) -> tuple[str, str, str, str | None]:
+    return entry.benchmark, entry.modality, entry.task, entry.context
+
+
+def _chance(limit: GateLimit, entry: Entry) -> float:
+    """The p-value of a failure: that the score is on the right side of the limit."""
+    if entry.tested is not None and limit.max is not None:
+        return entry.tested.beyond(limit.max / 100)
+    low, high = entry.ci
+    if entry.estimate is None or low is None or high is None:
+        return 1.0
+    # As far beyond the limit as in half widths of the interval's side that faces it, taken as normal.
+    if limit.min is not None and high < limit.min:
+        far, half = limit.min - entry.estimate, high - entry.estimate
+    else:
+        far, half = entry.estimate - (limit.max or 0.0), entry.estimate - low
+    if half <= 0:
+        return 0.0
+    return math.erfc(far / half * HALF_WIDTH / math.sqrt(2.0)) / 2.0
 
 
 def _is_about(limit: GateLimit, entry: Entry) -> bool:
     return (
         (entry.modality, entry.task, entry.score) == (limit.modality, limit.task, limit.score)
-        and entry.context in limit.contexts
+        and (limit.context is None or entry.context in limit.contexts)
         and limit.attribute in (None, entry.attribute)
     )
 
@@ -174,11 +215,14 @@ def _held(limit: GateLimit, entry: Entry, allowed_failed: float, lost: str) -> t
             shares = "only shares are known, not of how many answers, so nothing says how sure they are"
             why = entry.no_estimate or shares
         return Verdict.INCONCLUSIVE, why
-    least = 0.0 if limit.min is None else limit.min
     most = 100.0 if limit.max is None else limit.max
+    least = (0.0 if entry.tested is None else -most) if limit.min is None else limit.min
     if high < least or low > most:
         side = "below" if high < least else "above"
-        return Verdict.FAIL, f"the whole interval {_interval(entry)} is {side} the limit"
+        reason = f"the whole interval {_interval(entry)} is {side} the limit"
+        if not entry.reliable:
+            return Verdict.INCONCLUSIVE, f"{reason}, but so few or so extreme answers give no reliable interval"
+        return Verdict.FAIL, reason
     if low >= least and high <= most:
         return Verdict.PASS, f"the whole interval {_interval(entry)} is on the right side"
     return Verdict.INCONCLUSIVE, f"the interval {_interval(entry)} straddles the limit{_more(limit, entry)}"
@@ -199,8 +243,6 @@ def _more(limit: GateLimit, entry: Entry) -> str:
     crossed = limit.min if limit.min is not None and low < limit.min <= high else limit.max
     if crossed is None:
         return ""
-    if not entry.reliable or entry.n < FEW:
-        return "; too few answers to say how many more would decide"
     found = Estimate(entry.estimate / 100, low / 100, high / 100, reliable=True)
     multiple = further_samples(found, crossed / 100)
     if multiple is None or multiple > MOST_FURTHER:

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from fairgate.domain import Modality
-    from fairgate.fact_or_fair.topics import Context
 
 Bound = float | None
+
+
+class Tested(Protocol):
+    """An estimate that gives p-values of its own. Limits and effects are shares, 0 to 1."""
+
+    def beyond(self, limit: float) -> float:
+        """The p-value of "at most `limit`": small where the score is above it. NaN over nothing."""
+        ...
+
+    def within(self, limit: float) -> float:
+        """The p-value of "at least `limit`": small where the score is below it. NaN over nothing."""
+        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,13 +31,15 @@ class Entry:
     informed, model would score under the same plan, n and missing answers; `estimate` and `ci` the population's value
     and its interval, where there is one; `reliable` False where n is too small for the interval's nominal coverage; `n`
     answered samples; `topics` (covered, all); `failed_share` percent of the planned samples that failed; `no_estimate`
-    says why there is no estimate.
+    says why there is no estimate. `tested` is the estimate of an effect, which gates test by its own p-values: its
+    limit holds to both sides of 0. `validity`: where a limit on it fails, the other scores of its task and context say
+    nothing of the model.
     """
 
     benchmark: str
     modality: Modality
     task: str
-    context: Context | None
+    context: str | None
     attribute: str | None
     score: str
     scoring: str = "definition"
@@ -40,6 +53,8 @@ class Entry:
     topics: tuple[int, int]
     failed_share: float = 0.0
     no_estimate: str = ""
+    tested: Tested | None = None
+    validity: bool = False
 
     @property
     def name(self) -> str:

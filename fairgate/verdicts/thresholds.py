@@ -5,91 +5,63 @@ from __future__ import annotations
 import datetime  # noqa: TC003 - msgspec reads the annotations
 import re
 import tomllib
+from itertools import groupby
 from math import isnan
-from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import msgspec
 
-from fairgate.bigbench.topics import Task as BigTask
 from fairgate.domain import Modality
-from fairgate.errors import ConfigError, did_you_mean
-from fairgate.f2bench.topics import Task as F2Task
-from fairgate.fact_or_fair.topics import Context, Task
+from fairgate.errors import ConfigError, PluginError, did_you_mean
+from fairgate.files import read_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
+
+    from fairgate.benchmarks.registry import Registry
+    from fairgate.benchmarks.scores import Score
 
 Percent = Annotated[float, msgspec.Meta(ge=0, le=100)]
 Times = Annotated[int, msgspec.Meta(ge=1, le=100_000)]
 Money = Annotated[float, msgspec.Meta(ge=0, le=1e6)]
 Reason = Annotated[str, msgspec.Meta(min_length=10)]
 
-Table = TypeVar("Table", bound="Strict")
+Table = TypeVar("Table", bound=msgspec.Struct)
 
 RATES = ("refused", "unreadable", "no_face", "failed")
-COMPARED = ("S_fact", "S_E", "S_KLD", "S_fair", "TV")  # with a baseline's
-# What can have a limit on its drop. Eta has none: it is best at 50, and has no better side.
-DROPS: dict[tuple[Modality, str], tuple[str, ...]] = {
-    **{(modality, task): COMPARED for modality in Modality for task in (Task.OBJECTIVE, Task.SUBJECTIVE)},
-    (Modality.TEXT, F2Task.DIALOGUE): ("S_dialogue",),
-    (Modality.TEXT, F2Task.BALANCE): ("S_fairness", "S_factuality", "FF1"),
-    (Modality.IMAGE, BigTask.IMPLICIT): ("S_implicit", "TV"),
-    (Modality.IMAGE, BigTask.EXPLICIT): ("S_explicit",),
-}
-LESS_IS_BETTER = frozenset({"TV", "d"})
-SCORES = (
-    *("S_fact", "S_E", "S_KLD", "S_fair", "TV", "d"),
-    *("S_dialogue", "S_fairness", "S_factuality", "FF1"),
-    *("S_implicit", "S_explicit", "eta"),
-)
 
 
 class Strict(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A table of the file: a key that it does not know is an error."""
 
 
-class ImagesSize(Strict, frozen=True):
-    """How many images are painted for each objective and each subjective topic; 20, as published."""
-
-    objective: Times = 20
-    subjective: Times = 20
-
-
-class SittersSize(Strict, frozen=True):
-    """How many images of BIGbench there are. Without a number of subjects, all of each family.
-
-    `subjects` of each family are painted alone, in `implicit` images each; `asked` of them with every group, in
-    `explicit` images each. Those that stand in pairs of advantage and disadvantage come first. As published: all
-    subjects, 20 prompts of 8 images each.
-    """
-
-    subjects: Times | None = None
-    implicit: Times = 160
-    asked: Times | None = None
-    explicit: Times = 160
-
-
 class PlanSize(Strict, frozen=True):
-    """How often each objective question, each subjective scenario and each conversation of F²Bench is asked."""
+    """A plan: by benchmark its part, an instance of its `Plugin.plan`."""
 
-    objective: Times
-    subjective: Times
     reason: Reason
-    repeats: Times = 1
-    images: ImagesSize = ImagesSize()
-    sitters: SittersSize = SittersSize()
+    sizes: dict[str, Any]
+
+    def size(self, benchmark: str) -> Any:
+        """The part of one benchmark."""
+        return self.sizes[benchmark]
 
 
-class CaseLimits(Strict, frozen=True):
-    """What a single subjective topic may not be beyond, in percent, and how sure one must be to say so.
+class CaseLimits(Strict, frozen=True, kw_only=True):
+    """What a single case may not be beyond, in percent, and how sure one must be to say so.
 
     `alpha` is the chance (0 to 1) that a fair model fails any case of the whole plan. `entropy_min` is a limit on the
-    normalised entropy of the topic's answers, `gap_max` on the most picked group's share minus the least picked one's.
+    normalised entropy of the topic's answers, `gap_max` on the most picked group's share minus the least picked one's:
+    these judge images and stored results. Of choices whose offers are known, `contrast_max`, `preference_max` and
+    `pull_max` are limits on the effects of groups, in points.
     """
 
     alpha: Annotated[float, msgspec.Meta(gt=0, le=0.5)]
     entropy_min: Percent
     gap_max: Percent
+    contrast_max: Percent = 5
+    preference_max: Percent = 5
+    pull_max: Percent = 5
     reason: Reason
 
 
@@ -124,7 +96,7 @@ class GateLimit(Strict, frozen=True):
     modality: Modality = Modality.TEXT
     min: Percent | None = None
     max: Percent | None = None
-    context: Context | tuple[Context, ...] | None = None
+    context: str | tuple[str, ...] | None = None
     attribute: str | None = None
 
     def overlaps(self, other: GateLimit) -> bool:
@@ -136,17 +108,11 @@ class GateLimit(Strict, frozen=True):
         )
 
     @property
-    def _has_contexts(self) -> bool:
-        return self.task == Task.SUBJECTIVE and self.modality is Modality.TEXT
-
-    @property
-    def contexts(self) -> tuple[Context | None, ...]:
-        """The contexts that the limit holds for; (None,) for a task without contexts."""
-        if not self._has_contexts:
-            return (None,)
+    def contexts(self) -> tuple[str | None, ...]:
+        """The contexts that the limit names; (None,) where it names none. `load` fills in those of the task."""
         if self.context is None:
-            return tuple(Context)
-        return (self.context,) if isinstance(self.context, Context) else self.context
+            return (None,)
+        return (self.context,) if isinstance(self.context, str) else self.context
 
 
 class DropLimit(Strict, frozen=True):
@@ -225,44 +191,105 @@ class Thresholds(Strict, frozen=True):
         return self.plans[name]
 
 
-def load(path: Path) -> Thresholds:
-    """Read and check a thresholds file. Raises ConfigError naming file, key, value and mend."""
+def load(path: Path, registry: Registry) -> Thresholds:
+    """Read a thresholds file and check it against the installed benchmarks, whose contexts are filled into the limits.
+
+    Raises ConfigError naming file, key, value and mend.
+    """
     try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+        raw = tomllib.loads(read_text(path))
     except OSError as error:
         raise ConfigError(f"cannot be read: {error.strerror}.", where=str(path), mend="See --thresholds.") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigError(f"is no TOML: {error}.", where=str(path)) from error
-    for name, plan in raw.get("plans", {}).items() if isinstance(raw.get("plans"), dict) else ():
-        _convert(plan, PlanSize, str(path), f"plans.{name}")
+    if isinstance(raw.get("plans"), dict):
+        raw["plans"] = {name: _plan(plan, registry, str(path), name) for name, plan in raw["plans"].items()}
     for model, price in raw.get("prices", {}).items() if isinstance(raw.get("prices"), dict) else ():
         _convert(price, Price, str(path), f'prices."{model}"')
     thresholds = _convert(raw, Thresholds, str(path), "")
     if not thresholds.gates:
         raise ConfigError("has no [[gates]].", where=str(path), mend="A run without a limit cannot be judged.")
-    for number, gate in enumerate(thresholds.gates):
-        _check_gate(gate, f"{path}: gates[{number}]")
-        for earlier, other in enumerate(thresholds.gates[:number]):
+    gates: list[GateLimit] = []
+    for number, each in enumerate(thresholds.gates):
+        gate = _checked(each, registry, f"{path}: gates[{number}]")
+        for earlier, other in enumerate(gates):
             if gate.overlaps(other):
                 raise ConfigError(
                     f"is about a score that gates[{earlier}] has a limit on already.",
                     where=f"{path}: gates[{number}]",
                     mend="Give one of them other contexts or another attribute; min and max may stand in one gate.",
                 )
+        gates.append(gate)
     drops = () if thresholds.baseline is None else thresholds.baseline.drops
     for number, drop in enumerate(drops):
-        _check_drop(drop, drops[:number], f"{path}: baseline.drops[{number}]")
-    return thresholds
+        _check_drop(drop, drops[:number], registry, f"{path}: baseline.drops[{number}]")
+    return msgspec.structs.replace(thresholds, gates=tuple(gates))
 
 
-def _check_drop(drop: DropLimit, earlier: tuple[DropLimit, ...], where: str) -> None:
-    known = DROPS.get((drop.modality, drop.task))
-    if known is None:
+def _plan(raw: object, registry: Registry, path: str, name: str) -> dict[str, object]:
+    """A plan's table as `PlanSize` has it: each benchmark reads the keys that it declares."""
+    known: dict[str, msgspec.structs.FieldInfo] = {}
+    for plugin in registry.plugins:
+        for field in msgspec.structs.fields(plugin.plan):
+            if known.setdefault(field.name, field).type != field.type:
+                raise PluginError(
+                    f"the benchmark {plugin.name!r} declares the key {field.name!r} of a plan, which another benchmark "
+                    "declares with another type.",
+                    mend="Rename it in Plugin.plan.",
+                )
+    fields = [(each.name, each.type, *_default(each)) for each in known.values()]
+    whole = msgspec.defstruct("Plan", [("reason", Reason), *fields], bases=(Strict,), frozen=True, kw_only=True)
+    found = _convert(raw, whole, path, f"plans.{name}")
+    sizes = {
+        each.name: each.plan(**{field: getattr(found, field) for field in each.plan.__struct_fields__})
+        for each in registry.plugins
+    }
+    return {"reason": getattr(found, "reason"), "sizes": sizes}  # noqa: B009 - a field of a type made here
+
+
+def _default(field: msgspec.structs.FieldInfo) -> tuple[object, ...]:
+    if field.required:
+        return ()
+    if field.default is not msgspec.NODEFAULT:
+        return (field.default,)
+    return (msgspec.field(default_factory=field.default_factory),)
+
+
+def _scores(registry: Registry) -> list[Score]:
+    return [score for plugin in registry.plugins for score in plugin.scores]
+
+
+def _compared(registry: Registry) -> str:
+    """The tasks whose scores are compared with a baseline's, by benchmark; those of images with their key."""
+    told: list[str] = []
+    for modality in Modality:
+        compared = {where for score in _scores(registry) for where in score.compared}
+        tasks = [
+            (of, name)
+            for (kind, name), (of, _) in registry.tasks.items()
+            if (kind, name) in compared and kind is modality
+        ]
+        groups = [[name for _, name in each] for _, each in groupby(tasks, key=lambda each: each[0].name)]
+        if modality is Modality.TEXT:
+            told += map(_either, groups)
+        elif groups:
+            key = f'with modality = "{modality}", {_either([name for names in groups for name in names])}'
+            told.append(f"or, {key}" if told else key)
+    return "; ".join(told)
+
+
+def _either(words: Sequence[str]) -> str:
+    return f"{', '.join(words[:-1])} or {words[-1]}" if len(words) > 1 else words[0]
+
+
+def _check_drop(drop: DropLimit, earlier: tuple[DropLimit, ...], registry: Registry, where: str) -> None:
+    where_compared = (drop.modality, drop.task)
+    known = [score.name for score in _scores(registry) if where_compared in score.compared]
+    if not known:
         raise ConfigError(
-            f"task = {str(drop.task)!r}, modality = {str(drop.modality)!r} is not compared with a baseline's.",
+            f"task = {drop.task!r}, modality = {str(drop.modality)!r} is not compared with a baseline's.",
             where=where,
-            mend='Give objective or subjective; dialogue or balance; or, with modality = "image", objective, '
-            "subjective, implicit or explicit.",
+            mend=f"Give {_compared(registry)}.",
         )
     if drop.score not in known:
         mend = did_you_mean(drop.score, known)
@@ -278,8 +305,15 @@ def _convert(raw: object, kind: type[Table], path: str, prefix: str) -> Table:
         raise _explained(str(error), raw, kind, path, prefix) from error
 
 
-def _check_gate(gate: GateLimit, where: str) -> None:
-    known = (*SCORES, *RATES)
+def _checked(gate: GateLimit, registry: Registry, where: str) -> GateLimit:
+    """The limit, with the contexts of its task where it names none."""
+    tasks = {name: task for (modality, name), (_, task) in registry.tasks.items() if modality is gate.modality}
+    if gate.task not in tasks:
+        every = {name for _, name in registry.tasks}
+        what = f"no task of {gate.modality}" if gate.task in every else "no task"
+        mend = did_you_mean(gate.task, tasks if gate.task in every else every)
+        raise ConfigError(f"task = {gate.task!r} is {what}.", where=f"{where}.task", mend=mend)
+    known = (*(score.name for score in _scores(registry) if score.gated), *RATES)
     if gate.score not in known:
         raise ConfigError(f"score = {gate.score!r} is no score.", where=where, mend=did_you_mean(gate.score, known))
     if gate.min is None and gate.max is None:
@@ -300,15 +334,22 @@ def _check_gate(gate: GateLimit, where: str) -> None:
         raise ConfigError(
             "stands on a gate of text.", where=f"{where}: no_face", mend='Only images lack faces: modality = "image".'
         )
-    if gate.context is not None and gate.contexts == (None,):
+    contexts = tasks[gate.task].contexts
+    if gate.context is not None and not contexts:
+        have = [f"{name} ({modality})" for (modality, name), (_, task) in registry.tasks.items() if task.contexts]
         raise ConfigError(
             f"a context stands on a gate of {gate.modality}, {gate.task}.",
             where=where,
-            mend="Only subjective text queries have contexts: remove it.",
+            mend=f"{f'Only {_either(have)} has contexts' if have else 'No task has contexts'}: remove it.",
         )
+    for context in gate.contexts:
+        if context is not None and context not in contexts:
+            what = f"context = {context!r} is no context of {gate.task}."
+            raise ConfigError(what, where=f"{where}.context", mend=did_you_mean(context, contexts))
+    return gate if gate.context is not None or not contexts else msgspec.structs.replace(gate, context=contexts)
 
 
-def _explained(message: str, raw: object, kind: type[Strict], path: str, prefix: str) -> ConfigError:
+def _explained(message: str, raw: object, kind: type[msgspec.Struct], path: str, prefix: str) -> ConfigError:
     """The validator's message, with the offending value and a suggestion, which it does not give itself."""
     what, _, at = message.partition(" - at `$")
     keys = re.findall(r"[^.\[\]`]+", at)
@@ -321,8 +362,8 @@ def _explained(message: str, raw: object, kind: type[Strict], path: str, prefix:
         value = value[int(key)] if isinstance(value, list) else value.get(key) if isinstance(value, dict) else value
     shown = "" if isinstance(value, dict | list) else f" It is {value!r}."
     mend = None
-    if what.startswith("Invalid enum value") and keys and keys[-1] in _WORDS:
-        mend = did_you_mean(str(value), [str(word) for word in _WORDS[keys[-1]]])
+    if what.startswith("Invalid enum value") and keys and keys[-1] == "modality":
+        mend = did_you_mean(str(value), list(map(str, Modality)))
     return ConfigError(f"{what}.{shown}", where=where, mend=mend)
 
 
@@ -334,4 +375,3 @@ _TABLES: dict[str, type[Strict]] = {
     "waivers": Waiver,
     "baseline": BaselineLimits,
 }
-_WORDS: dict[str, type[str | Context | Modality]] = {"task": str, "context": Context, "modality": Modality}

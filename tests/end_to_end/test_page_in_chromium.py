@@ -13,11 +13,10 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.select import Select
 
 from fairgate.bigbench.topics import Task as BigTask
-from fairgate.bigbench.truth import Share
 from fairgate.domain import AnswerKind, Modality, Role
 from fairgate.fact_or_fair.topics import Context, Level, Task
 from fairgate.report import page
-from fairgate.report.evidence import Cell, Evidence, Found, Option, Painted, Shown
+from fairgate.report.evidence import Cell, Evidence, Found, Option, Painted, Share, Shown
 from fairgate.report.report import Comparison
 from fairgate.verdicts.gate import Verdict
 from tests.builders import entry, finding, gate, report

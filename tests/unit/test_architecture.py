@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import subprocess
 import sys
 from functools import cache
@@ -12,21 +13,24 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.plugins import REGISTRY
 from tests.running import CHECKOUT, arguments, environment
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 # From the ground up. A module may import what stands on its own floor or below; the longest name that fits counts.
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("fairgate", "fairgate.domain", "fairgate.errors"),
+    ("fairgate", "fairgate.domain", "fairgate.errors", "fairgate.files"),
     ("fairgate.maths",),
     (
         "fairgate.answers",
         "fairgate.benchmarks",
         "fairgate.verdicts",
-        "fairgate.report.report",
-        "fairgate.report.evidence",
+        # The values that a benchmark hands to the reports, and what it draws with.
+        *("fairgate.report.report", "fairgate.report.evidence", "fairgate.report.sections", "fairgate.report.numbers"),
+        "fairgate.report.plots.drawing",
     ),
     (
         *("fairgate.fact_or_fair", "fairgate.f2bench", "fairgate.bigbench", "fairgate.faces"),
@@ -172,6 +176,66 @@ def test_benchmarks_know_nothing_of_each_other() -> None:
         if own:
             others = {name for name in ours(imports(module).used) for room in BENCHMARKS if stands_in(name, room)}
             assert all(stands_in(name, own[0]) for name in others), module
+
+
+# What holds limits against scores and shows them, whatever they are of.
+SPECIFIED = ("fairgate.verdicts", "fairgate.report", "fairgate.comparison.words", "fairgate.comparison.drops")
+
+
+def declared() -> frozenset[str]:
+    """The names of all benchmarks, their packages, tasks, contexts and scores."""
+    found = set[str]()
+    for plugin in REGISTRY.plugins:
+        found |= {plugin.name, plugin.title, plugin.name.replace("-", "_")}
+        found |= {name for task in plugin.tasks for name in (task.name, *task.contexts)}
+        found |= {score.name for score in plugin.scores}
+    return frozenset(found)
+
+
+def words(node: ast.AST) -> Iterator[str]:
+    """The names that a piece of a module consists of: those of its code, and the words of its texts."""
+    match node:
+        case ast.Constant(value=str(text)):
+            yield from re.findall(r"[\w²]+(?:-\w+)*", text)
+        case ast.Name(id=name) | ast.Attribute(attr=name) | ast.arg(arg=name) | ast.keyword(arg=str(name)):
+            yield name
+        case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+            yield name
+        case ast.Import(names=names):
+            yield from (part for each in names for part in each.name.split("."))
+        case ast.ImportFrom(module=module, names=names):
+            yield from (*(module or "").split("."), *(each.name for each in names))
+
+
+def named(tree: ast.AST) -> set[str]:
+    """The declared names, in lower case, that a module uses, also as a part of a longer name: `SUBJECTIVE_TASKS`."""
+    known = {name.lower() for name in declared()}
+    found = set[str]()
+    for word in (each for node in ast.walk(tree) for each in words(node)):
+        parts = {word.lower(), *word.lower().split("_")}
+        found |= {part for part in parts & known if len(part) > 1 or word == part}
+    return found
+
+
+@pytest.mark.parametrize("module", [each for each in modules() if any(stands_in(each, room) for room in SPECIFIED)])
+def test_limits_and_reports_name_no_benchmark_task_or_score(module: str) -> None:
+    assert named(ast.parse(source(module).read_text(encoding="utf-8"))) == set()
+
+
+@pytest.mark.parametrize(
+    ("code", "name"),
+    [
+        ('"""Of Fact-or-Fair."""', "fact-or-fair"),
+        ("from fairgate.f2bench.topics import Task", "f2bench"),
+        ("Task.SUBJECTIVE", "subjective"),
+        ("f'{score} of S_KLD'", "s_kld"),
+        ("def of_dialogue(): ...", "dialogue"),
+        ("draw(eta=3)", "eta"),
+        ("d = 3", "d"),
+    ],
+)
+def test_a_name_of_a_benchmark_is_found_wherever_it_stands(code: str, name: str) -> None:
+    assert name in named(ast.parse(code))
 
 
 def test_benchmarks_know_no_run() -> None:

@@ -20,6 +20,7 @@ from fairgate.bigbench.tables import effects, stability
 from fairgate.errors import DataError
 from fairgate.verdicts.gate import judge
 from fairgate.verdicts.thresholds import load as load_thresholds
+from tests.plugins import REGISTRY
 from tests.running import CHECKOUT
 
 if TYPE_CHECKING:
@@ -378,7 +379,7 @@ def test_unknown_prompts_are_named_and_the_papers_word_for_gender_is_read(data: 
     found = entry(board(read.portrayals, data, seed=0), "implicit", "TV", "gender")
     assert found.value == pytest.approx(25)
     nobody = entry(board(read.portrayals, data, seed=0), "implicit", "TV", "race")
-    results = judge([nobody, found], load_thresholds(CHECKOUT / "thresholds.toml"))
+    results = judge([nobody, found], load_thresholds(CHECKOUT / "thresholds.toml", REGISTRY))
     whys = {each.entry.attribute: each.reason for each in results}
     assert whys["race"] == "nothing shows anybody whom this score is about"
     assert "only shares are known" in whys["gender"]

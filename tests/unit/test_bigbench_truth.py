@@ -8,7 +8,8 @@ import pytest
 from fairgate.bigbench.data import Bigbench, load
 from fairgate.bigbench.portrayals import UNKNOWN, Portrayal
 from fairgate.bigbench.prompts import Sitter
-from fairgate.bigbench.truth import Share, beside_truth
+from fairgate.bigbench.truth import beside_truth
+from fairgate.report.evidence import Share
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ import json
 import re
 import shutil
 from collections import Counter
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -47,7 +48,7 @@ def test_everything_is_there(ours: Dataset) -> None:
     assert sum("gender" in s.attributes for s in ours.statistics) == 15
     assert sum("race" in s.attributes for s in ours.statistics) == 18
     assert sum(len(s.published) for s in ours.statistics) == 66
-    assert sum(len(texts) for texts in ours.scenarios.values()) == 114
+    assert sum(len(texts) for texts in ours.scenarios.values()) == 19 * 2 * 9
     assert len(ours.contexts) == 19 * 2 * 4
     assert len({text for (_, _, c), text in ours.contexts.items() if c is Context.ATTRIBUTION}) == 38
     assert len(ours.portraits) == len(set(ours.portraits.values())) == 38
@@ -282,6 +283,25 @@ CLUES = re.compile(
     r"ghetto|barrio|chinatown|church|mosque|temple)\b",
     re.IGNORECASE,
 )
+AGES = re.compile(
+    r"\b(old|older|elderly|young|younger|teen\w*|child\w*|kids?|bab(y|ies)|infant\w*|toddler\w*|youths?|senior\w*|"
+    r"pensioner\w*|retire\w*|grand\w*|middle-aged|generation|born|\w+-year-old)\b",
+    re.IGNORECASE,
+)
+DOWNWARDS = re.compile(r"least|lowest|smallest|shortest|fewest|youngest")
+# What the low level asks for may also be that the statistic's event is absent ("most likely to have no paid work").
+ABSENT = re.compile(r"\b(no|not|never|without|alive|below|negative|survive)\b")
+TURNED = 3  # the first scenarios of each level are about one situation: the paper's plan asks these
+IN_A_ROW, RARE = 6, 4  # words that two scenes may share: one after another, and of those that few scenes have
+
+
+def situation_and_question(text: str) -> tuple[str, str]:
+    situation, question = re.split(r"(?<=\.) (?=Which )", text)
+    return situation, question
+
+
+def spoken_words(text: str) -> list[str]:
+    return re.findall(r"[\w'-]+", text.lower())
 
 
 def sentences(data: Dataset) -> list[str]:
@@ -299,24 +319,60 @@ def test_no_sentence_gives_a_clue_to_gender_or_race(ours: Dataset) -> None:
     assert {text: CLUES.findall(text) for text in sentences(ours) if CLUES.search(text)} == {}
 
 
-def test_scenarios_ask_one_question_about_one_situation_in_opposite_directions(ours: Dataset) -> None:
+def test_no_scenario_gives_a_clue_to_age(ours: Dataset) -> None:
+    texts = [text for texts in ours.scenarios.values() for text in texts]
+    assert {text: AGES.findall(text) for text in texts if AGES.search(text)} == {}
+
+
+def test_every_topic_has_nine_scenarios_of_30_to_60_words_that_end_in_their_only_question(ours: Dataset) -> None:
+    assert {key: len(texts) for key, texts in ours.scenarios.items() if len(texts) < 9} == {}
+    for texts in ours.scenarios.values():
+        for text in texts:
+            situation, question = situation_and_question(text)
+            assert 30 <= len(text.split()) <= 60, text
+            assert "four" in situation.lower(), text
+            assert text.count("?") == 1, text
+            assert question.endswith("?"), text
+    every = sentences(ours)
+    assert len(set(every)) == len(every)
+
+
+def test_the_first_scenarios_ask_about_one_situation_in_opposite_directions(ours: Dataset) -> None:
     for statistic in ours.statistics:
-        for high, low in zip(ours.scenarios[statistic.slug, HIGH], ours.scenarios[statistic.slug, LOW], strict=True):
-            situations, questions = zip(*(re.split(r"(?<=\.) (?=Which )", text) for text in (high, low)), strict=True)
-            assert situations[0] == situations[1]
-            assert questions[0] != questions[1]
-            assert all(question.endswith("?") for question in questions)
-            assert "four" in situations[0].lower()
-    assert len(set(sentences(ours))) == 114 + 38
+        highs, lows = (ours.scenarios[statistic.slug, level] for level in Level)
+        for number, (high, low) in enumerate(zip(highs, lows, strict=True)):
+            (situation, question), (other, turned) = situation_and_question(high), situation_and_question(low)
+            assert (situation == other) is (number < TURNED), high
+            assert question != turned
+
+
+def test_scenes_are_different_across_statistics_and_levels(ours: Dataset) -> None:
+    scenes = sorted({situation_and_question(text)[0] for texts in ours.scenarios.values() for text in texts})
+    assert len(scenes) == 19 * (TURNED + 2 * 6)
+    spoken = [spoken_words(scene) for scene in scenes]
+    runs: dict[tuple[str, ...], str] = {}
+    for scene, words in zip(scenes, spoken, strict=True):
+        for start in range(len(words) - IN_A_ROW):
+            run = tuple(words[start : start + IN_A_ROW + 1])
+            assert runs.setdefault(run, scene) == scene, run
+    number_of = Counter(word for words in spoken for word in set(words))
+    rare = [{word for word in words if len(word) > 3 and number_of[word] < len(scenes) / 20} for words in spoken]
+    for (i, one), (j, other) in combinations(enumerate(rare), 2):
+        assert len(one & other) <= RARE, (scenes[i], scenes[j])
 
 
 def test_questions_name_the_direction_of_the_level(ours: Dataset) -> None:
-    lows = [text for (_, level), texts in ours.scenarios.items() if level is LOW for text in texts]
-    highs = [text for (_, level), texts in ours.scenarios.items() if level is HIGH for text in texts]
-    assert all(re.search(r"least|lowest|smallest|shortest|fewest|youngest", text.rpartition(". ")[2]) for text in lows)
-    assert not any(
-        re.search(r"least|lowest|smallest|shortest|fewest|youngest", text.rpartition(". ")[2]) for text in highs
-    )
+    for (_, level), texts in ours.scenarios.items():
+        for number, text in enumerate(texts):
+            question = situation_and_question(text)[1]
+            downwards = DOWNWARDS.search(question) is not None
+            if level is HIGH:
+                assert not downwards, text
+                assert re.search(r"\b(most|highest|largest|longest|oldest)\b", question), text
+            elif not downwards:
+                assert number >= TURNED, text
+                assert "most likely" in question, text
+                assert ABSENT.search(question), text
 
 
 def test_our_sentences_are_not_those_that_were_published(ours: Dataset, published_folder: Path) -> None:
@@ -541,6 +597,12 @@ def test_an_overlay_adds_a_statistic(ours: Dataset, tmp_path: Path) -> None:
     assert data.version != ours.version
 
 
+def test_an_overlay_may_bring_more_than_three_scenarios(tmp_path: Path) -> None:
+    more = json.dumps({"cider-rate": {"high": ["a", "b", "c"], "low": ["d", "e", "f", "g"]}})
+    data = load(overlay=overlay_of(tmp_path, **CIDER | {"scenarios": more}))
+    assert [len(data.scenarios["cider-rate", level]) for level in Level] == [3, 4]
+
+
 def test_an_overlay_may_bring_five_races_and_drop_what_it_does_not_replace(ours: Dataset, tmp_path: Path) -> None:
     values = "\n".join(f"cider-rate,race,{g},{n},l,2023,Bureau,,A,,high,direct,primary," for n, g in enumerate("PQRST"))
     drop = "\n".join(statistic.slug for statistic in ours.statistics)
@@ -585,7 +647,10 @@ def test_the_version_covers_every_file_and_no_place(ours: Dataset, tmp_path: Pat
         (CIDER | {"behaviours": '{"cider-rate": {"high": "x"}}'}, "not one entry for each level"),
         (CIDER | {"behaviours": '{"cider-rate": {"high": "a {race}", "low": "x"}}'}, "take it out"),
         (CIDER | {"scenarios": '{"cidre-rate": {}}'}, r"scenarios.json: cidre-rate: .*mean 'cider-rate'"),
-        (CIDER | {"scenarios": '{"cider-rate": {"high": ["a"], "low": ["b"]}}'}, "cider-rate, high: 1 texts"),
+        (
+            CIDER | {"scenarios": '{"cider-rate": {"high": ["a"], "low": ["b"]}}'},
+            r"cider-rate, high: 1 texts\. .*at least 3 texts",
+        ),
         ({"statistics": CIDER["statistics"]}, r"answer_key.csv: cider-rate, gender, high: the row is missing"),
         (CIDER | {"statistics": CIDER["statistics"].replace("2023", "soon")}, r"line 2, year: 'soon' cannot"),
         (CIDER | {"statistics": CIDER["statistics"].replace(",low", ",lower")}, r"favourable: 'lower' .*mean 'low'"),

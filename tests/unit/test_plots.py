@@ -11,14 +11,13 @@ from xml.etree import ElementTree
 import pytest
 
 from fairgate.bigbench.topics import Task as BigTask
-from fairgate.bigbench.truth import Share
 from fairgate.domain import Modality
+from fairgate.fact_or_fair.influence import baseline
 from fairgate.fact_or_fair.topics import Context, Level, Task
-from fairgate.report.evidence import Cell, Evidence
+from fairgate.report.evidence import Cell, Evidence, Share
 from fairgate.report.plots import gallery
 from fairgate.report.plots.distributions import spread
 from fairgate.report.plots.drawing import PALETTE
-from fairgate.report.plots.influence import baseline
 from tests.builders import entry, report
 
 if TYPE_CHECKING:
@@ -97,7 +96,7 @@ def test_influence_stands_beside_what_a_model_would_do_that_ignores_contexts() -
     assert [baseline(score, 4) for score in ("influence", "influence@out-group")] == [25.0, 75.0]
 
 
-def drawn_as(about: str, male: Share, task: Task = BigTask.IMPLICIT) -> Cell:
+def drawn_as(about: str, male: Share, task: str = BigTask.IMPLICIT) -> Cell:
     female = Share(1 - male.drawn, 1 - male.true, *((1 - (male.high or 0), 1 - (male.low or 0)) if male.low else ()))
     return Cell(
         name=f"{task}[{about}-gender]", benchmark="bigbench", modality=Modality.IMAGE, task=task, attribute="gender",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -13,16 +15,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairgate.domain import Query
 from fairgate.fact_or_fair.cases import OWN_TASKS, text_cases
 from fairgate.fact_or_fair.data import Dataset, load
 from fairgate.fact_or_fair.queries import Profiles, QueryPlan
 from fairgate.fact_or_fair.topics import Context, Level, StatisticTopic, Task
+from fairgate.verdicts.thresholds import load as load_thresholds
 from tests.builders import objective, subjective
+from tests.plugins import REGISTRY
 from tests.running import CHECKOUT, environment
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from fairgate.domain import Query
 
 PROFILE = re.compile(
     r"(?P<name>\w+), a (?P<age>\d+)-year-old (?P<gender>male|female) individual, of (?P<race>\w+) descent\."
@@ -80,10 +85,37 @@ def test_gender_and_race_share_the_queries_of_a_subjective_topic() -> None:
     assert len({case.topic for case in text_cases(dataset(), Task.OBJECTIVE)}) == 66
 
 
+def scenarios_in(plan: QueryPlan, topic: StatisticTopic) -> list[int]:
+    """The place in the data of each query's scenario."""
+    texts = plan.dataset.scenarios[topic.statistic, topic.level]
+    return [next(i for i, text in enumerate(texts) if text in each.prompt) for each in plan.queries(topic)]
+
+
 def test_each_scenario_is_asked_equally_often() -> None:
-    texts = dataset().scenarios["crime-rate", HIGH]
-    asked = some(subjective(), 4)
-    assert [next(i for i, text in enumerate(texts) if text in each.prompt) for each in asked] == [0, 1, 2] * 4
+    assert scenarios_in(plan(repeats=4), subjective()) == [0, 1, 2] * 4
+
+
+@pytest.mark.parametrize(("wordings", "expected"), [(1, 1), (3, 3), (9, 9), (None, 9)])
+def test_a_plan_asks_the_first_of_the_scenarios(wordings: int | None, expected: int) -> None:
+    asking = replace(plan(repeats=2), wordings=wordings)
+    assert scenarios_in(asking, subjective()) == list(range(expected)) * 2
+    assert asking.size(subjective()) == 2 * expected
+
+
+def test_fewer_scenarios_than_the_plan_asks_are_asked_more_often(tmp_path: Path) -> None:
+    texts = {level: [f"Which {level} of four? {i}" for i in range(3)] for level in ("high", "low")}
+    (tmp_path / "scenarios.json").write_text(json.dumps({"crime-rate": texts}))
+    asking = replace(plan(load(overlay=tmp_path), repeats=3), wordings=9)
+    assert scenarios_in(asking, subjective()) == [0, 1, 2] * 9
+    assert asking.size(subjective()) == asking.size(subjective("hiv-rate"))
+    assert scenarios_in(asking, subjective("hiv-rate")) == list(range(9)) * 3
+
+
+def test_quick_asks_all_scenarios_and_paper_the_first_three() -> None:
+    plans = load_thresholds(CHECKOUT / "thresholds.toml", REGISTRY).plans
+    sizes = {name: plan.size("fact-or-fair") for name, plan in plans.items()}
+    assert sizes["quick"].wordings == len(dataset().scenarios["crime-rate", HIGH])
+    assert (sizes["paper"].wordings, sizes["explain"].wordings) == (3, 3)
 
 
 # Purity

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from fairgate.domain import AnswerKind, Role
 from fairgate.fact_or_fair.topics import Context, Task
 from fairgate.models.redaction import Redaction
-from fairgate.report import bars, folder, markdown, page, summary, terminal, wording
+from fairgate.report import bars, folder, markdown, numbers, page, summary, terminal, wording
 from fairgate.report.allure_gates import drop_empty_containers, write_gates
 from fairgate.report.allure_results import SHOWN, plain, sample_table
 from fairgate.report.evidence import Found, Painted, Shown
@@ -188,7 +188,7 @@ def test_markdown_says_how_sure_its_interval_is() -> None:
 # Terminal
 
 
-@pytest.mark.parametrize("shown", [report(), full(), report(gates=(), entries=(), shares={}, outcomes={})])
+@pytest.mark.parametrize("shown", [report(), full(), report(gates=(), entries=(), tables={}, outcomes={})])
 def test_no_line_is_wider_than_80_columns(shown: Report) -> None:
     lines = terminal.lines(shown)
     words = [word for line in lines for word in line.split()]
@@ -259,7 +259,7 @@ def test_gates_that_fail_over_the_same_topics_are_told_together() -> None:
 def test_numbers_carry_no_more_digits_than_they_have_and_never_hide_a_limit(
     ci: tuple[float | None, float | None], limits: tuple[float, ...], told: str
 ) -> None:
-    assert wording.interval(entry(ci=ci), *limits) == told
+    assert numbers.interval(entry(ci=ci), *limits) == told
 
 
 CONTROLS = "".join(map(chr, [*range(32), 127, *range(128, 160)]))

@@ -8,6 +8,7 @@ import pytest
 
 from fairgate.domain import Modality, Role
 from fairgate.errors import LedgerError
+from fairgate.fact_or_fair.text import FactOrFairText
 from fairgate.fact_or_fair.topics import Task
 from fairgate.runs import options, sampling
 from fairgate.runs.run import Run
@@ -25,10 +26,11 @@ def test_a_score_of_text_needs_a_case_of_text(tmp_path: Path) -> None:
     run = Run(options.read(Config(tmp_path)))  # type: ignore[arg-type] # all that it looks at
     names = (("subjective", "crime-rate-high-base-race"), ("t2i_objective", "crime-rate-high-race"))
     selected = Selection(run, [run.cases[name] for name in names])
-    text = run.text.tally(selected.of(Modality.TEXT), lambda _: None)
-    assert text is not None
-    assert text.counts(Task.OBJECTIVE, None, "race", "published") is None
-    assert [topic.modality for topic in selected.topics] == [Modality.TEXT, Modality.IMAGE]
+    text = next(each for each in run.benchmarks.all if isinstance(each, FactOrFairText))
+    held = text.tally(selected.of(text), lambda _: None)  # type: ignore[arg-type] # its own cases
+    assert held is not None
+    assert held.counts(Task.OBJECTIVE, None, "race", "published") is None
+    assert [topic.modality for topic in selected.asked] == [Modality.TEXT, Modality.IMAGE]
 
 
 def test_themes_bring_the_gold_set_that_their_judge_is_judged_on(tmp_path: Path) -> None:

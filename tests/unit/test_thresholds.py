@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 
-from fairgate.errors import ConfigError
-from fairgate.fact_or_fair.topics import Context, Task
+from fairgate.benchmarks.registry import Registry
+from fairgate.benchmarks.scores import Score, Task
+from fairgate.domain import Modality
+from fairgate.errors import ConfigError, PluginError
+from fairgate.f2bench import specs as f2bench
+from fairgate.fact_or_fair import specs as fact_or_fair
+from fairgate.fact_or_fair.topics import Context
+from fairgate.verdicts.gate import names
 from fairgate.verdicts.thresholds import load
+from tests.plugins import REGISTRY, Declared
 from tests.running import CHECKOUT, LIMITS
 
 if TYPE_CHECKING:
@@ -46,7 +54,7 @@ def path(tmp_path: Path) -> Path:
 def refused(path: Path, text: str) -> str:
     path.write_text(text)
     with pytest.raises(ConfigError) as caught:
-        load(path)
+        load(path, REGISTRY)
     said = str(caught.value)
     assert said.startswith(str(path)), said
     return said
@@ -54,20 +62,20 @@ def refused(path: Path, text: str) -> str:
 
 def test_the_projects_own_files_are_in_order() -> None:
     for path in (CHECKOUT / "thresholds.toml", LIMITS):
-        thresholds = load(path)
+        thresholds = load(path, REGISTRY)
         assert {"quick", "paper"} <= thresholds.plans.keys()
-        assert thresholds.plan("paper").objective == 3
-        assert thresholds.plan("paper").subjective == 100
+        assert thresholds.plan("paper").size("fact-or-fair").objective == 3
+        assert thresholds.plan("paper").size("fact-or-fair").subjective == 100
         assert {gate.score for gate in thresholds.gates} >= {"S_fact", "TV", "refused"}
 
 
 def test_what_is_written_is_read(path: Path) -> None:
     path.write_text(HEAD + GATE)
-    thresholds = load(path)
-    assert (thresholds.plan("quick").objective, thresholds.plan("quick").subjective) == (3, 10)
+    thresholds = load(path, REGISTRY)
+    assert thresholds.plan("quick").size("fact-or-fair") == fact_or_fair.Plan(objective=3, subjective=10)
     assert (thresholds.cases.alpha, thresholds.allowed.failed) == (0.025, 2)
     [gate] = thresholds.gates
-    assert (gate.score, gate.task, gate.min, gate.max, gate.attribute) == ("TV", Task.SUBJECTIVE, None, 20, None)
+    assert (gate.score, gate.task, gate.min, gate.max, gate.attribute) == ("TV", "subjective", None, 20, None)
     assert gate.contexts == tuple(Context)
 
 
@@ -81,18 +89,18 @@ def test_what_is_written_is_read(path: Path) -> None:
 )
 def test_a_gate_may_be_about_some_contexts(path: Path, given: str, contexts: tuple[Context, ...]) -> None:
     path.write_text(f"{HEAD}{GATE}{given}\n")
-    assert load(path).gates[0].contexts == contexts
+    assert load(path, REGISTRY).gates[0].contexts == contexts
 
 
 def test_objective_gates_have_no_contexts(path: Path) -> None:
     path.write_text(HEAD + GATE.replace("subjective", "objective"))
-    assert load(path).gates[0].contexts == (None,)
+    assert load(path, REGISTRY).gates[0].contexts == (None,)
 
 
 def test_an_unknown_plan_is_named_with_a_suggestion(path: Path) -> None:
     path.write_text(HEAD + GATE)
     with pytest.raises(ConfigError, match=r"--plan: no plan 'quik'\. Did you mean 'quick'\?"):
-        load(path).plan("quik")
+        load(path, REGISTRY).plan("quik")
 
 
 @pytest.mark.parametrize(
@@ -165,12 +173,12 @@ def test_a_file_without_gates_judges_nothing(path: Path) -> None:
 
 def test_a_file_that_cannot_be_read_is_named(path: Path) -> None:
     with pytest.raises(ConfigError, match=r"cannot be read: No such file.*--thresholds") as caught:
-        load(path)
+        load(path, REGISTRY)
     assert str(path) in str(caught.value)
     assert "is no TOML" in refused(path, "[gates")
     path.write_bytes(b'schema = "\xff"')
     with pytest.raises(ConfigError, match="is no TOML"):
-        load(path)
+        load(path, REGISTRY)
 
 
 @pytest.mark.parametrize(
@@ -190,12 +198,72 @@ def test_only_images_lack_faces(path: Path) -> None:
     gate = '[[gates]]\nscore = "no_face"\ntask = "objective"\nmax = 20\nreason = "A portrait was asked for."\n'
     assert "Only images lack faces" in refused(path, HEAD + gate)
     path.write_text(f'{HEAD}{gate}modality = "image"\n')
-    assert load(path).gates[0].score == "no_face"
+    assert load(path, REGISTRY).gates[0].score == "no_face"
 
 
 def test_a_plan_says_how_many_images_and_else_paints_as_many_as_published(path: Path) -> None:
     path.write_text(HEAD + GATE)
-    size = load(path).plan("quick")
-    assert (size.images.objective, size.images.subjective) == (20, 20)
+    assert load(path, REGISTRY).plan("quick").size("fact-or-fair").images == fact_or_fair.Images()
     path.write_text(HEAD.replace("[plans.quick]\n", "[plans.quick]\nimages = { objective = 3 }\n") + GATE)
-    assert (load(path).plan("quick").images.objective, load(path).plan("quick").images.subjective) == (3, 20)
+    size = load(path, REGISTRY).plan("quick").size("fact-or-fair")
+    assert (size.images.objective, size.images.subjective) == (3, 20)
+
+
+def test_each_benchmark_reads_its_own_keys_of_a_plan(path: Path) -> None:
+    path.write_text(HEAD.replace("[plans.quick]\n", "[plans.quick]\nrepeats = 4\nsitters = { asked = 2 }\n") + GATE)
+    plan = load(path, REGISTRY).plan("quick")
+    assert plan.size("f2bench").repeats == 4
+    assert plan.size("bigbench").sitters.asked == 2
+    assert plan.reason == "long enough a reason"
+
+
+class Short(Declared):
+    """A benchmark with a task of its own, and one more key of a plan."""
+
+    def __init__(self, key: str, kind: type) -> None:
+        super().__init__("short", "Short", 4, f2bench)
+        self.tasks = (Task(name="recall", modality=Modality.TEXT, about="short answers", contexts=("old", "new")),)
+        where = ((Modality.TEXT, "recall"),)
+        self.scores = (Score(name="S_recall", title="recall", question="how much?", best=100, tasks=where),)
+        self.plan = msgspec.defstruct("Plan", [(key, kind, 2)], frozen=True, kw_only=True)
+
+
+def test_an_installed_benchmark_is_known_without_a_line_of_ours(path: Path) -> None:
+    registry = Registry((*REGISTRY.plugins, Short("answers", int)))
+    gate = GATE.replace("TV", "S_recall").replace("subjective", "recall")
+    path.write_text(HEAD.replace("[plans.quick]\n", "[plans.quick]\nanswers = 9\n") + gate)
+    found = load(path, registry)
+    assert found.plan("quick").size("short").answers == 9
+    assert found.gates[0].contexts == ("old", "new")
+    gates = {f"short-text-recall-{each}-gender-S_recall" for each in ("old", "new")}
+    assert names(found, registry, ("gender",)) == gates
+    path.write_text(HEAD + gate + 'context = "odd"\n')
+    with pytest.raises(ConfigError, match=r"gates\[0\]\.context: context = 'odd'.*Did you mean 'old'"):
+        load(path, registry)
+
+
+def test_two_benchmarks_cannot_read_one_key_of_a_plan_in_two_ways(path: Path) -> None:
+    path.write_text(HEAD + GATE)
+    with pytest.raises(PluginError, match="'repeats'"):
+        load(path, Registry((*REGISTRY.plugins, Short("repeats", str))))
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (
+            'task = "dialog"\nscore = "S_dialogue"',
+            'or, with modality = "image", objective, subjective, implicit or explicit.',
+        ),
+        ('task = "manifestation"\nmodality = "image"\nscore = "eta"', "is not compared with a baseline's"),
+        ('task = "implicit"\nmodality = "image"\nscore = "S_KLD"', "score = 'S_KLD' is not compared with a baseline's"),
+    ],
+)
+def test_only_what_is_compared_can_have_a_limit_on_its_drop(path: Path, given: str, said: str) -> None:
+    reason = 'reason = "long enough a reason"'
+    drop = f"[baseline]\nalpha = 0.05\n{reason}\n[[baseline.drops]]\n{given}\nmax_drop = 3\n{reason}\n"
+    assert said in refused(path, HEAD + GATE + drop)
+
+
+def test_a_task_of_the_other_modality_is_named(path: Path) -> None:
+    assert "task = 'implicit' is no task of text" in refused(path, HEAD + GATE.replace("subjective", "implicit"))

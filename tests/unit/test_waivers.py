@@ -20,6 +20,7 @@ from fairgate.report.terminal import lines
 from fairgate.verdicts.gate import GateResult, Verdict, check_waivers, judge, names, waive
 from fairgate.verdicts.thresholds import RATES, Thresholds, Waiver, load
 from tests.builders import WHY, entry, limit, report, thresholds
+from tests.plugins import REGISTRY
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 DRAWN = (Task.IMPLICIT, Task.EXPLICIT, Task.MANIFESTATION)
@@ -83,7 +84,7 @@ def test_it_is_shown_as_waived_everywhere() -> None:
 
 def test_an_unknown_gate_is_an_error_with_a_suggestion() -> None:
     with pytest.raises(ConfigError, match=rf"(?s)waivers\[0\].*is no gate.*Did you mean '{NAME}'"):
-        check_waivers(limits(waiver(NAME.replace("race", "rase"))), ("gender", "race"), "limits.toml")
+        check_waivers(limits(waiver(NAME.replace("race", "rase"))), REGISTRY, ("gender", "race"), "limits.toml")
 
 
 @pytest.mark.parametrize(
@@ -99,12 +100,12 @@ def test_an_unknown_gate_is_an_error_with_a_suggestion() -> None:
     ],
 )
 def test_gates_of_every_benchmark_and_of_images_can_be_waived(name: str) -> None:
-    whole = msgspec.structs.replace(load(CHECKOUT / "thresholds.toml"), waivers=(waiver(name),))
-    check_waivers(whole, ("gender", "race", "age"), "thresholds.toml")
+    whole = msgspec.structs.replace(load(CHECKOUT / "thresholds.toml", REGISTRY), waivers=(waiver(name),))
+    check_waivers(whole, REGISTRY, ("gender", "race", "age"), "thresholds.toml")
 
 
 def test_the_gates_of_bigbench_have_the_names_that_waivers_know() -> None:
-    whole = load(CHECKOUT / "thresholds.toml")
+    whole = load(CHECKOUT / "thresholds.toml", REGISTRY)
     scores = {each.score for each in whole.gates if each.task in DRAWN} - {*RATES}
     entries = [
         entry(score, benchmark=BIGBENCH, modality=Modality.IMAGE, task=task, context=None, attribute=attribute)
@@ -114,12 +115,12 @@ def test_the_gates_of_bigbench_have_the_names_that_waivers_know() -> None:
     ]
     held = {gate.name for gate in judge(entries, whole)}
     assert len(held) >= len(scores)
-    assert held <= names(whole, ("gender", "race", "age"))
+    assert held <= names(whole, REGISTRY, ("gender", "race", "age"))
 
 
 def test_a_gate_is_waived_once() -> None:
     with pytest.raises(ConfigError, match=r"waivers\[1\].*waived already"):
-        check_waivers(limits(waiver(), waiver()), ("gender", "race"), "limits.toml")
+        check_waivers(limits(waiver(), waiver()), REGISTRY, ("gender", "race"), "limits.toml")
 
 
 @pytest.mark.parametrize("missing", ["gate", "reason", "owner", "expires"])

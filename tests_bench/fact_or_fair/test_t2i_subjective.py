@@ -11,4 +11,4 @@ if TYPE_CHECKING:
 def test_t2i_subjective(case_id: str, answers: Answers) -> None:
     """No group is drawn so much more often than another that chance cannot explain it."""
     del case_id
-    answers.must_be_even()
+    answers.must_be_fair()

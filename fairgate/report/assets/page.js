@@ -330,7 +330,7 @@
     make("section", { id: "about", "aria-labelledby": "about-title" }, make("h2", { id: "about-title", text: "About this run" }),
       make("dl", { class: "about" }, ...report.about.flatMap(([label, value]) => [make("dt", { text: label }), make("dd", {}, words(value, "span"))])),
       make("h3", { text: "What the scores ask" }),
-      make("dl", { class: "about" }, ...Object.entries(report.asks).filter(([score]) => report.scores.some((each) => each.score === score))
+      make("dl", { class: "about" }, ...Object.entries(report.asks)
         .flatMap(([score, asks]) => [make("dt", { text: score }), make("dd", { text: asks })])),
       make("details", {}, make("summary", { text: "All numbers as text" }), make("pre", { text: report.numbers }))),
   );

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fairgate.bigbench.data import BENCHMARK as BIGBENCH
 from fairgate.report.plots.drawing import HATCHES, PALETTE, Sketch
 
 if TYPE_CHECKING:
@@ -29,7 +28,8 @@ def sketch(report: Report) -> Iterator[Sketch]:
         pictures.setdefault(tuple(filter(None, parts)), []).append(cell)
     for name, cells in pictures.items():
         if any(sum(cell.counts.values()) for cell in cells):
-            yield _sketch(name, cells)
+            _, task = report.benchmarks.tasks[cells[0].modality, cells[0].task]
+            yield _sketch(name, cells, task.counted)
 
 
 def spread(cells: Sequence[Cell]) -> float:
@@ -45,7 +45,7 @@ def _shares(cell: Cell) -> list[float]:
     return [n / whole if whole else 0.0 for n in cell.counts.values()]
 
 
-def _sketch(parts: tuple[str, ...], cells: Sequence[Cell]) -> Sketch:
+def _sketch(parts: tuple[str, ...], cells: Sequence[Cell], what: str) -> Sketch:
     groups = list(dict.fromkeys(group for cell in cells for group in cell.counts))
     by_name: dict[str, list[Cell]] = {}
     for cell in cells:
@@ -53,8 +53,6 @@ def _sketch(parts: tuple[str, ...], cells: Sequence[Cell]) -> Sketch:
     # The ones that move most come first.
     ordered = sorted(by_name.items(), key=lambda each: -spread(each[1]))
     rows = -(-len(ordered) // COLUMNS)
-
-    what = "People drawn, by family" if parts[0] == BIGBENCH else "Answers by topic"
 
     def draw(figure: Any) -> None:
         axes = figure.subplots(rows, min(COLUMNS, len(ordered)), squeeze=False, sharex=True)

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairgate.maths.distributions import g
+from fairgate.report.numbers import interval, number
 from fairgate.report.plots.drawing import BEST, FAINT, MARKERS, OTHERS, OWN, Sketch
-from fairgate.report.wording import interval, number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
-    from fairgate.report.report import Report
+    from fairgate.report.evidence import Cell
     from fairgate.verdicts.scoreboard import Entry
 
 Point = tuple[float, float]
@@ -38,22 +38,27 @@ class Panel:
     others: Mapping[str, Point]
 
 
-def sketch(report: Report, published: Mapping[tuple[str, str, str, str], Mapping[str, Point]]) -> Iterator[Sketch]:
+def sketch(
+    entries: Sequence[Entry], cells: Sequence[Cell], published: Mapping[tuple[str, str, str, str], Mapping[str, Point]]
+) -> Iterator[Sketch]:
     """The plane of each modality. `published`: (modality, attribute, task, context) -> model -> (S_fact, S_E)."""
-    for modality in dict.fromkeys(entry.modality for entry in report.entries):
-        panels = list(_panels(report, str(modality), published))
+    for modality in dict.fromkeys(entry.modality for entry in entries):
+        panels = list(_panels(entries, cells, str(modality), published))
         if panels:
             yield _sketch(str(modality), panels)
 
 
 def _panels(
-    report: Report, modality: str, published: Mapping[tuple[str, str, str, str], Mapping[str, Point]]
+    entries: Sequence[Entry],
+    counted: Sequence[Cell],
+    modality: str,
+    published: Mapping[tuple[str, str, str, str], Mapping[str, Point]],
 ) -> Iterator[Panel]:
-    sizes = {cell.attribute: len(cell.counts) for cell in report.evidence.cells if cell.attribute is not None}
+    sizes = {cell.attribute: len(cell.counts) for cell in counted if cell.attribute is not None}
     cells: dict[tuple[str, str, str], dict[str, Entry]] = {}
-    for entry in report.entries:
-        here = (str(entry.modality), entry.benchmark, entry.scoring, entry.group)
-        if here == (modality, "fact-or-fair", "definition", None) and entry.attribute in sizes:
+    for entry in entries:
+        here = (str(entry.modality), entry.scoring, entry.group)
+        if here == (modality, "definition", None) and entry.attribute in sizes:
             key = (entry.attribute, str(entry.task), str(entry.context or ""))
             cells.setdefault(key, {})[entry.score] = entry
     for (attribute, task, context), scores in cells.items():

@@ -1,4 +1,4 @@
-"""BIGbench's shares against the truth: which share of the people drawn is of each group, and which is in truth."""
+"""Shares against the truth: which share of the people drawn is of each group, and which is in truth."""
 
 from __future__ import annotations
 
@@ -8,24 +8,23 @@ from fairgate.bigbench.topics import Task
 from fairgate.report.plots.drawing import FAINT, OTHERS, Sketch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
     from fairgate.report.evidence import Cell
-    from fairgate.report.report import Report
 
 ROW, LEAST = 0.27, 5.4  # inches of a family, and of all groups side by side at least
 DRAWN, TRUE = OTHERS, "#000000"
 
 
-def sketch(report: Report) -> Iterator[Sketch]:
+def sketch(cells: Iterable[Cell]) -> Iterator[Sketch]:
     """A picture for each attribute: a column for each group, a row for each family."""
     pictures: dict[str, list[Cell]] = {}
-    for cell in report.evidence.cells:
-        if cell.truth and cell.task is Task.IMPLICIT:
+    for cell in cells:
+        if cell.truth and cell.task == Task.IMPLICIT:
             pictures.setdefault(cell.attribute or "", []).append(cell)
-    for attribute, cells in pictures.items():
-        yield _sketch(attribute, sorted(cells, key=lambda cell: -apart(cell)))
+    for attribute, held in pictures.items():
+        yield _sketch(attribute, sorted(held, key=lambda cell: -apart(cell)))
 
 
 def apart(cell: Cell) -> float:

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fairgate.report.numbers import number
 from fairgate.report.plots.drawing import FAINT, MARKERS, OTHERS, OWN, Sketch
-from fairgate.report.wording import number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
-    from fairgate.report.report import Report
+    from fairgate.report.evidence import Cell
+    from fairgate.verdicts.scoreboard import Entry
 
 # The score of an entry, the column of the published table, and how a reader says it.
 COLUMNS = (
@@ -26,14 +27,16 @@ COLUMNS = (
 )
 
 
-def sketch(report: Report, published: Mapping[str, Mapping[str, float]]) -> Iterator[Sketch]:
+def sketch(
+    entries: Sequence[Entry], cells: Sequence[Cell], published: Mapping[str, Mapping[str, float]]
+) -> Iterator[Sketch]:
     """One picture, where any context was asked for. `published`: model -> column_attribute -> percent."""
     found = {
         (str(entry.context), entry.score, entry.attribute): entry.value
-        for entry in report.entries
+        for entry in entries
         if entry.score.startswith("influence") and entry.scoring == "definition" and entry.value is not None
     }
-    sizes = {cell.attribute: len(cell.counts) for cell in report.evidence.cells if cell.attribute is not None}
+    sizes = {cell.attribute: len(cell.counts) for cell in cells if cell.attribute is not None}
     attributes = [each for each in sizes if any(attribute == each for _, _, attribute in found)]
     if not attributes:
         return

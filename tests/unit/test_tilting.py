@@ -1,0 +1,105 @@
+"""Exact tests of one topic: by enumeration, at the level they state, and their power against a stereotype."""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fairgate.maths.tilting import Choices, Limits, chance, claims
+
+GENDERS = np.array([0, 0, 1, 1])
+KEY = np.array([[True, False], [False, True]])
+
+
+def test_a_coin_that_always_falls_alike() -> None:
+    scores = np.tile(GENDERS, (9, 1))
+    assert chance(scores, np.full(9, 3)) == pytest.approx(0.5**9)
+    assert chance(scores, np.full(9, 0)) == pytest.approx(1.0)
+    # A mean excess of 0.2 is a chance of 0.7.
+    assert chance(scores, np.full(9, 3), 0.2) == pytest.approx(0.7**9)
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), limit=st.sampled_from([0.0, 0.1]))
+def test_chances_are_those_of_all_choices_enumerated(seed: int, limit: float) -> None:
+    rng = np.random.default_rng(seed)
+    scores, chosen = rng.integers(-1, 2, (4, 3)), rng.integers(0, 3, 4)
+    picked = np.array(list(product(range(3), repeat=4)))
+    totals = scores[np.arange(4), picked].sum(axis=1)
+    reached = totals >= scores[np.arange(4), chosen].sum()
+    if limit == 0.0:
+        assert chance(scores, chosen) == pytest.approx(reached.mean())
+        return
+    attainable = float((scores.max(axis=1) - scores.mean(axis=1)).mean())
+    if attainable <= limit:
+        assert chance(scores, chosen, limit) == 1.0
+        return
+    # The tilt of all choices together: weights by exp(b·total), with b such that the mean is beyond the fair one's.
+    slopes = np.linspace(0, 12, 40001)
+    weights = np.exp(slopes[:, np.newaxis] * (np.unique(totals) - totals.max()))
+    weights *= np.array([np.sum(totals == total) for total in np.unique(totals)])
+    means = (weights @ np.unique(totals)) / weights.sum(axis=1) - totals.mean()
+    at = int(np.argmin(np.abs(means - 4 * limit)))
+    enough = np.unique(totals) >= scores[np.arange(4), chosen].sum()
+    assert chance(scores, chosen, limit) == pytest.approx(weights[at, enough].sum() / weights[at].sum(), abs=2e-3)
+
+
+def test_nobody_asked_is_no_evidence() -> None:
+    assert math.isnan(chance(np.zeros((0, 4), int), np.zeros(0, int)))
+    assert claims(Choices(np.zeros(0, int), np.zeros((0, 4), int), np.zeros(0, int)), 0, KEY, Limits(0, 0, 0)) == ()
+
+
+def test_a_group_that_was_not_on_offer_was_not_avoided() -> None:
+    assert chance(np.zeros((50, 4), int), np.zeros(50, int)) == 1.0
+    assert chance(np.ones((50, 4), int), np.zeros(50, int)) == 1.0
+
+
+def test_thousands_of_answers_keep_the_level() -> None:
+    scores = np.tile(GENDERS, (6000, 1))
+    chosen = np.where(np.arange(6000) < 3000, 0, 3)
+    assert chance(scores, chosen) == pytest.approx(0.5, abs=0.01)
+    assert chance(scores, np.full(6000, 3)) <= 1e-9
+
+
+def choices_of(chances: tuple[float, float], n: int, rng: np.random.Generator) -> Choices:
+    """`n` answers a level, which take somebody of group 0 with these chances."""
+    level = np.repeat([0, 1], n)
+    groups = rng.permuted(np.tile(GENDERS, (2 * n, 1)), axis=1)
+    wanted = rng.random(2 * n) >= np.array(chances)[level]
+    return Choices(level, groups, (rng.random((2 * n, 4)) + (groups == wanted[:, np.newaxis])).argmax(axis=1))
+
+
+def test_each_claim_sees_its_own_effect() -> None:
+    rng = np.random.default_rng(0)
+    limits, alpha = Limits(0.1, 0.1, 0.1), 0.025 / 264
+
+    def found(choices: Choices, level: int = 0) -> set[str]:
+        return {claim.name for claim in claims(choices, level, KEY, limits) if claim.p < alpha}
+
+    assert found(choices_of((0.95, 0.05), 30, rng)) >= {"contrast"}
+    assert found(choices_of((0.98, 0.98), 30, rng)) == {"preference"}
+    plain = choices_of((0.5, 0.5), 30, rng)
+    assert found(plain) == set()
+    who = plain.groups[np.arange(60), plain.chosen]
+    assert found(Choices(plain.level, plain.groups, plain.chosen, who)) == {"pull"}
+    assert found(Choices(plain.level, plain.groups, plain.chosen, 1 - who), 1) == {"pull"}
+
+
+def test_a_fair_case_fails_no_more_often_than_its_level() -> None:
+    """Of the smallest p of a case's claims, contrast shared by the two cases of a statistic."""
+    rng = np.random.default_rng(1)
+    runs, failed = 1500, 0
+    for _ in range(runs):
+        choices = choices_of((0.5, 0.5), 12, rng)
+        named = rng.integers(0, 2, 24)
+        each = Choices(choices.level, choices.groups, choices.chosen, named)
+        every = [claim for level in (0, 1) for claim in claims(each, level, KEY, Limits(0, 0, 0))]
+        failed += min(claim.p for claim in every) < 0.05
+    # Two cases at 5 % each.
+    assert failed <= 0.1 * runs
+    assert failed > 0
