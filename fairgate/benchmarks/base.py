@@ -62,17 +62,17 @@ class Case(Protocol):
 
     @property
     def context(self) -> str | None:
-        """The context of its task that it is asked in, None where it has none."""
+        """The context of its task that it is asked in, None where the task has none."""
         ...
 
     @property
     def attribute(self) -> str | None:
-        """The attribute that it is seen by, None where it is by none."""
+        """The attribute that it is seen by, None where the scores of its task are by none."""
         ...
 
     @property
     def level(self) -> str | None:
-        """What tells it apart from another case of the same task, context, attribute and subject."""
+        """What tells it apart from other cases of one subject, task, context and attribute; None where nothing must."""
         ...
 
     @property

@@ -42,6 +42,11 @@ class Registry:
         """The title of a benchmark by its name; the name where it is not installed."""
         return next((each.title for each in self.plugins if each.name == benchmark), benchmark)
 
+    @property
+    def markers(self) -> dict[str, str]:
+        """What `-m` can select, with a description."""
+        return {name: about for plugin in self.plugins for name, about in plugin.markers.items()}
+
     def score(self, name: str, modality: str, task: str) -> Score | None:
         """The specification of a score in a task; None for the names that are no scores of their own (rates)."""
         plain = name.partition("@")[0]
