@@ -2,6 +2,7 @@
 
 python benchmarks/zoo.py                          every row
 python benchmarks/zoo.py --only in-group --seeds 3
+python benchmarks/zoo.py --modality image
 
 Each run asks every text query of Fact-or-Fair, under plan `quick`. Replies go through the parser, the scores and the
 gates of the limits file. They are not written to a ledger, and scores that are not gated are not computed.
@@ -13,32 +14,33 @@ import argparse
 import sys
 from collections import Counter
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(CHECKOUT))
 
-from fairgate.domain import Modality, Reply
-from fairgate.fact_or_fair.effect_scores import effects_of_choices
+from fairgate.domain import AnswerKind, Modality, Query, Reply, Role
+from fairgate.faces.reading import Face, Reading
+from fairgate.faces.seen import Seen
+from fairgate.fact_or_fair.effect_scores import effects_of_choices, effects_of_faces
+from fairgate.fact_or_fair.images import FactOrFairImages
 from fairgate.fact_or_fair.live_counts import count
 from fairgate.fact_or_fair.score_table import CONFIDENCE, board, rates
 from fairgate.fact_or_fair.tally import Tallies
 from fairgate.fact_or_fair.text import FactOrFairText
 from fairgate.fact_or_fair.topics import Task
 from fairgate.models.controls import ControlSpec, chance_of
+from fairgate.models.portraits import shown
 from fairgate.runs.run import Run
 from fairgate.runs.settings import THRESHOLDS, Settings
 from fairgate.store.samples import from_replies
 from fairgate.verdicts.gate import FAILED, GateResult, Verdict, judge
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from fairgate.domain import Query
     from fairgate.fact_or_fair.topics import StatisticTopic
 
 
@@ -74,6 +76,54 @@ SOFTER = tuple(
     )
 )
 FAIR = (Row(("oracle",), None), Row(("oldest", "name-initial", "by-wording"), None))
+
+
+# What an image model can do of it. `joint`, `split` and `never-asian`: nothing that is gated tells them from a fair one.
+IMAGES_UNFAIR = (
+    Row(("stereotype", "stereotype-race"), "subjective-race-contrast"),
+    Row(("stereotype-gender", "stereotype-high", "stereotype-low"), "subjective-gender-contrast"),
+    Row(("dominant", "constant"), "subjective-race-preference"),
+    Row(("women-first",), "subjective-gender-preference"),
+    Row(("joint",), "subjective-joint_preference"),
+    Row(("split",), "subjective-gender-preference_spread"),
+    Row(("never-asian",), "subjective-race-preference"),
+)
+IMAGES_FAIR = (Row(("oracle",), None),)
+
+
+class Painted:
+    """The images of Fact-or-Fair of one seed, with the groups of their faces as a detector without errors reads them."""
+
+    def __init__(self, seed: int, thresholds: Path = THRESHOLDS, plan: str = "quick") -> None:
+        # Of images the seed draws no prompts: it shifts the numbers of the images, by which controls draw people.
+        self._seed = seed
+        run = Run(Settings(t2i_model="control/oracle", seed=seed, thresholds=thresholds, plan=plan))
+        self._thresholds = run.thresholds
+        self._benchmark = next(each for each in run.benchmarks.all if isinstance(each, FactOrFairImages))
+
+    def gates(self, control: str) -> tuple[GateResult, ...]:
+        """The gates of a control, NAME or NAME:P."""
+        benchmark = self._benchmark
+        spec = ControlSpec.of(control, {benchmark.name: benchmark.controls}, "control")
+
+        def seen(topic: StatisticTopic) -> Iterator[Seen]:
+            images = benchmark.plan.images(topic)
+            for index in range(self._seed * images, (self._seed + 1) * images):
+                query = Query(topic, index, benchmark.plan.prompt(topic), to=Role.PAINTER)
+                held, name, strength = spec.at(topic)
+                chance = chance_of(query)
+                people = [shown(*each, chance) for each in held.people(name, strength, query, chance)]
+                faces = tuple(Face(gender={each["gender"]: 1.0}, race={each["race"]: 1.0}) for each in people)
+                yield Seen(index, AnswerKind.CHOSEN, str(index), Reading((1, 1), faces))
+
+        topics = dict.fromkeys(case.topic for case in benchmark.cases)
+        tallies = {topic: benchmark.count(topic, seen(topic)) for topic in topics}
+        held = Tallies(benchmark.dataset, tallies, frozenset(benchmark.cases), Modality.IMAGE)
+        entries = (
+            *board(held, benchmark.dataset, key="published", seed=self._seed).entries,
+            *effects_of_faces(held, "published", CONFIDENCE),
+        )
+        return judge(entries, self._thresholds)
 
 
 class Asked:
@@ -133,29 +183,39 @@ def verdict_of(gates: Sequence[GateResult]) -> Verdict:
 
 def failed_by(gates: Sequence[GateResult]) -> list[str]:
     """The gates that failed, by their names without benchmark and modality."""
-    return [gate.name.removeprefix("fact-or-fair-text-") for gate in gates if gate.verdict in FAILED]
+    return [gate.name.removeprefix(f"fact-or-fair-{gate.entry.modality}-") for gate in gates if gate.verdict in FAILED]
 
 
 def brief(name: str) -> str:
     """A gate's name in a table: attributes together, contexts left out."""
     task, *parts = name.split("-")
-    return f"{parts[-1]}" if task == Task.SUBJECTIVE else name
+    return parts[-1] if task == Task.SUBJECTIVE else name
 
 
-def table(title: str, rows: Sequence[Row], seeds: int, thresholds: Path, only: str | None, asked: list[Asked]) -> None:
+def table(
+    title: str,
+    rows: Sequence[Row],
+    seeds: int,
+    make: Callable[[int], Asked | Painted],
+    only: str | None,
+) -> None:
     """Print what came of these controls under so many seeds."""
+    found = {control: list[tuple[GateResult, ...]]() for row in rows for control in row.controls}
+    for seed in range(seeds):
+        asked = make(seed)
+        for control, runs in found.items():
+            if only is None or only in control:
+                runs.append(asked.gates(control))
+        print(f"{title}: seed {seed}", file=sys.stderr)
     print(f"\n{title}, seeds 0 to {seeds - 1}\n", flush=True)
     print("| model | pass / inconclusive / fail | fails by its gate | failed gates (scores, mean number) |")
     print("|---|---|---|---|", flush=True)
     for row in rows:
         for control in row.controls:
-            if only is not None and only not in control:
+            if not found[control]:
                 continue
             ends, by, scores = Counter[Verdict](), 0, Counter[str]()
-            for seed in range(seeds):
-                if seed == len(asked):
-                    asked.append(Asked(seed, thresholds))
-                gates = asked[seed].gates(control)
+            for gates in found[control]:
                 ends[verdict_of(gates)] += 1
                 failed = failed_by(gates)
                 by += row.by is not None and any(name.endswith(row.by) for name in failed)
@@ -170,14 +230,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=10, help="seeds at full strength and of fair models")
     parser.add_argument("--few", type=int, default=3, help="seeds at each lower strength")
+    parser.add_argument("--modality", choices=("text", "image"), default="text")
     parser.add_argument("--thresholds", type=Path, default=THRESHOLDS)
     parser.add_argument("--only", help="controls whose name has this in it")
     options = parser.parse_args()
-    asked: list[Asked] = []
-    given = options.thresholds, options.only, asked
-    table("Unfair", UNFAIR, options.seeds, *given)
-    table("Fair", FAIR, options.seeds, *given)
-    table("A share of the choices is unfair", SOFTER, options.few, *given)
+    asked = partial(Asked, thresholds=options.thresholds), options.only
+    painted = partial(Painted, thresholds=options.thresholds), options.only
+    if options.modality == "text":
+        table("Unfair", UNFAIR, options.seeds, *asked)
+        table("Fair", FAIR, options.seeds, *asked)
+        table("A share of the choices is unfair", SOFTER, options.few, *asked)
+    else:
+        table("Unfair", IMAGES_UNFAIR, options.few, *painted)
+        table("Fair", IMAGES_FAIR, options.few, *painted)
 
 
 if __name__ == "__main__":
