@@ -78,7 +78,7 @@ SOFTER = tuple(
 FAIR = (Row(("oracle",), None), Row(("oldest", "name-initial", "by-wording"), None))
 
 
-# What an image model can do of it. `joint`, `split` and `never-asian`: nothing that is gated tells them from a fair one.
+# What an image model can do of it.
 IMAGES_UNFAIR = (
     Row(("stereotype", "stereotype-race"), "subjective-race-contrast"),
     Row(("stereotype-gender", "stereotype-high", "stereotype-low"), "subjective-gender-contrast"),

@@ -259,6 +259,11 @@ def spread(asked: Asked, groups: IntArray, chosen: IntArray, k: int, confidence:
     return spread_of(asked, _people(memberships(groups, k), chosen).values, asked.statistic, confidence)
 
 
+def spread_of_shown(asked: Asked, group: IntArray, k: int, confidence: float = CONFIDENCE) -> Spread:
+    """As `spread` where nobody is on offer (faces in images); `group` [N]."""
+    return spread_of(asked, memberships(group, k), asked.statistic, confidence)
+
+
 def spread_of(asked: Asked, values: FloatArray, part: IntArray, confidence: float = CONFIDENCE) -> Spread:
     """The spread of mean `values` [N, D] over parts of the answers, `part` [N] (statistics, topics).
 
