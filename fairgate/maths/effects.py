@@ -37,6 +37,7 @@ BoolArray = NDArray[np.bool_]
 HIGH, LOW = 0, 1
 CONFIDENCE = 0.95
 HALVINGS = 60
+DIGITS = 9  # to which effects of one size are the same
 # What F is on average where statistics do not differ. A smaller one is an accident, and must not narrow an interval.
 NOISE_ALONE = 1.0
 
@@ -379,7 +380,8 @@ def _by_column(asked: Asked, scored: _Scored, confidence: float) -> Largest:
 
 def _largest(plain: Sequence[Effect], sure: Sequence[Effect]) -> Largest:
     sizes = [-1.0 if math.isnan(each.value) else abs(each.value) for each in plain]
-    place = int(np.argmax(sizes))
+    # Of two groups one gains what the other loses: the one that is preferred counts.
+    place = max(range(len(plain)), key=lambda each: (round(sizes[each], DIGITS), plain[each].value > 0))
     if sizes[place] < 0:
         return NO_LARGEST
     high = max(max(each.high, -each.low) for each in plain if not math.isnan(each.value))
