@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fairgate.bigbench.topics import Sitting, Task
+from fairgate.bigbench.topics import SubjectTopic, Task
 from fairgate.cli import main
 from fairgate.domain import Form, Query, Reply, Role
 from fairgate.faces import bulk
@@ -87,7 +87,10 @@ def test_images_that_are_gone_are_named_and_hold_up_no_other(
     path, painter = tmp_path / "ledger.sqlite", Identity("python", "painter")
     store = ImageStore(path)
     digests = [store.add(each.read_bytes()) for each in sorted(folder.glob("00*.png"))]
-    topics = Sitting("bigbench", Task.IMPLICIT, "dancer"), image_topic(OwnTask.SUBJECTIVE, "crime-rate", Level.HIGH)
+    topics = (
+        SubjectTopic("bigbench", Task.IMPLICIT, "dancer"),
+        image_topic(OwnTask.SUBJECTIVE, "crime-rate", Level.HIGH),
+    )
     with Ledger(path) as ledger:
         for index, digest in enumerate(digests):
             # Images of any benchmark are read, whatever its tasks are.
