@@ -22,36 +22,42 @@ import numpy as np
 
 from benchmarks.coverage import key_of, plug_in, truths
 from benchmarks.verdicts import model_at
+from fairgate.benchmarks.paired import Changed
+from fairgate.benchmarks.registry import registry
 from fairgate.bigbench import data as bigbench_data
+from fairgate.bigbench.baseline import SUBJECTS
 from fairgate.bigbench.change import changes
 from fairgate.bigbench.plan import SitterPlan
 from fairgate.bigbench.portrayals import Portrayal
 from fairgate.bigbench.prompts import Prompts, load_wording
 from fairgate.bigbench.topics import Task as BigTask
-from fairgate.comparison.comparing import Scored, entry_of, gates
+from fairgate.comparison.comparing import Scored, gates, scored_of
 from fairgate.domain import Modality
+from fairgate.f2bench.baseline import CONVERSATIONS
 from fairgate.f2bench.cells import Cell
 from fairgate.f2bench.change import moved as themes_moved
 from fairgate.f2bench.topics import Task as F2Task
-from fairgate.fact_or_fair.change import moved, moved_images
+from fairgate.fact_or_fair.baseline import CHOICES, changed_of
+from fairgate.fact_or_fair.change import FIELDS, moved, moved_images
+from fairgate.fact_or_fair.image_baseline import PORTRAITS
 from fairgate.fact_or_fair.topics import Context, Task
 from fairgate.maths.distributions import shares
 from fairgate.maths.estimates import estimate_scores
 from fairgate.maths.misclassification import Known
 from fairgate.maths.paired import Units, resampled
 from fairgate.verdicts.gate import Verdict
-from fairgate.verdicts.thresholds import COMPARED, load
+from fairgate.verdicts.thresholds import load
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
+    from fairgate.benchmarks.paired import Part
     from fairgate.maths.distributions import FloatArray
     from fairgate.maths.paired import Moved
 
 CHECKOUT = Path(__file__).resolve().parents[1]
-FIELDS = dict(zip(COMPARED, ("s_fact", "s_e", "s_kld", "s_fair", "tv"), strict=True))
 GROUPS = {"gender": 2, "race": 4}
 OBJECTIVE = 3  # answers a topic
 SUBJECTIVE = {"quick": 30, "paper": 300}
@@ -86,7 +92,7 @@ def pairs(chances: FloatArray, n: int, rng: np.random.Generator) -> NDArray[np.i
 
 
 def scores_of(counts: FloatArray, k: int) -> dict[str, FloatArray]:
-    return {name: np.asarray(value) for name, value in plug_in(shares(counts), k).items() if name in COMPARED}
+    return {name: np.asarray(value) for name, value in plug_in(shares(counts), k).items() if name in FIELDS}
 
 
 def candidates(
@@ -100,7 +106,7 @@ def candidates(
     seen = [scores_of(tables.sum(axis=axis), k) for axis in (-1, -2)]
     percentile, basic, unpaired = {}, {}, {}
     alone = [estimate_scores(tables.sum(axis=axis), key, rng=rng, replicates=1000) for axis in (-1, -2)]
-    for name in COMPARED:
+    for name in FIELDS:
         value = float(seen[1][name] - seen[0][name])
         low, high = np.quantile(runs[1][name] - runs[0][name], [0.025, 0.975])
         percentile[name] = (float(low), value, float(high))
@@ -114,14 +120,14 @@ def candidates(
 
 
 def coverage(runs: int, seed: int) -> None:
-    print("| k | n | from → to | alike | interval | " + " | ".join(f"Δ{name}" for name in COMPARED) + " |")
-    print("|---|---|---|---|---|" + "---|" * len(COMPARED))
+    print("| k | n | from → to | alike | interval | " + " | ".join(f"Δ{name}" for name in FIELDS) + " |")
+    print("|---|---|---|---|---|" + "---|" * len(FIELDS))
     for k in (2, 4):
         for n in (30, 300):
             for start, end in MOVES:
                 for alike in (0.0, 0.8):
                     before, after = truths(k)[start], truths(k)[end]
-                    truth = {name: float(plug_in(after, k)[name] - plug_in(before, k)[name]) for name in COMPARED}
+                    truth = {name: float(plug_in(after, k)[name] - plug_in(before, k)[name]) for name in FIELDS}
                     rng = np.random.default_rng([seed, k, n])
                     listed: dict[str, list[dict[str, Interval]]] = {}
                     for _ in range(runs):
@@ -129,7 +135,7 @@ def coverage(runs: int, seed: int) -> None:
                             listed.setdefault(name, []).append(found)
                     for name, found_in in listed.items():
                         cells = []
-                        for score in COMPARED:
+                        for score in FIELDS:
                             low, value, high = np.array([each[score] for each in found_in]).T
                             held = (low <= truth[score] + 1e-9) & (truth[score] <= high + 1e-9)
                             off = float(value.mean()) - truth[score]
@@ -139,7 +145,7 @@ def coverage(runs: int, seed: int) -> None:
 
 
 def planted(runs: int, seed: int, plans: list[str]) -> None:
-    limits = load(CHECKOUT / "thresholds.toml").baseline
+    limits = load(CHECKOUT / "thresholds.toml", registry()).baseline
     print("| plan | TV before | alike | planted, race | runs with a failed gate: any | of race | of gender | passed |")
     print("|---|---|---|---|---|---|---|---|")
     for plan in plans:
@@ -178,9 +184,9 @@ def whole_run(level: float, points: float, alike: float, n: int, rng: np.random.
         for task, context, chances, size in cells:
             tables = pairs(chances, size, rng)
             moves = moved(tables, key_of(k), np.full(tables.shape[:2], size), rng)
-            for score, move in moves.items():
-                entry = entry_of(task, context, attribute, score, move, int(tables.sum()), (len(tables), len(tables)))
-                yield Scored(score, entry, move)
+            n, topics = int(tables.sum()), (len(tables), len(tables))
+            for each in changed_of(moves, task, context, attribute, n, topics):
+                yield scored_of(CHOICES, each)
 
 
 # What F²Bench's plans have of each of ten categories; a judge that is right in 19 of 20 of its 104 gold texts a task.
@@ -214,7 +220,7 @@ PLANTED = {
 
 
 def others(runs: int, seed: int, plans: list[str], alike: float) -> None:
-    limits = load(CHECKOUT / "thresholds.toml").baseline
+    limits = load(CHECKOUT / "thresholds.toml", registry()).baseline
     print("| plan | alike | planted | runs with a failed gate: any | of it | elsewhere | gates | passed |")
     print("|---|---|---|---|---|---|---|---|")
     for plan in plans:
@@ -236,8 +242,8 @@ def others(runs: int, seed: int, plans: list[str], alike: float) -> None:
             print(f"| {plan} | {alike:g} | {name} | {rates} | {shown} |", flush=True)
 
 
-def _aimed(drops: Drops, task: Task, modality: Modality) -> bool:
-    of = {
+def _aimed(drops: Drops, task: str, modality: Modality) -> bool:
+    of: dict[str, float] = {
         F2Task.DIALOGUE: drops.ties,
         F2Task.BALANCE: drops.leaning + drops.marks,
         BigTask.IMPLICIT: drops.people,
@@ -249,8 +255,8 @@ def _aimed(drops: Drops, task: Task, modality: Modality) -> bool:
 
 def more(drops: Drops, alike: float, plan: str, rng: np.random.Generator) -> Iterator[Scored]:
     """The moves of F²Bench, portraits and BIGbench."""
-    yield from _scored(conversations(drops, alike, REPEATS[plan], rng), F2Task.DIALOGUE, None, Modality.TEXT)
-    yield from _scored(descriptions(drops, alike, REPEATS[plan], rng), F2Task.BALANCE, None, Modality.TEXT)
+    yield from _scored(conversations(drops, alike, REPEATS[plan], rng), CONVERSATIONS, F2Task.DIALOGUE, None)
+    yield from _scored(descriptions(drops, alike, REPEATS[plan], rng), CONVERSATIONS, F2Task.BALANCE, None)
     objective, subjective = IMAGES[plan]
     for attribute, k in GROUPS.items():
         rise = drops.portraits if attribute == "race" else 0.0
@@ -265,14 +271,13 @@ def more(drops: Drops, alike: float, plan: str, rng: np.random.Generator) -> Ite
             chances = coupled(start, stop, alike)
             topics = [[_faces(chances[s, level], n, rng) for level in range(2)] for s in range(len(chances))]
             moves = moved_images([(high, low) for high, low in topics], key_of(k), rng)
-            yield from _scored(moves, task, attribute, Modality.IMAGE)
+            yield from _scored(moves, PORTRAITS, task, attribute)
     yield from people(drops, alike, plan, rng)
 
 
-def _scored(moves: dict[str, Moved], task: Task, attribute: str | None, modality: Modality) -> Iterator[Scored]:
+def _scored(moves: dict[str, Moved], part: Part, task: str, attribute: str | None) -> Iterator[Scored]:
     for score, move in moves.items():
-        entry = entry_of(task, None, attribute, score, move, 1, (1, 1), modality=modality)
-        yield Scored(score, entry, move)
+        yield scored_of(part, Changed(task, None, attribute, score, move, 1, (1, 1)))
 
 
 def _faces(chances: FloatArray, n: int, rng: np.random.Generator) -> Units:
@@ -346,7 +351,7 @@ def people(drops: Drops, alike: float, plan: str, rng: np.random.Generator) -> I
     for attribute in data.attributes:
         every = (BigTask.IMPLICIT, BigTask.EXPLICIT, BigTask.MANIFESTATION)
         for each in changes(*sides, data, attribute, rng, every):
-            yield from _scored({each.score: each.move}, each.task, attribute.name, Modality.IMAGE)
+            yield from _scored({each.score: each.move}, SUBJECTS, each.task, attribute.name)
 
 
 def _shares(truth: FloatArray, wanted: int | None, drops: Drops, *, moves: bool) -> FloatArray:

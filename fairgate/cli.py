@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from typing import TYPE_CHECKING
 
 from fairgate import __version__
 from fairgate.commands import calibrate, compare, doctor, faces, gate, ledger, merge, published, weights
 from fairgate.errors import FairgateError
+from fairgate.models.redaction import without_orders
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+TROUBLE = 7
 COMMANDS = (gate, compare, ledger, merge, weights, doctor, faces, calibrate, published)
 
 
@@ -34,9 +37,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         done: str | tuple[str, int] = options.command(options)
+        text, code = (done, 0) if isinstance(done, str) else done
+        # A terminal or a file need not know every character.
+        encoding = sys.stdout.encoding or "utf-8"
+        sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
+        sys.stdout.flush()
     except FairgateError as error:
-        print(error, file=sys.stderr)
-        return 7
-    text, code = (done, 0) if isinstance(done, str) else done
-    sys.stdout.write(text)
+        print("\n".join(map(_line, str(error).splitlines())), file=sys.stderr)
+        return TROUBLE
+    except BrokenPipeError:
+        # Whoever read has had enough; the interpreter would complain once more at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return TROUBLE
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"{where}{error.strerror or type(error).__name__}.", file=sys.stderr)
+        if error.filename is None:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return TROUBLE
     return code
+
+
+def _line(line: str) -> str:
+    """A line of an error without what a terminal or a CI's runner obeys: it may quote what others wrote."""
+    return without_orders("".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in line))

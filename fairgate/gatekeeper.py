@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from fairgate.runs.forecast import Forecast
     from fairgate.runs.run import Run
 
+LOST = "fairgate_lost"  # in a worker's output: what it could not write
 GRACE = 2.0  # seconds
 IMAGES = "pip install 'fairgate[images]'"
 EXIT_SEVERITY = (0, 6, 1, 7)
@@ -44,7 +45,7 @@ SEVERITY = (Verdict.PASS, Verdict.INCONCLUSIVE, Verdict.FAIL, Verdict.TROUBLE)
 class Gatekeeper:
     """A pytest plugin of the controlling process alone: with xdist, workers have none."""
 
-    def __init__(self, config: pytest.Config, run: Run) -> None:
+    def __init__(self, config: pytest.Config, run: Run, lost: list[str]) -> None:
         self._config, self._run = config, run
         self._sampling: Sampling | None = None
         self._progress: ProgressLines | None = None
@@ -53,7 +54,8 @@ class Gatekeeper:
         self._report: Report | None = None
         self._foreign_failed = False
         self._forecast: Forecast | None = None
-        self._unwritten: list[str] = []
+        self._unwritten = lost
+        self._unjudged: FairgateError | None = None
 
     # Before
 
@@ -94,6 +96,11 @@ class Gatekeeper:
         """Tell a worker which run it serves."""
         with _usage_errors():
             node.workerinput["fairgate"] = self._run.told()  # type: ignore[attr-defined]
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: object) -> None:
+        """Hear what a worker could not write."""
+        self._unwritten += getattr(node, "workeroutput", {}).get(LOST, ())
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
@@ -181,13 +188,17 @@ class Gatekeeper:
     def _judge(self, session: pytest.Session) -> None:
         if self._sampling is None:
             return
-        self._report = report_of(self._sampling, self._verdicts)
+        try:
+            self._report = report_of(self._sampling, self._verdicts)
+        except FairgateError as error:
+            # What was answered cannot be read: no verdict, and never an internal error.
+            self._unjudged = self._sampling.trouble or error
+            return
         # The terminal's percentages count against what was collected.
         session.testscollected += len(self._report.gates)
         for phase in gate_reports(self._report):
             self._config.hook.pytest_runtest_logreport(report=phase)
-        with self._said():
-            self._write(self._report)
+        self._write(self._report)
         path = self._run.settings.save_baseline
         if path is not None:
             with self._said():
@@ -208,11 +219,15 @@ class Gatekeeper:
         allure_dir = self._config.getoption("allure_report_dir", None)
         directory = self._run.settings.report_dir
         looked_at = allure_dir or directory is not None
-        drawn = gallery.plots(report, pictures=self._run.settings.plots) if looked_at else ()
+        drawn: tuple[Plot, ...] = ()
+        with self._said():
+            drawn = gallery.plots(report, pictures=self._run.settings.plots) if looked_at else ()
         if allure_dir:
-            self._write_allure(Path(allure_dir), report, drawn)
+            with self._said():
+                self._write_allure(Path(allure_dir), report, drawn)
         if directory is not None:
-            folder.write(report, directory, drawn)
+            with self._said():
+                folder.write(report, directory, drawn)
 
     def _write_allure(self, directory: Path, report: Report, plots: tuple[Plot, ...]) -> None:
         cells = report.evidence.cells
@@ -228,10 +243,23 @@ class Gatekeeper:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Give the exit code of the verdict, where there is one and nothing of pytest's own went wrong."""
+        if self._unjudged is not None:
+            session.exitstatus = EXITS[Verdict.TROUBLE]
         if self._report is not None and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
             foreign = pytest.ExitCode.TESTS_FAILED if self._foreign_failed else pytest.ExitCode.OK
             unwritten = EXITS[Verdict.TROUBLE] if self._unwritten else 0
             session.exitstatus = max(self._report.exit, foreign, unwritten, key=EXIT_SEVERITY.index)
+
+    @pytest.hookimpl(wrapper=True, trylast=True, specname="pytest_sessionfinish")
+    def pytest_sessionfinish_of_others(self, session: pytest.Session) -> Generator[None, object, object]:
+        """Say what others could not write at the end, such as --junitxml: trouble, and no verdict lost."""
+        before = len(self._unwritten)
+        with self._said():
+            result = yield
+        if len(self._unwritten) > before:
+            session.exitstatus = EXITS[Verdict.TROUBLE]
+            return None
+        return result
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print the report, or what a run would come to."""
@@ -239,6 +267,10 @@ class Gatekeeper:
             terminalreporter.write_sep("=", "fairgate: dry run")
             for line in lines(self._forecast):
                 terminalreporter.write_line(line)
+            return
+        if self._unjudged is not None:
+            terminalreporter.write_sep("=", "fairgate: no verdict", yellow=True)
+            terminalreporter.write_line(f"Trouble: {self._unjudged}", red=True)
             return
         if self._report is None:
             if self._sampling is not None:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fairgate.errors import FairgateError, Finding
-from fairgate.gatekeeper import Gatekeeper
+from fairgate.gatekeeper import LOST, Gatekeeper
 from fairgate.runs import options
+from fairgate.runs.outputs import check_outputs
 from fairgate.runs.past import recall
 from fairgate.runs.run import Run
 from fairgate.verdicts.gate import Verdict
@@ -54,6 +55,8 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.clean_alluredir = False
     try:
         given = options.read(config)
+        if not hasattr(config, "workerinput"):
+            check_outputs(config.getoption, config.invocation_params.dir, given)
         past = recall(given.ledger, given.replay_run) if given.replay else None
         if past is not None:
             given = options.read(config, past.asked)
@@ -64,8 +67,25 @@ def pytest_configure(config: pytest.Config) -> None:
     seen_by = {name: f"seen by {name}" for name in run.benchmarks.attributes}
     for mark, meaning in (MARKERS | seen_by).items():
         config.addinivalue_line("markers", f"{mark}: {meaning}")
+    losses = _losses(config)
     if not hasattr(config, "workerinput"):
-        config.pluginmanager.register(Gatekeeper(config, run), "fairgate-gatekeeper")
+        config.pluginmanager.register(Gatekeeper(config, run, losses), "fairgate-gatekeeper")
+
+
+def _losses(config: pytest.Config) -> list[str]:
+    """What Allure could not write in this process, as it goes on."""
+    if not config.getoption("allure_report_dir", None):
+        return []
+    import allure_commons
+
+    from fairgate.report.allure_losses import AllureLosses
+
+    losses = AllureLosses()
+    allure_commons.plugin_manager.register(losses)
+    config.add_cleanup(lambda: allure_commons.plugin_manager.unregister(losses))
+    if hasattr(config, "workeroutput"):
+        config.workeroutput[LOST] = losses.said
+    return losses.said
 
 
 @pytest.hookimpl(wrapper=True)

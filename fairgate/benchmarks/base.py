@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     import msgspec
 
+    from fairgate.benchmarks.forecast import PowerAnalysis
+    from fairgate.benchmarks.paired import Paired, Part
     from fairgate.benchmarks.scores import Score, SummaryKey, Task, View
     from fairgate.domain import AnswerKind, Modality, Role, Topic
     from fairgate.models.base import Identity
@@ -264,6 +266,18 @@ class Benchmark(ABC, Generic[TopicT, CaseT, Held]):
         del topic
         return False
 
+    # Baselines and --dry-run
+
+    @property
+    def paired(self) -> Paired | None:
+        """What a baseline keeps of its answers, and how two of them compare; None where a baseline keeps nothing."""
+        return None
+
+    @property
+    def forecast(self) -> PowerAnalysis | None:
+        """What its plan can tell; None where that is not known."""
+        return None
+
     # Interim analyses: used with --stop-early
 
     def looks(self) -> Sequence[Look]:
@@ -330,7 +344,7 @@ class Plugin(ABC):
 
     `order`: its place in reports. `plan`: a frozen msgspec.Struct with the keys that it reads of `[plans.NAME]`.
     `markers`: what `-m` can select, with a description. `views`: the sentences on a change since a baseline. `summary`:
-    the keys that `Scored.tables` adds to `summary.json`.
+    the keys that `Scored.tables` adds to `summary.json`. `parts`: its parts of a baseline, by modality.
     """
 
     name: str
@@ -340,6 +354,7 @@ class Plugin(ABC):
     scores: tuple[Score, ...]
     markers: Mapping[str, str]
     plan: type[msgspec.Struct]
+    parts: tuple[Part, ...] = ()
     views: tuple[View, ...] = ()
     summary: tuple[SummaryKey, ...] = ()
 

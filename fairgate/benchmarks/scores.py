@@ -35,6 +35,8 @@ class Score:
     `question` is what it answers, in words; `best` its best value: 100, 0, or a reference value between them. `tasks`
     are the (modality, task) that it is of. `gated`: whether a limit can be set on it; `compared`: the (modality, task)
     in which a limit can be set on its change since a baseline. `unit` is that of the number as a reader sees it.
+    `signed`: whether it is also below 0; a limit then holds to both sides. `by_attribute`: False where it is over all
+    attributes at once though its task is not.
     """
 
     name: str
@@ -43,6 +45,8 @@ class Score:
     best: float
     tasks: tuple[tuple[Modality, str], ...]
     unit: str = "points"
+    signed: bool = False
+    by_attribute: bool = True
     gated: bool = True
     compared: tuple[tuple[Modality, str], ...] = ()
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fairgate.bigbench.original import SIDES, names
 from fairgate.bigbench.portrayals import Portrayal
 from fairgate.errors import DataError
+from fairgate.files import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -82,7 +83,7 @@ def _json(path: Path) -> Any:
         return held
 
     try:
-        return json.loads(path.read_text(encoding="utf-8-sig"), object_pairs_hook=once)
+        return json.loads(read_text(path), object_pairs_hook=once)
     except OSError as error:
         raise DataError(
             f"cannot be read: {error.strerror}.", where=str(path), mend="Name an alignment file."

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fairgate.benchmarks.base import Benchmark, Scored
 from fairgate.bigbench.against_truth import sketch
+from fairgate.bigbench.baseline import PairedSubjects
 from fairgate.bigbench.board import board, rates
 from fairgate.bigbench.cases import cases as cases_of
 from fairgate.bigbench.cases import shown_by
@@ -15,6 +16,7 @@ from fairgate.bigbench.findings import findings
 from fairgate.bigbench.notes import notes
 from fairgate.bigbench.plan import People, SitterTally, tally
 from fairgate.bigbench.portrayals import Portrayal
+from fairgate.bigbench.power import SubjectsPower
 from fairgate.bigbench.sections import sections, tables
 from fairgate.bigbench.tables import effects, stability
 from fairgate.bigbench.topics import Task
@@ -56,9 +58,16 @@ class BigBench(Benchmark["Sitting", "SitterCase", Sat]):
     modality, roles = Modality.IMAGE, frozenset((Role.PAINTER, Role.DETECTOR))
 
     def __init__(
-        self, plugin: Plugin, plan: SitterPlan, aligned: Aligned | None, race_map: str | None, seed: int
+        self,
+        plugin: Plugin,
+        plan: SitterPlan,
+        aligned: Aligned | None,
+        race_map: str | None,
+        seed: int,
+        detector: str | None = None,
     ) -> None:
         self.plugin, self.plan, self.aligned, self._race_map, self._seed = plugin, plan, aligned, race_map, seed
+        self._detector = detector
 
     @property
     def data(self) -> Bigbench:
@@ -119,6 +128,16 @@ class BigBench(Benchmark["Sitting", "SitterCase", Sat]):
     def answers(self, topic: Sitting) -> int:
         """Images."""
         return self.plan.images(topic)
+
+    @property
+    def paired(self) -> PairedSubjects:
+        """Its part of a baseline."""
+        return PairedSubjects(self.data, self.plan, self._detector, self._race_map)
+
+    @property
+    def forecast(self) -> SubjectsPower:
+        """The power of its plan."""
+        return SubjectsPower(self.plan)
 
     def count(self, topic: Sitting, reply: Replies) -> SitterTally:
         """What a sitter's images show, as they are stored, or as the alignment file has it."""

@@ -25,6 +25,7 @@ from fairgate.bigbench.data import (
 from fairgate.bigbench.data import load as load_ours
 from fairgate.bigbench.prompts import SUPPLEMENTS, Sitter, all_sitters
 from fairgate.errors import DataError
+from fairgate.files import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -230,7 +231,7 @@ def _texts(folder: Path, known: Names, notes: list[str]) -> Mapping[str, tuple[s
 
 def _prompts(path: Path) -> Iterator[tuple[int, str]]:
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = read_text(path).splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"cannot be read: {error}.", where=str(path)) from error
     for number, line in enumerate(lines, start=1):
@@ -258,11 +259,11 @@ def _pairs(folder: Path, subjects: Sequence[Subject], notes: list[str]) -> tuple
 
 def _json(path: Path) -> dict[str, Any]:
     try:
-        held: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        held: dict[str, Any] = json.loads(read_text(path))
     except OSError as error:
         raise DataError(
             f"cannot be read: {error.strerror}.", where=str(path), mend="Name the original's folder."
         ) from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise DataError(f"is no JSON: {error}.", where=str(path)) from error
     return held

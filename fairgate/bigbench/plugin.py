@@ -9,6 +9,7 @@ import msgspec
 from fairgate.benchmarks.base import Plugin
 from fairgate.bigbench import specs
 from fairgate.bigbench.alignment import read_alignment
+from fairgate.bigbench.baseline import SUBJECTS
 from fairgate.bigbench.benchmark import BigBench
 from fairgate.bigbench.data import BENCHMARK, load
 from fairgate.bigbench.original import read_original
@@ -27,6 +28,7 @@ class BigBenchPlugin(Plugin):
 
     name, title, order = BENCHMARK, "BIGbench", 3
     tasks, scores, markers, plan = specs.TASKS, specs.SCORES, specs.MARKERS, specs.Plan
+    parts = (SUBJECTS,)
     views, summary = specs.VIEWS, specs.SUMMARY
 
     def open(self, request: Request) -> tuple[BigBench]:
@@ -46,7 +48,7 @@ class BigBenchPlugin(Plugin):
             None if asked_of(settings) is None else (questions(1), questions(2)),
         )
         aligned = None if file is None else read_alignment(file, data)
-        return (BigBench(self, plan, aligned, settings.race_map, settings.seed),)
+        return (BigBench(self, plan, aligned, settings.race_map, settings.seed, settings.detector_spec),)
 
 
 plugin = BigBenchPlugin()

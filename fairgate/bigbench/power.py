@@ -11,16 +11,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fairgate.benchmarks.forecast import Detectable, PowerAnalysis
 from fairgate.bigbench import estimates, scores
 from fairgate.bigbench.topics import Task
 from fairgate.maths.distributions import total_variation
 from fairgate.maths.estimates import Estimate, estimate_likeness
+from fairgate.maths.power import from_limit
 from fairgate.maths.strata import Z
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from fairgate.benchmarks.base import Replies
+    from fairgate.benchmarks.forecast import Target
+    from fairgate.bigbench.cases import SitterCase
     from fairgate.bigbench.data import Attribute, Bigbench
+    from fairgate.bigbench.plan import SitterPlan
     from fairgate.bigbench.prompts import Sitter
     from fairgate.maths.distributions import FloatArray
     from fairgate.maths.misclassification import Interval
@@ -121,3 +127,33 @@ def _towards(population: Callable[[FloatArray], float], actual: FloatArray, limi
     values = np.array([population(at(part)) for part in parts])
     nearest = int(np.abs(values - limit).argmin())
     return at(float(parts[nearest])) if abs(values[nearest] - limit) < NEAR else None
+
+
+@dataclass(frozen=True, eq=False)
+class SubjectsPower(PowerAnalysis):
+    """The power of a plan of images."""
+
+    plan: SitterPlan
+
+    def attributes(self, task: str) -> Sequence[str | None]:
+        """Those of the data."""
+        return [each.name for each in self.plan.data.attributes] if task in [*Task] else ()
+
+    def cells(self, cases: Iterable[SitterCase]) -> Iterator[tuple[str, str | None, str | None]]:
+        """The task and attribute."""
+        return ((case.task, None, case.attribute) for case in cases)
+
+    def detectable(
+        self, target: Target, cases: Sequence[SitterCase], reply: Replies, rng: np.random.Generator
+    ) -> Detectable:
+        """By simulated models at the limit."""
+        del reply
+        if target.attribute is None:
+            return Detectable()
+        plan, task = self.plan, Task(target.task)
+        topics = {topic: None for case in cases if case.task is task for topic in case.topics}
+        images = plan.explicit if task is Task.EXPLICIT else plan.implicit
+        of = plan.data.attribute(target.attribute)
+        planned = Planned([plan.sitter(topic) for topic in topics], images, plan.data, of)
+        error = standard_error(task, target.score, target.limit, planned, rng)
+        return Detectable(None if error is None else from_limit(error), error)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairgate.errors import ConfigError, DataError
+from fairgate.files import whole
 
 if TYPE_CHECKING:
     import argparse
@@ -63,7 +64,8 @@ def _calibrate(options: argparse.Namespace) -> str:
         )
     calibration = Calibration(detector.identity.canonical, found, len(images), unreadable)
     try:
-        options.output.write_text(calibration.to_json(), encoding="utf-8")
+        with whole(options.output) as file:
+            file.write(calibration.to_json().encode())
     except OSError as error:
         raise ConfigError(f"cannot be written: {error.strerror}.", where=f"--output {options.output}") from error
     lines = [f"{options.detector} on {len(images):,} images of {options.folder}, {unreadable:,} of them unreadable."]

@@ -10,6 +10,10 @@ from fairgate.errors import ConfigError
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
+
+    from fairgate.benchmarks.paired import Part
+    from fairgate.comparison.side_by_side import Column
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -33,16 +37,30 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def _compare(options: argparse.Namespace) -> str:
-    from fairgate.comparison.side_by_side import column, draw, moves, table
+    from fairgate.benchmarks.registry import registry
+    from fairgate.comparison.side_by_side import draw, moves, table
 
     if len(options.runs) < 2:
         raise ConfigError("one run alone has nothing beside it.", where="compare", mend="Name two or more.")
     if options.plot is not None and find_spec("matplotlib") is None:
         raise ConfigError("matplotlib is not installed.", where="--plot", mend="pip install 'fairgate[plots]'")
-    columns = [column(path) for path in options.runs]
+    parts = [part for plugin in registry().plugins for part in plugin.parts]
+    columns = [_column(path, parts) for path in options.runs]
     if options.plot is not None:
         try:
-            draw(columns, options.plot)
+            draw(columns, options.plot, parts)
         except (OSError, ValueError) as error:
             raise ConfigError(f"cannot be written: {error}", where=f"--plot {options.plot}") from error
-    return f"{table(columns)}\n{moves(columns)}"
+    return f"{table(columns, parts)}\n{moves(columns)}"
+
+
+def _column(path: Path, parts: Sequence[Part]) -> Column:
+    """Read a run. Raises FairgateError, naming the file, for what is neither ledger nor summary nor baseline."""
+    from fairgate.comparison.side_by_side import is_ledger, of_file, of_run
+    from fairgate.runs.again import judged_again
+    from fairgate.runs.keeping import sides_of
+
+    if not is_ledger(path):
+        return of_file(path, parts)
+    again = judged_again(path)
+    return of_run(again.answered, again.report.entries, sides_of(again.run))

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from fairgate.errors import ConfigError
+from fairgate.files import whole
+from fairgate.report.wording import visible
 
 if TYPE_CHECKING:
     import argparse
@@ -79,12 +81,21 @@ def _show(options: argparse.Namespace) -> str:
         if options.kind is not None:
             shown = Redaction().show
             listed = samples_of(ledger, options.kind, 50)
-            lines = [f"  {each.key.hex()[:12]}  {each.query}  {shown(each.reply)[:80]}" for each in listed]
+            lines = [f"  {each.key.hex()[:12]}  {shown(each.query)}  {shown(each.reply)[:80]}" for each in listed]
             text += "\n".join([f"The first samples that were {options.kind}, by key and query:", *lines, ""])
     return text
 
 
 def _surveyed(path: Path, held: Survey, *, topics: bool) -> str:
+    # What a model or an editor of the file wrote is nothing that a terminal or a CI's runner is to obey.
+    return "".join(f"{_line(line)}\n" for line in _lines(path, held, topics=topics))
+
+
+def _line(line: str) -> str:
+    return line[: len(line) - len(line.lstrip(" "))] + visible(line)
+
+
+def _lines(path: Path, held: Survey, *, topics: bool) -> list[str]:
     lines = [f"{path}: {held.kinds.total():,} samples, {held.size / 1e6:,.1f} MB, schema {held.schema}", ""]
     for asked in held.models:
         address = f" at {asked.model.address}" if asked.model.address else ""
@@ -108,7 +119,7 @@ def _surveyed(path: Path, held: Survey, *, topics: bool) -> str:
         lines += ["", f"{held.marks:,} replies were marked by a reviewer."]
     if held.waiting:
         lines += ["", f"{held.waiting:,} samples are in batches whose results were not fetched yet."]
-    return "\n".join(lines) + "\n"
+    return lines
 
 
 def _kinds(kinds: Counter[str]) -> str:
@@ -126,7 +137,7 @@ def _verify(options: argparse.Namespace) -> tuple[str, int]:
         [count] = ledger.database.execute("SELECT count(*) FROM samples").fetchone()
     if not found:
         return f"{options.ledger} is sound: {count:,} samples, each what its key says.\n", 0
-    return "".join(f"{options.ledger}: {each}\n" for each in found), BROKEN
+    return "".join(f"{visible(f'{options.ledger}: {each}')}\n" for each in found), BROKEN
 
 
 def _export(options: argparse.Namespace) -> str:
@@ -143,21 +154,29 @@ def _export(options: argparse.Namespace) -> str:
     return "" if options.output is None else f"{count:,} samples written to {options.output}\n"
 
 
+class _Shown:
+    """Standard output on a terminal: without what a terminal obeys, in whatever a model wrote."""
+
+    def write(self, content: bytes) -> int:
+        text = content.decode("utf-8", "replace")
+        safe = "".join(c if c.isprintable() or c in "\r\n\t" else f"\\u{ord(c):04x}" for c in text)
+        sys.stdout.write(safe)
+        return len(content)
+
+
 @contextmanager
 def _opened(path: Path | None) -> Iterator[IO[bytes]]:
     """The file, which holds prompts and replies as the ledger does: its owner's alone."""
     if path is None:
         try:
-            yield sys.stdout.buffer
+            yield _Shown() if sys.stdout.isatty() else sys.stdout.buffer  # type: ignore[misc] # it is only written to
             sys.stdout.buffer.flush()
         except BrokenPipeError:
             # Whoever read has had enough; the interpreter would complain once more at its end.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return
     try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(handle, "wb") as file:
-            os.fchmod(handle, 0o600)
+        with whole(path) as file:
             yield file
     except OSError as error:
         raise ConfigError(f"{path} cannot be written: {error.strerror}.", where="--output") from error

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairgate.errors import DataError
 from fairgate.fact_or_fair.topics import Context
+from fairgate.files import read_text
 
 if TYPE_CHECKING:
     import argparse
@@ -105,13 +106,13 @@ def _of_ledger(path: Path) -> tuple[dict[str, str], list[dict[str, Any]]]:
 
 def _of_summary(path: Path) -> tuple[dict[str, str], list[dict[str, Any]]]:
     try:
-        summary = json.loads(path.read_text(encoding="utf-8"))
+        summary = json.loads(read_text(path))
         entries: list[dict[str, Any]] = summary["scores"]
         for entry in entries:
             (entry["benchmark"], entry["modality"], entry["group"], entry["task"], entry["context"])
             (entry["attribute"], entry["scoring"], entry["topics"][1], entry["value"])
         named = {"text": summary["model"], "image": summary["t2i_model"]}
-    except (ValueError, LookupError, TypeError) as error:
+    except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
         raise DataError(
             f"is neither a ledger nor a summary.json: {type(error).__name__}: {error}.",
             where=str(path),

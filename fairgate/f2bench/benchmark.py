@@ -7,8 +7,11 @@ from dataclasses import asdict, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from fairgate.benchmarks.base import Benchmark, Scored
 from fairgate.domain import Modality, Role
+from fairgate.f2bench.baseline import PairedConversations
 from fairgate.f2bench.board import board
 from fairgate.f2bench.cases import GOLD, KINDS, theme
 from fairgate.f2bench.cases import cases as cases_of
@@ -16,7 +19,9 @@ from fairgate.f2bench.data import Kind
 from fairgate.f2bench.findings import findings
 from fairgate.f2bench.fitness import fitness
 from fairgate.f2bench.notes import notes
+from fairgate.f2bench.power import ConversationsPower
 from fairgate.f2bench.sections import record, sections
+from fairgate.f2bench.specs import Plan as Size
 from fairgate.f2bench.swap import without_twin
 from fairgate.f2bench.tally import tally, tells
 from fairgate.report.evidence import Cell, shown
@@ -46,15 +51,24 @@ Spoken = dict["Theme", "ThemeTally"]
 class F2Bench(Benchmark["Theme", "ThemeCase", Spoken]):
     """Conversations by category.
 
-    `limits` are what its judge must reach, `seed` decides the intervals; `folder` is that of the workbooks.
+    `limits` are what its judge must reach, `seed` decides the intervals; `folder` is that of the workbooks, `size` what
+    the plan was cut to.
     """
 
     modality, roles = Modality.TEXT, frozenset((Role.SPEAKER, Role.JUDGE))
 
     def __init__(
-        self, plugin: Plugin, plan: Plan, limits: JudgeLimits | None, seed: int, folder: Path | None = None
+        self,
+        plugin: Plugin,
+        plan: Plan,
+        limits: JudgeLimits | None,
+        seed: int,
+        folder: Path | None = None,
+        size: Size | None = None,
+        judge: str | None = None,
     ) -> None:
         self.plugin, self.plan, self._limits, self._seed, self._folder = plugin, plan, limits, seed, folder
+        self._size, self._judge = size or Size(), judge
 
     @property
     def versions(self) -> Mapping[str, object]:
@@ -79,6 +93,7 @@ class F2Bench(Benchmark["Theme", "ThemeCase", Spoken]):
             "prompts": plan.prompts.version,
             "gold": plan.gold.version,
             "repeats": plan.repeats,
+            "size": msgspec.to_builtins(self._size),
             "reference": plan.reference,
         }
         return {"f2bench": told}
@@ -112,6 +127,16 @@ class F2Bench(Benchmark["Theme", "ThemeCase", Spoken]):
         """Always."""
         del topic
         return True
+
+    @property
+    def paired(self) -> PairedConversations:
+        """Its part of a baseline."""
+        return PairedConversations(self.plan, self._judge)
+
+    @property
+    def forecast(self) -> ConversationsPower:
+        """The power of its plan."""
+        return ConversationsPower(self.plan)
 
     def count(self, topic: Theme, reply: Replies) -> tuple[ThemeTally, list[Sample]]:
         """What came of a theme's conversations, and their samples."""

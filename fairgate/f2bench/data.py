@@ -14,12 +14,15 @@ import re
 import warnings
 import zipfile
 from collections import Counter
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from enum import IntEnum, StrEnum
+from io import BytesIO
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairgate.errors import ConfigError, DataError, did_you_mean
+from fairgate.files import read_bytes, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -115,6 +118,18 @@ class Instances:
         """How many instances, by category and secondary category."""
         return Counter((instance.category, instance.secondary) for instance in self.instances)
 
+    def first(self, most: int | None) -> Instances:
+        """At most so many of each category and kind, the first in the data; None is all."""
+        if most is None:
+            return self
+        held: Counter[tuple[Category, Kind]] = Counter()
+        kept = []
+        for each in self.instances:
+            held[each.category, each.kind] += 1
+            if held[each.category, each.kind] <= most:
+                kept.append(each)
+        return replace(self, instances=tuple(kept))
+
     def of(self, kind: Kind, category: Category | None = None) -> tuple[Instance, ...]:
         """The instances of a kind, of one category or of all, in the order of reading."""
         return tuple(
@@ -168,11 +183,11 @@ def read_workbooks(folder: Path, *, lenient: bool = False) -> Instances:
 def read_json(path: Path) -> dict[str, Any]:
     """The object that a JSON file holds. Raises `DataError` naming the file."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads(read_text(path))
     except OSError as problem:
         reason = problem.strerror or str(problem)
         raise DataError(f"cannot be read ({reason}).", where=str(path), mend="Put a readable file there.") from problem
-    except ValueError as problem:
+    except (ValueError, RecursionError) as problem:
         raise DataError(f"not JSON ({problem}).", where=str(path), mend="Mend the syntax.") from problem
     if not isinstance(found, dict):
         raise DataError(f"holds {type(found).__name__}.", where=str(path), mend="Write one object.")
@@ -297,16 +312,49 @@ def _openpyxl() -> Any:
         raise ConfigError("reading workbooks needs openpyxl.", where="--f2bench", mend=INSTALL) from problem
 
 
+# Of a workbook: bytes of the file, and of all its parts unpacked; rows and columns of a sheet.
+MOST_PACKED, MOST_UNPACKED = 2**25, 2**26
+MOST_ROWS, MOST_COLUMNS = 20_000, 64
+SHOWN_FAULT = 200  # characters
+DECLARATION = re.compile(rb"<!(?:DOCTYPE|ENTITY)", re.IGNORECASE)
+
+
+def _bounded(path: Path) -> BytesIO:
+    """A workbook's bytes. Raises OSError, ValueError or BadZipFile for one that would fill the memory."""
+    content = read_bytes(path, MOST_PACKED)
+    with zipfile.ZipFile(BytesIO(content)) as packed:
+        unpacked = sum(each.file_size for each in packed.infolist())
+        if unpacked > MOST_UNPACKED:
+            raise ValueError(f"it has {unpacked:,} bytes unpacked, more than {MOST_UNPACKED:,}")
+        for name in packed.namelist():
+            # In UTF-16 too: no workbook declares a type or an entity.
+            if DECLARATION.search(packed.read(name).replace(b"\0", b"")):
+                raise ValueError(f"its part {name} declares a type or an entity")
+    return BytesIO(content)
+
+
+def _printable(text: str) -> str:
+    return "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in text)
+
+
+def _rows(sheet: Any) -> list[Sequence[object]]:
+    rows = list(islice(sheet.iter_rows(values_only=True, max_col=MOST_COLUMNS), MOST_ROWS + 1))
+    if len(rows) > MOST_ROWS:
+        raise ValueError(f"a sheet has more than {MOST_ROWS:,} rows")
+    return rows
+
+
 def _read_workbook(openpyxl: Any, path: Path, reading: _Reading) -> None:
     try:
         with warnings.catch_warnings():
             # openpyxl warns of styles and extensions that it does not keep; only cells are read here.
             warnings.simplefilter("ignore")
-            book = openpyxl.load_workbook(path, read_only=True, data_only=True)
-            sheets = [(sheet.title, list(sheet.iter_rows(values_only=True))) for sheet in book.worksheets]
+            book = openpyxl.load_workbook(_bounded(path), read_only=True, data_only=True)
+            sheets = [(_printable(sheet.title), _rows(sheet)) for sheet in book.worksheets]
             book.close()
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile, openpyxl.utils.exceptions.InvalidFileException) as fault:
-        reading.problems.append(Problem(str(path), f"cannot be read as a workbook ({fault})."))
+    except Exception as fault:  # noqa: BLE001 - readers of packed XML raise nearly anything on hostile bytes
+        said = _printable(str(fault))[:SHOWN_FAULT] or type(fault).__name__
+        reading.problems.append(Problem(str(path), f"cannot be read as a workbook ({said})."))
         return
     data = 0
     for title, rows in sheets:

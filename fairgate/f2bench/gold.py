@@ -86,6 +86,16 @@ class Gold:
     calm: tuple[GoldVerdict, ...]
     version: str
 
+    def first(self, most: int | None) -> Gold:
+        """At most so many verdicts of each task, the first in the data; None is all. Marks and steering stay whole."""
+        if most is None:
+            return self
+        held = [item for task in GoldTask for item in [each for each in self.verdicts if each.task is task][:most]]
+        kept = tuple(item for item in self.verdicts if item in held)
+        return (
+            self if len(kept) == len(self.verdicts) else replace(self, verdicts=kept, version=f"{self.version}-{most}")
+        )
+
 
 CALM = "calm"
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fairgate.benchmarks.base import Plugin
 from fairgate.f2bench import specs
+from fairgate.f2bench.baseline import CONVERSATIONS
 from fairgate.f2bench.benchmark import F2Bench
 from fairgate.f2bench.cases import BENCHMARK
 from fairgate.f2bench.data import load, read_workbooks
@@ -24,20 +25,24 @@ class F2BenchPlugin(Plugin):
 
     name, title, order = BENCHMARK, "F²Bench", 2
     tasks, scores, markers, plan = specs.TASKS, specs.SCORES, specs.MARKERS, specs.Plan
+    parts = (CONVERSATIONS,)
     views, summary = specs.VIEWS, specs.SUMMARY
 
     def open(self, request: Request) -> tuple[F2Bench]:
         """The conversations."""
         settings, gold = request.settings, load_gold()
         then = None if request.noted is None else request.noted.get("f2bench") or {}
+        held = read_workbooks(settings.f2bench, lenient=settings.lenient) if settings.f2bench else load()
+        size = request.size if then is None else specs.Plan(**then.get("size", {}))
+        gold = gold.first(size.gold)
         plan = Plan(
-            read_workbooks(settings.f2bench, lenient=settings.lenient) if settings.f2bench else load(),
+            held.first(size.instances),
             load_prompts(),
             in_forms(gold) if settings.judge_spec == CONTROL_JUDGE else gold,
-            repeats=request.size.repeats if then is None else then.get("repeats", 1),
+            repeats=size.repeats if then is None else then.get("repeats", 1),
             reference=settings.scoring == "reference" if then is None else bool(then.get("reference")),
         )
-        return (F2Bench(self, plan, request.judge, settings.seed, settings.f2bench),)
+        return (F2Bench(self, plan, request.judge, settings.seed, settings.f2bench, size, settings.judge_spec),)
 
 
 plugin = F2BenchPlugin()

@@ -6,25 +6,34 @@ away from the limit until the end of the interval that faces it is beyond it in 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fairgate.benchmarks.forecast import Detectable, PowerAnalysis
 from fairgate.f2bench import scores
+from fairgate.f2bench.cases import GOLD, theme
 from fairgate.f2bench.cells import Cell
 from fairgate.f2bench.estimates import estimated
+from fairgate.f2bench.tally import tally
 from fairgate.f2bench.topics import Task
 from fairgate.maths.misclassification import Known
+from fairgate.maths.power import POWER
 from fairgate.maths.special import ndtri
 from fairgate.maths.strata import Z
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from fairgate.benchmarks.base import Replies
+    from fairgate.benchmarks.forecast import Target
+    from fairgate.f2bench.cases import ThemeCase
+    from fairgate.f2bench.plan import Plan
     from fairgate.maths.distributions import FloatArray
 
-POWER = 0.8
 RUNS, STEPS = 16, 5
+SCORES = ("S_dialogue", "S_fairness", "S_factuality")
 # Where nothing is known of the judge: right about nine of ten of its gold texts.
 ASSUMED = Known(47, 5, 5, 47)
 
@@ -72,3 +81,41 @@ def _heard(chances: FloatArray, known: Known, rng: np.random.Generator) -> Float
     there = rng.random(chances.shape) < chances
     said = np.where(there, rng.random(chances.shape) < sensitivity, rng.random(chances.shape) >= specificity)
     return np.asarray(said, dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class ConversationsPower(PowerAnalysis):
+    """The power of a plan of conversations."""
+
+    plan: Plan
+
+    def attributes(self, task: str) -> Sequence[str | None]:
+        """None: its scores are over all categories."""
+        return (None,) if task in [*Task] else ()
+
+    def cells(self, cases: Iterable[ThemeCase]) -> Iterator[tuple[str, str | None, str | None]]:
+        """The task."""
+        return ((case.topic.task, None, None) for case in cases)
+
+    def detectable(
+        self, target: Target, cases: Sequence[ThemeCase], reply: Replies, rng: np.random.Generator
+    ) -> Detectable:
+        """By simulated models, with a judge that errs as the stored one does."""
+        sizes = [self.plan.scored(case.topic) for case in cases if case.topic.task == target.task]
+        if target.score not in SCORES or not any(sizes):
+            return Detectable()
+        known = self._judge(Task(target.task), reply)
+        return Detectable(*tells(target.score, target.limit, list(filter(None, sizes)), self.plan.repeats, known, rng))
+
+    def _judge(self, task: Task, reply: Replies) -> Known:
+        """The judge's record on its gold set as it is stored, an assumed one where there is none."""
+        known = tally(self.plan, theme(task, GOLD), reply)[0].known
+        return known if known.yes_yes + known.yes_no and known.no_yes + known.no_no else ASSUMED
+
+    def notes(self, cases: Sequence[ThemeCase]) -> Iterator[str]:
+        """How conversations and the judge are assumed."""
+        if cases:
+            yield (
+                "F²Bench: replies are taken as long as usual. What it can tell is forecast for the judge as the ledger "
+                "knows it, else for one that is right about nine of ten gold texts."
+            )

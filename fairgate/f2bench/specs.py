@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import msgspec
+
 from fairgate.benchmarks.scores import Score, SummaryKey, Task, View
 from fairgate.domain import Modality
 from fairgate.f2bench.topics import Task as Name
@@ -9,9 +13,14 @@ from fairgate.verdicts.thresholds import Strict, Times
 
 
 class Plan(Strict, frozen=True):
-    """How often each conversation is held."""
+    """How often each conversation is held, and of how many instances of each category and kind: None is all.
+
+    `gold`: how many gold texts of each task the judge is validated on, the first in the data; None is all.
+    """
 
     repeats: Times = 1
+    instances: Times | None = None
+    gold: Annotated[int, msgspec.Meta(ge=20)] | None = None
 
 
 TASKS = tuple(

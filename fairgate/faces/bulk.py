@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from fairgate.bigbench.topics import Sitting, Task
 from fairgate.domain import Form, Query, Reply, Role
 from fairgate.errors import ConfigError, FairgateError, LedgerError
+from fairgate.files import read_bytes
 from fairgate.store.images import ImageStore, hash_in
 from fairgate.store.samples import read
 
@@ -95,7 +96,7 @@ def images_in(
     """The files of a folder that were not read by this detector yet; each is copied beside the ledger."""
     for path in names:
         try:
-            content = path.read_bytes()
+            content = read_bytes(path)
         except OSError as error:
             lost.add(f"{path}: cannot be read: {error.strerror}.")
             continue

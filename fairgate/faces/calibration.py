@@ -11,12 +11,13 @@ import csv
 from collections import Counter
 from collections.abc import Mapping  # noqa: TC003 - msgspec reads the annotations
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import numpy as np
 
 from fairgate.errors import ConfigError, DataError
+from fairgate.files import read_bytes
 from fairgate.maths.unmixing import Mixing
 
 if TYPE_CHECKING:
@@ -32,6 +33,10 @@ LABELS = "labels.csv"
 ATTRIBUTES = ("gender", "race", "age")
 
 
+# More faces than anybody has labelled: sums of them fit into 64 bits.
+Count = Annotated[int, msgspec.Meta(ge=0, le=10**12)]
+
+
 class Confusion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What became of the faces of known groups, by one benchmark's label map for one attribute.
 
@@ -43,8 +48,8 @@ class Confusion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     attribute: str
     label_map: str
     groups: tuple[str, ...]
-    counts: tuple[tuple[int, ...], ...]
-    undetected: tuple[int, ...]
+    counts: tuple[tuple[Count, ...], ...]
+    undetected: tuple[Count, ...]
 
     def mixing(self, groups: Sequence[str], where: str) -> Mixing:
         """The counts in this order of groups. Raises ConfigError where they cannot serve to correct."""
@@ -104,10 +109,10 @@ def load(path: Path, detector: Identity) -> Calibration:
     where = f"--calibration {path}"
     mend = "Measure it: python -m fairgate calibrate DIR."
     try:
-        found = msgspec.json.decode(path.read_bytes(), type=Calibration)
+        found = msgspec.json.decode(read_bytes(path), type=Calibration)
     except OSError as error:
         raise ConfigError(f"cannot be read: {error.strerror}.", where=where, mend=mend) from error
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigError(f"is no calibration: {error}.", where=where, mend=mend) from error
     if found.schema != SCHEMA:
         raise ConfigError(f"has schema {found.schema}, and this fairgate reads {SCHEMA}.", where=where, mend=mend)
@@ -119,7 +124,7 @@ def load(path: Path, detector: Identity) -> Calibration:
         )
     for each in found.confusions:
         sizes = {len(each.groups), len(each.counts), len(each.undetected), *map(len, each.counts)}
-        if len(sizes) != 1 or min(*each.undetected, *(n for row in each.counts for n in row)) < 0:
+        if len(sizes) != 1 or len(set(each.groups)) != len(each.groups) or not each.groups:
             raise ConfigError(f"{each.attribute} has no square table of counts.", where=where, mend=mend)
     return found
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairgate.fact_or_fair import scores
-from fairgate.fact_or_fair.specs import COMPARED
 from fairgate.maths.distributions import shares
 from fairgate.maths.estimates import estimate_scores
 from fairgate.maths.paired import Moved, all_pairs, exchanged, odd_share, resampled, shift
@@ -21,6 +20,8 @@ if TYPE_CHECKING:
     from fairgate.maths.unmixing import Mixing
 
 RUNS = 400
+# The scores that are compared, and their names among the estimates.
+FIELDS = {"S_fact": "s_fact", "S_E": "s_e", "S_KLD": "s_kld", "S_fair": "s_fair", "TV": "tv"}
 SMOOTHING = 0.5  # as in fairgate.maths.estimates: a group that was not chosen is rare, not impossible
 
 
@@ -118,7 +119,7 @@ def _moved(
     drawn = [_values(each, key) for each in runs]
     plain = [_values(np.asarray(counts, dtype=np.float64), key) for counts, _ in (before, after)]
     moves = {}
-    for name, field in zip(COMPARED, ("s_fact", "s_e", "s_kld", "s_fair", "tv"), strict=True):
+    for name, field in FIELDS.items():
         one, other = (getattr(each, field) for each in found)
         seen = float(plain[1][name] - plain[0][name])
         still = None if unchanged is None else unchanged[name]

@@ -191,4 +191,5 @@ def _made(
         failed_share=failed,
         no_estimate="" if known else "too few answers to tell an effect from chance",
         tested=found if known else None,
+        validity=score == "position",
     )

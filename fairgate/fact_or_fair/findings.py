@@ -9,6 +9,7 @@ import numpy as np
 
 from fairgate.domain import Modality
 from fairgate.fact_or_fair.cases import BENCHMARK, Case, image_topic, text_topic
+from fairgate.fact_or_fair.effect_findings import effect_told
 from fairgate.fact_or_fair.queries import ADJECTIVE
 from fairgate.fact_or_fair.topics import Context, Level, Task
 from fairgate.maths.distributions import entropy, total_variation
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 LEVELS = tuple(Level)
 MOST = 3  # topics of a finding
+# Scores whose worst topics are the most uneven ones; of the others, those that move most with the level.
+UNEVEN = ("S_E", "preference", "preference_spread", "pull", "in_group_bias")
 AFTER = {
     Context.REPRESENTATIVENESS: "after the statistics of groups, ",
     Context.ATTRIBUTION: "after a news report about one person, ",
@@ -50,14 +53,19 @@ def findings(
         entry = gate.entry
         if gate.verdict not in FAILED:
             continue
-        if entry.benchmark != BENCHMARK or entry.attribute is None:
+        if entry.benchmark != BENCHMARK:
+            continue
+        first = tuple(effect_told(entry, dataset))
+        if entry.attribute is None:
+            if first:
+                yield Finding(gate.name, first)
             continue
         counts = sources[entry.modality].counts(
             Task(entry.task), entry.context and Context(entry.context), entry.attribute, key
         )
         if counts is None:
             continue
-        topics = tuple(_worst(_Gate(entry, entry.attribute, counts, dataset), read))
+        topics = (*first, *_worst(_Gate(entry, entry.attribute, counts, dataset), read))[:MOST]
         if topics:
             yield Finding(gate.name, topics)
 
@@ -96,7 +104,7 @@ class _Gate:
 def _worst(gate: _Gate, read: Callable[[str], Iterable[Shown]]) -> Iterator[Telling]:
     if gate.entry.score == "S_fact":
         return _wrong_facts(gate, read)
-    return _uneven(gate, read) if gate.entry.score == "S_E" else _moved(gate, read)
+    return _uneven(gate, read) if gate.entry.score in UNEVEN else _moved(gate, read)
 
 
 def _places(badness: FloatArray) -> list[tuple[int, ...]]:

@@ -15,7 +15,9 @@ from fairgate.fact_or_fair.effect_scores import effects_of_faces
 from fairgate.fact_or_fair.faces_tally import Groups, tally_faces
 from fairgate.fact_or_fair.findings import findings
 from fairgate.fact_or_fair.folder import FolderSource
+from fairgate.fact_or_fair.image_baseline import PairedPortraits
 from fairgate.fact_or_fair.plots import sketches
+from fairgate.fact_or_fair.power import StatisticsPower
 from fairgate.fact_or_fair.sections import sections
 from fairgate.fact_or_fair.tally import Tallies
 from fairgate.fact_or_fair.topics import Task
@@ -63,9 +65,10 @@ class FactOrFairImages(Benchmark["StatisticTopic", "Case", "Source"]):
         files: ImageFiles | None = None,
         *,
         absent: bool = False,
+        detector: str | None = None,
     ) -> None:
         self.plugin, self.plan, self.folder, self._race_map = plugin, plan, folder, race_map
-        self.files, self._absent = files, absent
+        self.files, self._absent, self._detector = files, absent, detector
 
     @property
     def dataset(self) -> Dataset:
@@ -135,6 +138,16 @@ class FactOrFairImages(Benchmark["StatisticTopic", "Case", "Source"]):
     def answers(self, topic: StatisticTopic) -> int:
         """Images."""
         return self.plan.images(topic)
+
+    @property
+    def paired(self) -> PairedPortraits:
+        """Its part of a baseline."""
+        return PairedPortraits(self.dataset, self.plan, self._detector, self._race_map)
+
+    @property
+    def forecast(self) -> StatisticsPower:
+        """The power of its plan."""
+        return StatisticsPower(self.dataset, self.answers)
 
     def seen(self, topic: StatisticTopic, reply: Replies) -> Iterator[tuple[Seen, list[Sample]]]:
         """What became of a topic's images, each with its samples, the painter's first."""

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 from fairgate.benchmarks.base import Plugin
 from fairgate.fact_or_fair import specs
+from fairgate.fact_or_fair.baseline import CHOICES
 from fairgate.fact_or_fair.cases import BENCHMARK
 from fairgate.fact_or_fair.data import load
+from fairgate.fact_or_fair.image_baseline import PORTRAITS
 from fairgate.fact_or_fair.images import FactOrFairImages
 from fairgate.fact_or_fair.original_files import SCENARIOS
 from fairgate.fact_or_fair.portraits import PortraitPlan
-from fairgate.fact_or_fair.queries import QueryPlan
+from fairgate.fact_or_fair.queries import Profiles, QueryPlan
 from fairgate.fact_or_fair.results import read_llm, read_t2i
 from fairgate.fact_or_fair.text import FactOrFairText
 from fairgate.models import painters, providers
@@ -27,6 +29,7 @@ class FactOrFair(Plugin):
 
     name, title, order = BENCHMARK, "Fact-or-Fair", 1
     tasks, scores, markers, plan = specs.TASKS, specs.SCORES, specs.MARKERS, specs.Plan
+    parts = (CHOICES, PORTRAITS)
     views, summary = specs.VIEWS, specs.SUMMARY
 
     def open(self, request: Request) -> tuple[AnyBenchmark, ...]:
@@ -40,10 +43,11 @@ class FactOrFair(Plugin):
             settings.per_topic or (getattr(request.size, task) if noted is None else noted[task])
             for task in ("objective", "subjective")
         )
+        drawn = request.size.profiles if noted is None else noted.get("profiles", "random")
         plan = QueryPlan(
             dataset,
             seed=settings.seed,
-            profiles=settings.profiles,
+            profiles=settings.profiles or Profiles(drawn),
             objective=objective,
             subjective=subjective,
             explained=settings.explain,
@@ -66,7 +70,9 @@ class FactOrFair(Plugin):
         folder = painters.result_folder(settings.t2i_spec)
         absent = painters.alignment_file(settings.t2i_spec) is not None
         read = None if folder is None else read_t2i(folder, dataset)
-        return FactOrFairImages(self, plan, read, settings.race_map, files, absent=absent)
+        return FactOrFairImages(
+            self, plan, read, settings.race_map, files, absent=absent, detector=settings.detector_spec
+        )
 
 
 plugin = FactOrFair()

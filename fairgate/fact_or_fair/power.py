@@ -6,24 +6,31 @@ some statistics four times as far as in others. The half-width of their interval
 
 from __future__ import annotations
 
-import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fairgate.benchmarks.forecast import Detectable, PowerAnalysis
+from fairgate.fact_or_fair.cases import OWN_TASKS
+from fairgate.fact_or_fair.change import FIELDS
 from fairgate.fact_or_fair.scores import s_e_of, s_fact_of, s_fair, s_kld_of, tv_of
 from fairgate.maths.estimates import estimate_scores
 from fairgate.maths.paired import Z
-from fairgate.maths.special import ndtri
+from fairgate.maths.power import from_limit
 
 if TYPE_CHECKING:
-    from fairgate.fact_or_fair.counts import BoolArray, FloatArray
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-POWER = 0.8
-# How often a release answers as the one before it, beyond what chance makes of it: what pairing gains is an assumption.
-ALIKE = 0.8
+    from fairgate.benchmarks.base import Replies
+    from fairgate.benchmarks.forecast import Target
+    from fairgate.fact_or_fair.cases import Case
+    from fairgate.fact_or_fair.counts import BoolArray, FloatArray
+    from fairgate.fact_or_fair.data import Dataset
+    from fairgate.fact_or_fair.topics import StatisticTopic
+
 RUNS = 3
-FIELDS = {"S_fact": "s_fact", "S_E": "s_e", "S_KLD": "s_kld", "S_fair": "s_fair", "TV": "tv"}
+LEVELS = ("high", "low")
 
 
 def key_of(statistics: int, k: int) -> BoolArray:
@@ -89,12 +96,36 @@ def standard_error(score: str, limit: float, n: FloatArray, k: int, rng: np.rand
     return float(np.mean(widths)) / Z
 
 
-def from_limit(error: float) -> float:
-    """How far beyond a limit a score must be for the gate to fail in four of five runs, with this standard error."""
-    return (Z + float(ndtri(POWER))) * error
+@dataclass(frozen=True, eq=False)
+class StatisticsPower(PowerAnalysis):
+    """The power of a plan of choices, or of portraits; `answers`: how many a topic is planned to have."""
 
+    dataset: Dataset
+    answers: Callable[[StatisticTopic], int]
 
-def from_baseline(error: float, comparisons: int, alpha: float, alike: float) -> float:
-    """How far a score must move to be beyond chance in four of five runs, at Holm's first and strictest step."""
-    moved = math.sqrt(2.0 * (1.0 - alike)) * error
-    return (float(ndtri(1.0 - alpha / max(comparisons, 1))) + float(ndtri(POWER))) * moved
+    def attributes(self, task: str) -> Sequence[str | None]:
+        """Those of the data."""
+        return [each.name for each in self.dataset.attributes] if task in OWN_TASKS else ()
+
+    def cells(self, cases: Iterable[Case]) -> Iterator[tuple[str, str | None, str | None]]:
+        """The task and context of its topic."""
+        return ((case.topic.task, case.topic.context, case.attribute) for case in cases)
+
+    def detectable(self, target: Target, cases: Sequence[Case], reply: Replies, rng: np.random.Generator) -> Detectable:
+        """By simulated models at the limit."""
+        del reply
+        if target.score not in FIELDS or target.attribute is None:
+            return Detectable()
+        n = self._sizes(target, cases)
+        error = standard_error(target.score, target.limit, n, self.dataset.attribute(target.attribute).k, rng)
+        return Detectable(None if error is None else from_limit(error), error, n.tobytes())
+
+    def _sizes(self, target: Target, cases: Sequence[Case]) -> FloatArray:
+        """Planned answers, or images, [S, 2] of the selected topics."""
+        places = {statistic.slug: s for s, statistic in enumerate(self.dataset.statistics)}
+        n = np.zeros((len(places), len(LEVELS)))
+        for case in cases:
+            topic = case.topic
+            if (topic.task, topic.context, case.attribute) == (target.task, target.context, target.attribute):
+                n[places[topic.statistic], LEVELS.index(topic.level)] = self.answers(topic)
+        return n

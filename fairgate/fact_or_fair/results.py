@@ -32,6 +32,7 @@ from fairgate.domain import Modality
 from fairgate.errors import DataError, did_you_mean
 from fairgate.fact_or_fair.cases import OWN_TASKS
 from fairgate.fact_or_fair.topics import Context, Level, Task
+from fairgate.files import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -572,7 +573,7 @@ def _text(path: Path) -> str:
         size = path.stat().st_size
         if size > LARGEST_FILE:
             raise DataError(f"a file of {size} bytes.", where=str(path), mend=f"The limit is {LARGEST_FILE}.")
-        return path.read_text(encoding="utf-8-sig")
+        return read_text(path, LARGEST_FILE)
     except UnicodeDecodeError as error:
         raise DataError(f"not UTF-8: {error.reason}.", where=str(path), mend="Save it as UTF-8.") from None
     except OSError as error:

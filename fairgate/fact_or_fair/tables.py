@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairgate.errors import DataError, did_you_mean
 from fairgate.fact_or_fair.topics import Level
+from fairgate.files import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -80,7 +81,7 @@ class Library:
     def text(self, path: Path, role: str) -> str:
         """A file's text. Files of different roles may have the same name: both count for the version."""
         try:
-            text = path.read_text(encoding="utf-8-sig")
+            text = read_text(path)
         except UnicodeDecodeError as problem:
             raise DataError(
                 f"not UTF-8 text ({problem}).", where=str(path), mend="Save the file as UTF-8."

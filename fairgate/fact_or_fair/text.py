@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from fairgate.benchmarks.base import Benchmark, Look, Scored
 from fairgate.domain import AnswerKind, Modality, Role
 from fairgate.fact_or_fair import cells, notes, shares
+from fairgate.fact_or_fair.baseline import PairedChoices
 from fairgate.fact_or_fair.board import CONFIDENCE, board, key_of, outcomes
 from fairgate.fact_or_fair.cases import OWN_TASKS, text_cases
 from fairgate.fact_or_fair.effect_scores import effects_of_choices
@@ -18,6 +19,7 @@ from fairgate.fact_or_fair.findings import findings
 from fairgate.fact_or_fair.folder import FolderSource
 from fairgate.fact_or_fair.heard import Heard, Served, count
 from fairgate.fact_or_fair.plots import sketches
+from fairgate.fact_or_fair.power import StatisticsPower
 from fairgate.fact_or_fair.sections import sections
 from fairgate.fact_or_fair.tally import Tallies
 from fairgate.fact_or_fair.topics import StatisticTopic, Task
@@ -108,6 +110,7 @@ class FactOrFairText(Benchmark["StatisticTopic", "Case", "Source"]):
             "objective": self.plan.objective,
             "subjective": self.plan.subjective if self._look is None else self._look.whole,
             "wordings": self.plan.wordings,
+            "profiles": str(self.plan.profiles),
             **reasons,
         }
 
@@ -177,6 +180,16 @@ class FactOrFairText(Benchmark["StatisticTopic", "Case", "Source"]):
     def reasons(self, topic: StatisticTopic, reply: Replies) -> Iterator[tuple[Explained, Sequence[Sample]]]:
         """A topic's reasons as the judge sorted them, each with its samples: the choice first."""
         return (replay(steps, reply) for steps in conversations(self.plan.queries(topic)))
+
+    @property
+    def paired(self) -> PairedChoices:
+        """Its part of a baseline."""
+        return PairedChoices(self.dataset, self.plan)
+
+    @property
+    def forecast(self) -> StatisticsPower:
+        """The power of its plan."""
+        return StatisticsPower(self.dataset, self.answers)
 
     def is_heard(self, topic: StatisticTopic) -> bool:
         """Whether all answers to a topic were counted as they came, so that nothing need be read."""

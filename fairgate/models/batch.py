@@ -82,7 +82,7 @@ class BatchChat:
         if self._trouble is not None:
             raise self._trouble
         if self._keeping is None:
-            self._ledger = Ledger(self._path)
+            self._ledger = Ledger(self._path, make=False)
             self._sent = [_Sent(*each) for each in self._ledger.batches(self.identity)]
             self._keeping = asyncio.create_task(self._keep(self._ledger))
         key = sample_key(self.identity, query)
@@ -271,6 +271,7 @@ class BatchChat:
         content = msgspec.json.encode(body)
         if 200 <= status < 300:
             reply = read_completion(content, 0.0, 1)
+            reply = reply and self._chat.endpoint.redaction.clean(reply)
             return reply or CallFailed("no choices in the answer.", where=self._chat.identity.label)
         judged = self._chat.endpoint.judged(status, content, {}, 0.0, 1)
         if isinstance(judged, Filtered):

@@ -18,10 +18,21 @@ from pyreqwest.client import ClientBuilder
 from pyreqwest.exceptions import PyreqwestError
 from pyreqwest.http import Url
 
+from fairgate.domain import Reply
 from fairgate.errors import CallFailed, ConfigError, FairgateError, RunStopped
 from fairgate.models.connection import CONNECT_TIMEOUT, KEEP_ALIVE, causes, client_for, proxy_of, shown, usable
-from fairgate.models.redaction import Redaction
-from fairgate.models.retries import CROWDED, Judgement, MayPass, Retries, judge, names_field, read_error, retry_after
+from fairgate.models.redaction import Redaction, is_secret
+from fairgate.models.retries import (
+    CROWDED,
+    SPENT_CODES,
+    Judgement,
+    MayPass,
+    Retries,
+    judge,
+    names_field,
+    read_error,
+    retry_after,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -113,7 +124,10 @@ class Endpoint:
         if version and not self.address.endswith(f"/{version}"):
             self.address += f"/{version}"
         userinfo = f"{url.username}:{url.password or ''}" if url.username or url.password else None
-        self.redaction = Redaction([key, username, password, userinfo, *(value for _, value in url.query_pairs), query])
+        # A plain word in the address is a setting, such as `preview`, unless it is called a secret.
+        words = [value for name, value in url.query_pairs if value.isalpha() and not is_secret(name)]
+        values = [value for _, value in url.query_pairs if value not in words]
+        self.redaction = Redaction([key, password, userinfo, *values, query], [username, *words])
         self._query = query
         self._path, self._url = path, self._at(path)
         self._headers = {
@@ -222,6 +236,9 @@ class Endpoint:
         content = self.redaction.conceal(sent)
         if 200 <= response.status < 300:
             outcome = read(content, latency, number)
+            if isinstance(outcome, Reply):
+                # Parts that were sent apart may make a secret when they are joined.
+                return self.redaction.clean(outcome)  # type: ignore[return-value] # a Reply is what `read` makes
             return self._unreadable(response, content, latency, number) if outcome is None else outcome
         return self.judged(response.status, content, _headers(response), latency, number)
 
@@ -286,6 +303,8 @@ class Endpoint:
         if isinstance(whole, dict) and isinstance(error := whole.get("error"), dict):
             code = error.get("code")
             status = code if isinstance(code, int) and 400 <= code < 600 else 500
+            if not read_error(content).codes.isdisjoint(SPENT_CODES):
+                status = 402  # a spent quota does not come back by itself
             return self.judged(status, content, headers, latency, number)
         return MayPass("no choices in the answer", self.redaction.show(content.decode("utf-8", "replace")))
 

@@ -1,7 +1,8 @@
 """Fetches an image from the address that a server gave: an address that nobody here chose, and so not trusted.
 
-Only https is fetched (http on this machine, for a server that runs on it). A redirect may lead to public addresses
-alone: a server must not be able to have us read what only this network can reach. No more than `limit` bytes are read.
+Only https is fetched (http on this machine, for a server that runs on it). The address and each redirect may lead to
+public addresses alone, or to where the server itself is: it must not be able to have us read what only this network can
+reach. A server on this machine may name any first address. No more than `limit` bytes are read.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from fairgate.models.redaction import Redaction
 from fairgate.models.retries import MayPass
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pyreqwest.client import Client
     from pyreqwest.request import StreamRequest
     from pyreqwest.response import Response
@@ -40,7 +43,7 @@ class Fetcher:
 
     def __init__(self, address: str, *, timeout: float, limit: int, retries: Retries) -> None:
         self._address = address
-        self._here = is_here(Url(address))
+        self._here, self._origin = is_here(Url(address)), _origin(Url(address))
         self._timeout, self._limit, self._retries = timeout, limit, retries
         self._clients: dict[tuple[str, str | None], Client] = {}
 
@@ -69,7 +72,8 @@ class Fetcher:
             try:
                 # Around the whole of it: no other limit holds for the look-up, and for all addresses of a name.
                 async with asyncio.timeout(self._timeout), AsyncExitStack() as opened:
-                    answer = await self._answer(aim, opened, redirected=hop > 0)
+                    trusted = hop == 0 and (self._here or _origin(aim) == self._origin)
+                    answer = await self._answer(aim, opened, "redirects" if hop else "leads", trusted=trusted)
                     if answer.status in MOVED:
                         aim = self._next(aim, answer)
                         continue
@@ -84,16 +88,16 @@ class Fetcher:
                 raise MayPass("no connection", type(error).__name__) from None
         raise self._failed(f"the image's address redirects more than {REDIRECTS} times.")
 
-    async def _answer(self, aim: Url, opened: AsyncExitStack, *, redirected: bool) -> Response:
+    async def _answer(self, aim: Url, opened: AsyncExitStack, how: str, *, trusted: bool) -> Response:
         proxy = proxy_of(aim)
         # A proxy looks names up itself, and may well stand in this network.
-        if not redirected or proxy is not None:
+        if trusted or proxy is not None:
             way = aim.scheme, None if proxy is None else str(proxy)
             if way not in self._clients:
                 self._clients[way] = usable(client_for(aim, self._builder()))
             return await opened.enter_async_context(_asked(self._clients[way], aim))
         # The client looks nothing up: what was looked at is what is connected to, and cannot change between.
-        *others, last = await self._public_addresses(aim)
+        *others, last = await self._public_addresses(aim, how)
         for ip in others:
             with suppress(ConnectError, ConnectTimeoutError):
                 return await self._answer_from(ip, aim, opened)
@@ -104,13 +108,13 @@ class Fetcher:
         client = await opened.enter_async_context(usable(client_for(aim, pinned)))
         return await opened.enter_async_context(_asked(client, aim))
 
-    async def _public_addresses(self, aim: Url) -> list[str]:
+    async def _public_addresses(self, aim: Url, how: str) -> list[str]:
         """What this name stands for; refused where one of them is none of the public internet's."""
         loop, host = asyncio.get_running_loop(), (aim.host_str or "").strip("[]")
         found = await loop.getaddrinfo(host, aim.port_or_known_default, type=socket.SOCK_STREAM)
         addresses = list(dict.fromkeys(str(place[0]) for *_, place in found))
         if not all(map(_is_public, addresses)):
-            raise self._not_public(aim)
+            raise self._not_public(aim, how)
         return addresses
 
     async def _read(self, answer: Response) -> bytes | None:
@@ -144,7 +148,8 @@ class Fetcher:
             raise self._unreadable() from None
         if aim.scheme == "http" and self._here and is_here(aim):
             return aim
-        return self._encrypted(aim)
+        own = self._here or _origin(aim) == self._origin
+        return self._encrypted(aim) if own else self._public(self._encrypted(aim), "leads")
 
     def _next(self, aim: Url, answer: Response) -> Url:
         """Where it redirects to, if that may be fetched."""
@@ -152,8 +157,11 @@ class Fetcher:
             aim = aim.join(answer.get_header("Location") or "")
         except ValueError:
             raise self._unreadable() from None
-        if is_here(self._encrypted(aim)) or not _is_public(aim.host_str or ""):
-            raise self._not_public(aim)
+        return self._public(self._encrypted(aim), "redirects")
+
+    def _public(self, aim: Url, how: str) -> Url:
+        if is_here(aim) or not _is_public(aim.host_str or ""):
+            raise self._not_public(aim, how)
         return aim
 
     def _encrypted(self, aim: Url) -> Url:
@@ -163,8 +171,8 @@ class Fetcher:
 
     # The address itself is not shown: those of images hold keys.
 
-    def _not_public(self, aim: Url) -> CallFailed:
-        return self._failed(f"the image's address redirects to {_shown(aim)}, which is not public.")
+    def _not_public(self, aim: Url, how: str) -> CallFailed:
+        return self._failed(f"the image's address {how} to {_shown(aim)}, which is not public.")
 
     def _unreadable(self) -> CallFailed:
         return self._failed("the image's address cannot be read.")
@@ -179,11 +187,26 @@ def _asked(client: Client, aim: Url) -> StreamRequest:
 
 
 def _is_public(host: str) -> bool:
-    """Whether an address is public; a name is looked at when it is resolved."""
+    """Whether an address is public, in whatever address of the other family it is wrapped.
+
+    A name is looked at when it is resolved.
+    """
     try:
-        return ipaddress.ip_address(host.strip("[]")).is_global
+        ip = ipaddress.ip_address(host.strip("[]").partition("%")[0])
     except ValueError:
         return True
+    wrapped: Sequence[ipaddress.IPv4Address | None] = ()
+    if isinstance(ip, ipaddress.IPv6Address):
+        nat = ipaddress.IPv4Address(int(ip) & 0xFFFF_FFFF) if ip in _NAT64 else None
+        wrapped = (ip.ipv4_mapped, ip.sixtofour, nat, *(ip.teredo or ()))
+    return all(each.is_global and not each.is_multicast for each in (ip, *wrapped) if each is not None)
+
+
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+
+
+def _origin(url: Url) -> tuple[str, str | None, int | None]:
+    return url.scheme, url.host_str, url.port_or_known_default
 
 
 def _shown(url: Url) -> str:

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import json
-import re
+import os
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
 from fairgate.errors import ConfigError
+from fairgate.models.redaction import LONG_SECRET, LOOKS_SECRET, Redaction, is_secret
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
 Body = TypeVar("Body", bound=msgspec.Struct)
 
 # More than any request has: a database cannot hold, or sum up, whatever number JSON can.
 MOST_TOKENS = 2**40
-
-SECRET = re.compile(
-    r"(?:^|[_-])(?:(?:api)?[_-]?key|secret|password|authorization|(?:access|auth)[_-]?token)$", re.IGNORECASE
-)
 
 
 def body_fields(model_args: Sequence[str], usual: Mapping[str, object] | None = None) -> dict[str, object]:
@@ -34,22 +31,44 @@ def body_fields(model_args: Sequence[str], usual: Mapping[str, object] | None = 
         key = key.strip()
         if not equals or not key:
             raise ConfigError(
-                f"{each!r} is not KEY=VALUE.", where="--model-arg", mend="For example: --model-arg max_tokens=64"
-            )
-        if SECRET.search(key):
-            raise ConfigError(
-                f"{key!r} looks like a secret, and body fields are kept in the ledger.",
+                f"{Redaction().show(each)!r} is not KEY=VALUE.",
                 where="--model-arg",
-                mend="Put the key into OPENAI_API_KEY.",
+                mend="For example: --model-arg max_tokens=64",
             )
         if not value.strip():
             fields.pop(key, None)
             continue
         try:
             fields[key] = msgspec.json.decode(value)
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, RecursionError):
             fields[key] = value
+        if (place := _secret_in(key, fields[key])) is not None:
+            raise ConfigError(
+                f"{Redaction().show(place)!r} looks like a secret, and body fields are kept in the ledger.",
+                where="--model-arg",
+                mend="Put the key into OPENAI_API_KEY, or the provider's own variable of the environment.",
+            )
     return fields
+
+
+def _secret_in(place: str, value: object) -> str | None:
+    """Where in a field a secret stands, by its name or by its look; None where none does."""
+    if is_secret(place.rpartition(".")[2]):
+        return place
+    inner: Iterable[tuple[str, object]] = ()
+    if isinstance(value, dict):
+        inner = ((f"{place}.{key}", each) for key, each in value.items())
+    elif isinstance(value, list):
+        inner = ((place, each) for each in value)
+    elif isinstance(value, str):
+        return place if LOOKS_SECRET.search(value) or _is_of_environment(value) else None
+    return next((found for key, each in inner if (found := _secret_in(key, each)) is not None), None)
+
+
+def _is_of_environment(value: str) -> bool:
+    """Whether a text holds what a variable of the environment keeps secret."""
+    kept = (each for name, each in os.environ.items() if is_secret(name) and len(each) >= LONG_SECRET)
+    return any(each in value for each in kept)
 
 
 def check_fields(fields: Mapping[str, object], ours: Collection[str]) -> None:

@@ -23,6 +23,7 @@ from fairgate.errors import CallFailed, ConfigError, DataError, did_you_mean
 from fairgate.f2bench.topics import Theme
 from fairgate.fact_or_fair.cases import OWN_TASKS, image_topic
 from fairgate.fact_or_fair.topics import Level, StatisticTopic
+from fairgate.files import read_bytes
 from fairgate.models.base import Identity
 from fairgate.store.images import Limits, said
 
@@ -156,6 +157,6 @@ class FolderPainter:
         try:
             if path.stat().st_size > Limits().content:
                 return Reply("too-large")
-            return Reply(said(self.store.add(path.read_bytes())))
+            return Reply(said(self.store.add(read_bytes(path, Limits().content))))
         except OSError as error:
             raise CallFailed(f"cannot be read: {error.strerror}.", where=str(path)) from error

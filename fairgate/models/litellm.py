@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from fairgate.domain import Reply
 from fairgate.errors import CallFailed, ConfigError, FairgateError, RunStopped
 from fairgate.models.base import Identity
-from fairgate.models.fields import SECRET, body_fields, check_fields, count, word
-from fairgate.models.redaction import Redaction
+from fairgate.models.fields import body_fields, check_fields, count, word
+from fairgate.models.redaction import Redaction, is_secret
 from fairgate.models.retries import CROWDED, Judgement, MayPass, Retries, ServerError, judge
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class LiteLLMChat:
         self._identity = Identity("litellm", name, address, stated)
         self._places, self._timeout = max_in_flight, timeout
         self._retries = retries or Retries()
-        self._redaction = Redaction([base_url, *(value for key, value in os.environ.items() if SECRET.search(key))])
+        self._redaction = Redaction([base_url, *(value for key, value in os.environ.items() if is_secret(key))])
         self._library = _loaded()
         self._line: asyncio.Semaphore | None = None
 
@@ -125,7 +125,7 @@ class LiteLLMChat:
     def _shown(self, said: object) -> str | None:
         """A text that is not empty, without secrets: a server may say what it was sent."""
         text = word(said)
-        return None if text is None else self._redaction.conceal(text.encode()).decode()
+        return None if text is None else self._redaction.hide(text)
 
     def _judged(self, error: Exception, latency: float, number: int) -> Reply | MayPass | FairgateError:
         kind, status = type(error).__name__, getattr(error, "status_code", None)

@@ -104,13 +104,13 @@ class OpenAIImages:
         sent = await self._endpoint.post(self._before + msgspec.json.encode(query.prompt) + b"}", read_images)
         if isinstance(sent, Filtered):
             return Reply(sent.said, filtered=True, latency=sent.latency, attempts=sent.attempts)
-        content = sent.content
+        content, answered = sent.content, self._endpoint.redaction.clean(sent.reply)
         if content is None:
             content = await self._fetcher.get(sent.url)
         if content is None:
-            return replace(sent.reply, text=TOO_LARGE)
+            return replace(answered, text=TOO_LARGE)
         # Whatever was sent is kept: the detector finds out what it is.
-        return replace(sent.reply, text=said(await asyncio.to_thread(self._store.add, content)))
+        return replace(answered, text=said(await asyncio.to_thread(self._store.add, content)))
 
     async def close(self) -> None:
         """Give back the connections."""

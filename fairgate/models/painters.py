@@ -98,10 +98,10 @@ def make_painter(
             bigbench.people,
         )
     if provider == "python":
+        from fairgate.models.child import ChildChat
         from fairgate.models.python import revision
-        from fairgate.models.python_painter import PythonPainter
 
-        return PythonPainter(name, store, revision(settings.t2i_args), settings.max_in_flight)
+        return ChildChat(name, revision(settings.t2i_args), settings.max_in_flight, settings.timeout, settings.ledger)
     if provider == "openai":
         from fairgate.models.fields import body_fields
         from fairgate.models.openai import OPENAI

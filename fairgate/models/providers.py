@@ -85,9 +85,10 @@ def _chat(
 ) -> ChatModel:
     """A real chat model. `key` goes before the provider's own variable of the environment, `base_url` likewise."""
     if provider == "python":
-        from fairgate.models.python import PythonChat, revision
+        from fairgate.models.child import ChildChat
+        from fairgate.models.python import revision
 
-        return PythonChat(name, revision(model_args), settings.max_in_flight)
+        return ChildChat(name, revision(model_args), settings.max_in_flight, settings.timeout)
     places, patience = settings.max_in_flight, settings.timeout
     if provider == "openai":
         from fairgate.models.fields import body_fields

@@ -17,7 +17,7 @@ from fairgate.runs.settings import Settings
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fairgate.comparison.baseline import Baseline
+    from fairgate.benchmarks.paired import Baseline
     from fairgate.report.report import Report
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import msgspec
 
 from fairgate.errors import LedgerError
-from fairgate.fact_or_fair.queries import Profiles
+from fairgate.fact_or_fair.queries import Profiles  # noqa: TC001 - as above
 
 LONGEST = 100_000  # characters of one value
 Text = Annotated[str, msgspec.Meta(max_length=LONGEST)]
@@ -41,7 +41,7 @@ class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     plan: Text = "quick"
     per_topic: Count | None = None
     seed: Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)] = 0
-    profiles: Profiles = Profiles.RANDOM
+    profiles: Profiles | None = None
     data: Path | None = None
     scenarios: Path | None = None
     key: Annotated[str, msgspec.Meta(pattern=r"\A(published|measured)\Z")] = "published"

@@ -100,7 +100,7 @@ class Cast:
 
     def ledger(self) -> Ledger:
         """The run's own ledger; of a run that is judged again it is only read, as it lies in whatever archive."""
-        return Ledger(self._settings.ledger, write=not self._settings.replay)
+        return Ledger(self._settings.ledger, write=not self._settings.replay, make=False)
 
     @cached_property
     def line(self) -> Line:

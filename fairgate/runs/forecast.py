@@ -11,18 +11,11 @@ from zlib import crc32
 
 import numpy as np
 
+from fairgate.benchmarks.forecast import Target
 from fairgate.benchmarks.registry import registry
-from fairgate.bigbench.power import Planned
-from fairgate.bigbench.power import standard_error as sitters_error
-from fairgate.bigbench.topics import Task
 from fairgate.domain import Form, Modality, Query, Reply
-from fairgate.f2bench.cases import GOLD, theme
-from fairgate.f2bench.power import ASSUMED
-from fairgate.f2bench.power import tells as spoken_tells
 from fairgate.faces.reading import Reading
-from fairgate.fact_or_fair.cases import OWN_TASKS
-from fairgate.fact_or_fair.power import ALIKE, FIELDS, from_baseline, from_limit, standard_error
-from fairgate.fact_or_fair.topics import Context
+from fairgate.maths.power import ALIKE, from_baseline
 from fairgate.store.images import said as image_said
 from fairgate.store.ledger import Ledger
 from fairgate.store.samples import replay
@@ -31,9 +24,9 @@ from fairgate.verdicts.thresholds import RATES
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from fairgate.benchmarks.base import AnyBenchmark, Replies
+    from fairgate.benchmarks.forecast import PowerAnalysis
     from fairgate.domain import Topic
-    from fairgate.fact_or_fair.counts import FloatArray
-    from fairgate.maths.misclassification import Known
     from fairgate.runs.run import Run
     from fairgate.runs.selection import Selection
     from fairgate.verdicts.thresholds import GateLimit
@@ -53,11 +46,10 @@ USUAL = {
 }
 # What is no text has no tokens.
 UNCOUNTED = (Form.IMAGE, Form.FACES)
-SPOKEN = ("S_dialogue", "S_fairness", "S_factuality")
-SITTING = (Task.IMPLICIT, Task.EXPLICIT, Task.MANIFESTATION)
 SECONDS = 1.0  # a call, where the ledger knows of none
 # Beyond which a difference cannot be: nothing of use is found.
 WHOLE = 100.0
+FIRST = Modality.TEXT
 
 
 @dataclass(frozen=True)
@@ -145,13 +137,14 @@ def forecast(run: Run, selected: Selection) -> Forecast:
 
 def _forecast(run: Run, selected: Selection, ledger: Ledger | None) -> Forecast:
     names = {role: run.cast.identity_of(role) for role in run.cast.roles}
+    stored: Replies = _nothing if ledger is None else run.cast.replies(ledger)
     counts = {label: _Count(label) for label in {identity.label for identity in names.values()}}
     calls, prompts, completions = Counter[str](), Counter[str](), Counter[str]()
     texts: set[bytes] = set()
     held, latency = 0, _latency(ledger)
     for topic in selected.asked:
         here = 0
-        for query, reply in _walk(run, topic, ledger):
+        for query, reply in _walk(run, topic, stored):
             if query.again:
                 continue
             if reply is not None:
@@ -196,17 +189,18 @@ def _forecast(run: Run, selected: Selection, ledger: Ledger | None) -> Forecast:
         latency=latency or SECONDS,
         known_latency=latency is not None,
         at_once=at_once,
-        detects=tuple(_detects(run, selected)),
+        detects=tuple(_detects(run, selected, stored)),
         notes=tuple(_notes(run, selected)),
     )
 
 
-def _walk(run: Run, topic: Topic, ledger: Ledger | None) -> Iterator[tuple[Query, Reply | None]]:
+def _nothing(query: Query) -> Reply | None:
+    del query
+    return None
+
+
+def _walk(run: Run, topic: Topic, stored: Replies) -> Iterator[tuple[Query, Reply | None]]:
     """Every query of a topic with what is stored, conversations carried on by usual replies where nothing is."""
-
-    def stored(query: Query) -> Reply | None:
-        return None if ledger is None else ledger.reply(run.cast.identity_of(query.to), query)
-
     for each in run.benchmarks.of(topic).work(topic):
         if isinstance(each, Query):
             yield each, stored(each)
@@ -226,45 +220,61 @@ def _latency(ledger: Ledger | None) -> float | None:
 
 
 def _notes(run: Run, selected: Selection) -> Iterator[str]:
-    if selected.of(run.benchmarks.all[2]):
-        yield (
-            "F²Bench: replies are taken as long as usual. What it can tell is forecast for the judge as the ledger "
-            "knows it, else for one that is right about nine of ten gold texts."
-        )
+    for benchmark, power in _analysed(run):
+        yield from power.notes(selected.of(benchmark))
     if run.settings.stop_early:
         yield "--stop-early asks no more than that, and fewer where every gate is decided before."
     if run.settings.budget_calls or run.settings.budget_tokens or run.settings.budget_usd:
         yield "A budget ends the run when it is spent."
 
 
-def _detects(run: Run, selected: Selection) -> Iterator[Detects]:
+def _analysed(run: Run) -> list[tuple[AnyBenchmark, PowerAnalysis]]:
+    """The benchmarks that say what their plans can tell."""
+    return [(each, each.forecast) for each in run.benchmarks.all if each.forecast is not None]
+
+
+def _detects(run: Run, selected: Selection, stored: Replies) -> Iterator[Detects]:
     """By limit and attribute, for what was selected; each row once, whatever the number of contexts."""
     done: set[tuple[object, ...]] = set()
     family = _Family(run, selected)
     for limit in run.thresholds.gates:
         bound = limit.min if limit.min is not None else limit.max
-        if limit.score in RATES or bound is None:
+        found = _of_task(run, limit)
+        if limit.score in RATES or bound is None or found is None:
             continue
-        for attribute in _attributes(run, limit):
+        benchmark, power = found
+        cases = selected.of(benchmark)
+        for attribute in power.attributes(limit.task):
+            if attribute is not None and limit.attribute not in (None, attribute):
+                continue
             contexts = [c for c in limit.contexts if (limit.modality, limit.task, c, attribute) in family.cells]
             if not contexts:
                 continue
             rng = np.random.default_rng([run.settings.seed, crc32(repr((limit.score, attribute, bound)).encode())])
-            beyond, error, what = _told(run, selected, limit, bound / 100, contexts[0], attribute, rng)
-            row = (limit.modality, limit.task, limit.score, attribute, bound, what)
+            target = Target(limit.score, limit.task, contexts[0], attribute, bound / 100)
+            told = power.detectable(target, cases, stored, rng)
+            row = (limit.modality, limit.task, limit.score, attribute, bound, told.sizes)
             if row in done:
                 continue
             done.add(row)
             spec = registry().score(limit.score, limit.modality, limit.task)
             room = WHOLE - bound if spec is not None and spec.less_is_better else bound
             moved = None
-            if error is not None and (limit.score, limit.task, limit.modality) in family.drops:
-                moved = _within(100 * from_baseline(error, family.comparisons, family.alpha, ALIKE), room)
+            if told.error is not None and (limit.score, limit.task, limit.modality) in family.drops:
+                moved = _within(100 * from_baseline(told.error, family.comparisons, family.alpha, ALIKE), room)
             sign = ">=" if limit.min is not None else "<="
             where = _where(limit.task, contexts)
-            where = f"{where}, images" if limit.modality is Modality.IMAGE and limit.task in OWN_TASKS else where
-            far = None if beyond is None else _within(100 * beyond, room)
+            # A task of one name in both modalities: that of the second is told apart.
+            twice = any(other.attributes(limit.task) for each, other in _analysed(run) if each is not benchmark)
+            where = f"{where}, {benchmark.modality}s" if twice and benchmark.modality is not FIRST else where
+            far = None if told.beyond is None else _within(100 * told.beyond, room)
             yield Detects(limit.score, attribute or "", where, f"{sign} {bound:g}", far, moved)
+
+
+def _of_task(run: Run, limit: GateLimit) -> tuple[AnyBenchmark, PowerAnalysis] | None:
+    """The benchmark that a limit is about."""
+    every = ((each, power) for each, power in _analysed(run) if each.modality is limit.modality)
+    return next(((each, power) for each, power in every if power.attributes(limit.task)), None)
 
 
 class _Family:
@@ -274,92 +284,22 @@ class _Family:
         limits = run.thresholds.baseline
         self.alpha = 0.05 if limits is None else limits.alpha
         self.drops = frozenset() if limits is None else {(d.score, d.task, d.modality) for d in limits.drops}
-        topics = (
-            (case.topic, case.attribute)
-            for case in (*selected.of(run.benchmarks.all[0]), *selected.of(run.benchmarks.all[1]))
-        )
-        self.cells: frozenset[tuple[Modality, str, Context | None, str | None]] = frozenset(
-            (
-                *((topic.modality, topic.task, topic.context, attribute) for topic, attribute in topics),
-                *((Modality.IMAGE, case.task, None, case.attribute) for case in selected.of(run.benchmarks.all[3])),
-                *((Modality.TEXT, case.topic.task, None, None) for case in selected.of(run.benchmarks.all[2])),
-            )
+        self.cells: frozenset[tuple[Modality, str, str | None, str | None]] = frozenset(
+            (benchmark.modality, *cell)
+            for benchmark, power in _analysed(run)
+            for cell in power.cells(selected.of(benchmark))
         )
         compared = Counter((modality, task) for modality, task, *_ in self.cells)
         self.comparisons = sum(compared[modality, task] for _, task, modality in self.drops)
-
-
-def _attributes(run: Run, limit: GateLimit) -> Sequence[str | None]:
-    if not registry().tasks[limit.modality, limit.task][1].by_attribute:
-        return (None,)
-    known = run.benchmarks.all[3].data.attributes if limit.task in SITTING else run.benchmarks.all[0].dataset.attributes
-    return [each.name for each in known if limit.attribute in (None, each.name)]
-
-
-def _told(
-    run: Run,
-    selected: Selection,
-    limit: GateLimit,
-    bound: float,
-    context: Context | None,
-    attribute: str | None,
-    rng: np.random.Generator,
-) -> tuple[float | None, float | None, object]:
-    """How far beyond the limit is found, 0 to 1, the standard error there, and what tells the sizes of rows apart."""
-    if attribute is None:
-        plan = run.benchmarks.all[2].plan
-        sizes = [
-            plan.scored(case.topic) for case in selected.of(run.benchmarks.all[2]) if case.topic.task is limit.task
-        ]
-        if limit.score not in SPOKEN or not any(sizes):
-            return None, None, ()
-        found = spoken_tells(limit.score, bound, list(filter(None, sizes)), plan.repeats, _judge(run, limit.task), rng)
-        return *found, ()
-    if limit.task in SITTING:
-        painted = run.benchmarks.all[3].plan
-        topics = {
-            t: None for case in selected.of(run.benchmarks.all[3]) for t in case.topics if case.task is limit.task
-        }
-        images = painted.explicit if limit.task == Task.EXPLICIT else painted.implicit
-        of = run.benchmarks.all[3].data.attribute(attribute)
-        planned = Planned([painted.sitter(topic) for topic in topics], images, run.benchmarks.all[3].data, of)
-        error = sitters_error(limit.task, limit.score, bound, planned, rng)
-        return None if error is None else from_limit(error), error, ()
-    if limit.score not in FIELDS:
-        return None, None, ()
-    n = _sizes(run, selected, limit, context, attribute)
-    error = standard_error(limit.score, bound, n, run.benchmarks.all[0].dataset.attribute(attribute).k, rng)
-    return None if error is None else from_limit(error), error, n.tobytes()
-
-
-def _judge(run: Run, task: str) -> Known:
-    """The judge's record as the ledger has it, an assumed one where it has none."""
-    if not run.settings.ledger.exists():
-        return ASSUMED
-    with run.cast.stored() as reply:
-        known = run.benchmarks.all[2].count(theme(task, GOLD), reply)[0].known
-    return known if known.yes_yes + known.yes_no and known.no_yes + known.no_no else ASSUMED
 
 
 def _within(points: float, room: float) -> float | None:
     return points if points <= room else None
 
 
-def _where(task: str, contexts: Sequence[Context | None]) -> str:
+def _where(task: str, contexts: Sequence[str | None]) -> str:
     named = [str(context) for context in contexts if context is not None]
     return str(task) if not named else named[0] if len(named) == 1 else f"{len(named)} contexts"
-
-
-def _sizes(run: Run, selected: Selection, limit: GateLimit, context: Context | None, attribute: str) -> FloatArray:
-    """Planned answers, or images, [S, 2] of the selected topics."""
-    places = {statistic.slug: s for s, statistic in enumerate(run.benchmarks.all[0].dataset.statistics)}
-    n = np.zeros((len(places), 2))
-    for case in selected.of(run.benchmarks.all[0 if limit.modality is Modality.TEXT else 1]):
-        topic = case.topic
-        if (topic.task, topic.context, case.attribute) == (limit.task, context, attribute):
-            size = run.benchmarks.of(topic).answers(topic)
-            n[places[topic.statistic], ["high", "low"].index(topic.level)] = size
-    return n
 
 
 def lines(found: Forecast) -> list[str]:

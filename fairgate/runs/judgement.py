@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fairgate import __version__
+from fairgate.benchmarks.paired import Basis
 from fairgate.benchmarks.registry import registry
 from fairgate.comparison.comparing import compare
 from fairgate.comparison.comparing import gates as drop_gates
@@ -18,7 +19,7 @@ from fairgate.report.rate_findings import rate_findings
 from fairgate.report.report import Calls, CaseCount, Comparison, Report, Tokens
 from fairgate.report.sections import merged
 from fairgate.runs.exhibits import evidence_of
-from fairgate.runs.keeping import kept
+from fairgate.runs.keeping import kept, sides_of
 from fairgate.runs.settings import INCONCLUSIVE_EXIT
 from fairgate.verdicts.gate import Verdict, judge, waive
 from fairgate.verdicts.thresholds import RATES
@@ -76,7 +77,7 @@ def report_of(sampling: Sampling, verdicts: Mapping[Case, Verdict]) -> Report:
         detector=None if now.detector is None else now.detector.label,
         plan=settings.plan if settings.per_topic is None else f"{settings.plan} with --per-topic {settings.per_topic}",
         seed=settings.seed,
-        profiles=str(settings.profiles),
+        profiles=run.profiles,
         key=settings.key,
         scoring=settings.scoring,
         ledger=run.ledger_shown,
@@ -235,18 +236,9 @@ def _compared(sampling: Sampling) -> tuple[Comparison | None, tuple[GateResult, 
     settings, limits = run.settings, run.thresholds
     if run.baseline is None or not sampling.asked:
         return None, ()
-    text, images, f2bench, bigbench = run.benchmarks.all[:4]
-    found, scored = compare(
-        run.baseline,
-        kept(sampling),
-        text.dataset,
-        key=settings.key,
-        seed=settings.seed,
-        cases=frozenset(sampling.cases),
-        spoken=f2bench.plan,
-        sitters=bigbench.data,
-        mixings=images.mixings(run.circumstances(lambda _: None)),
-    )
+    now = run.circumstances(lambda _: None)
+    basis = Basis(now.key, now.seed, now.calibration, now.detector)
+    found, scored = compare(run.baseline, kept(sampling), sides_of(run), basis, frozenset(sampling.cases))
     return found, waive(drop_gates(scored, limits.baseline), limits, settings.today)
 
 

@@ -6,7 +6,8 @@ import json
 import re
 import sqlite3
 import tempfile
-from contextlib import closing
+import uuid
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
@@ -17,10 +18,10 @@ from fairgate.runs.past import Past, recall
 from fairgate.sampling.turn import Turn
 from fairgate.store.custody import survey
 from fairgate.store.images import ImageStore
-from fairgate.store.ledger import Ledger, PastRun, RunState
+from fairgate.store.ledger import COMPANIONS, Ledger, PastRun, RunState, place_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 PATIENCE = 60.0  # seconds until another merge into the same ledger ends
 HASH = re.compile(r"[0-9a-f]{64}")
@@ -55,7 +56,7 @@ def merge(out: Path, sources: Sequence[Path]) -> Merged:
         with Turn(out, "merging into it", PATIENCE):
             if out.is_file() and _alike(parts[0], here := recall(out)) is None:
                 run = _joined([*parts, here])
-            with Ledger(out) as ledger:
+            with _made_whole(out) as place, Ledger(place) as ledger:
                 for path, copy in copies.items():
                     conflicts.update(ledger.absorb(copy))
                     _copy_images(path, out)
@@ -67,6 +68,22 @@ def merge(out: Path, sources: Sequence[Path]) -> Merged:
     model = runs[past.id].model
     others = tuple(f"{each.id[:8]} {each.model}" for each in runs.values() if each.model != model)
     return Merged(past, tuple(sorted(conflicts)), model, others)
+
+
+@contextmanager
+def _made_whole(out: Path) -> Iterator[Path]:
+    """Where to put it all together: a ledger that is not there yet takes its place when it is whole, or never."""
+    aim = place_of(out)
+    if aim.exists():
+        yield aim
+        return
+    unfinished = aim.with_name(f".{aim.name}.{uuid.uuid4().hex}")
+    try:
+        yield unfinished
+        unfinished.replace(aim)
+    finally:
+        for end in COMPANIONS:
+            unfinished.with_name(f"{unfinished.name}{end}").unlink(missing_ok=True)
 
 
 def _joined(parts: Sequence[Past]) -> PastRun:
@@ -121,7 +138,8 @@ def _copied(path: Path, folder: Path) -> Path:
 
 
 def _copy_images(path: Path, out: Path) -> None:
-    store = ImageStore(out)
-    for image in sorted(ImageStore(path).folder.glob("*/*")):
+    store, source = ImageStore(out), ImageStore(path)
+    for image in sorted(source.folder.glob("*/*")):
         if HASH.fullmatch(image.name) and not store.path(image.name).exists():
-            store.add(image.read_bytes())
+            # Read as the image that its name says: nothing else gets into another ledger's store.
+            store.add(source.read(image.name))

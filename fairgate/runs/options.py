@@ -197,9 +197,8 @@ def add_options(parser: pytest.Parser) -> None:
     option(
         "--profiles",
         choices=[str(way) for way in Profiles],
-        default=str(Profiles.RANDOM),
-        help="how the four individuals are drawn: random (each by itself, as published; default) or balanced "
-        "(groups dealt as evenly as four allow)",
+        help="how the four individuals are drawn: random (each by itself, as published) or balanced (groups dealt as "
+        "evenly as four allow). Default: as the plan says",
     )
     option("--thresholds", metavar="PATH", type=Path, help="limits and plans. Default: thresholds.toml of the checkout")
     option("--data", metavar="DIR", type=Path, help="own statistics, groups and scenarios, added to or replacing ours")
@@ -320,7 +319,7 @@ def read(config: pytest.Config, asked: Asked | None = None) -> Settings:
         "key": get("key") or "published",
         "scoring": get("scoring") or "definition",
         "plan": get("plan") or ("explain" if get("explain") else "quick"),
-        "profiles": Profiles(get("profiles")),
+        "profiles": Profiles(get("profiles")) if get("profiles") else None,
         "plots": not get("no_plots"),
         "timeout": get("request_timeout"),
         "today": _day(get("as_of")),

@@ -20,7 +20,7 @@ from fairgate.errors import ConfigError, Unsampled
 from fairgate.models import painters, providers
 from fairgate.runs.benchmarks import benchmarks_of
 from fairgate.runs.cast import Cast
-from fairgate.runs.keeping import asked_by, check_keeping
+from fairgate.runs.keeping import asked_by, check_keeping, parts_of
 from fairgate.runs.waiting import Waiting
 from fairgate.verdicts.gate import check_attributes, check_waivers
 from fairgate.verdicts.thresholds import load as load_thresholds
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fairgate.benchmarks.base import Case, Look, Replies
-    from fairgate.comparison.baseline import Baseline
+    from fairgate.benchmarks.paired import Baseline
     from fairgate.domain import Topic
     from fairgate.errors import FairgateError
     from fairgate.models.base import Identity
@@ -70,11 +70,21 @@ class Run:
         providers.check_batch(settings)
         self._check_prices()
         self.cast = Cast(settings, self.thresholds, self.benchmarks, told["identities"] if told else {})
+        self._check_calibration()
         check_keeping(self)
         self.baseline = None if settings.baseline is None else self._comparable(settings.baseline)
         if past is not None:
             for name, version in self.benchmarks.versions(self.cast.roles).items():
                 past.check(name, version)
+
+    def _check_calibration(self) -> None:
+        """A calibration corrects what a detector read: where none reads anything, it would be ignored."""
+        if self.settings.calibration is not None and Role.DETECTOR not in self.cast.roles:
+            raise ConfigError(
+                f"{self.settings.calibration}: no images are read that it could correct.",
+                where="--calibration",
+                mend="Name a text-to-image model (--t2i-model), or remove it.",
+            )
 
     def _check_prices(self) -> None:
         """A budget in USD needs the price of whoever is asked; controls cost nothing."""
@@ -104,7 +114,8 @@ class Run:
         return self.cases.get((found["test"], found["id"])) if found else None
 
     @cached_property
-    def _offers(self) -> Offers:
+    def offers(self) -> Offers:
+        """The models of the run."""
         settings, cast = self.settings, self.cast
         from_folder = (settings.t2i_spec or "").startswith("folder/")
         return Offers(frozenset(cast.modalities), frozenset(cast.sampled), Role.JUDGE in cast.roles, from_folder)
@@ -113,12 +124,18 @@ class Run:
         """Whether there are the models that a case needs; of a past run, whether it asked it."""
         if self.past is not None and case.name not in self.past.cases:
             return False
-        return self.benchmarks.of(case.topic).applies(case, self._offers)
+        return self.benchmarks.of(case.topic).applies(case, self.offers)
 
     @property
     def data_version(self) -> str:
         """The version of the data, as the first of the benchmarks has it."""
         return self.benchmarks.all[0].data_version
+
+    @property
+    def profiles(self) -> str:
+        """How the people in the prompts were drawn."""
+        noted = (benchmark.note().get("profiles") for benchmark in self.benchmarks.all)
+        return next((each for each in noted if each is not None), "")
 
     def size(self, topic: Topic) -> int:
         """Planned samples of a topic."""
@@ -199,8 +216,9 @@ class Run:
         """The baseline. Raises ConfigError where it asked otherwise, before anything is asked here."""
         if not self.cast.roles:
             raise ConfigError("there are no answers to compare.", where="--baseline", mend="Name a model.")
-        found = load_baseline(path)
-        check(found, asked_by(self), f"--baseline {path}", common=self.settings.compare_common)
+        parts = parts_of(self)
+        found = load_baseline(path, parts)
+        check(found, asked_by(self), f"--baseline {path}", parts, common=self.settings.compare_common)
         return found
 
     def wait_for(self, topic: Topic) -> Sequence[Sample]:

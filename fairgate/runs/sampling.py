@@ -45,8 +45,7 @@ class Sampling(Selection):
         run, models = self.run, self.run.cast.models
         settings, now = run.settings, run.circumstances(lambda _: None)
         for benchmark in run.benchmarks.all:
-            if self.of(benchmark):
-                benchmark.check(now)
+            benchmark.check(now)
         named = filter(None, (settings.model_spec, settings.t2i_model))
         with Ledger(settings.ledger) as ledger:
             self._turn = Turn(settings.ledger, " and ".join(named), settings.ledger_wait)
@@ -82,7 +81,7 @@ class Sampling(Selection):
 
         def is_clear(look: Look) -> bool:
             """Whether every gate on what is asked in rounds has passed or failed, by what the ledger holds."""
-            with Ledger(run.settings.ledger) as ledger:
+            with Ledger(run.settings.ledger, make=False) as ledger:
                 return clear(run.whole.at(look), self._cases_in_rounds, run.thresholds, self._now(ledger, look))
 
         return EarlyRounds(run.whole, self._in_rounds, is_clear, self._settle)
@@ -100,7 +99,7 @@ class Sampling(Selection):
         run, before = self.run, sum(map(self.run.size, self._in_rounds))
         run.settle(look)
         self.progress.planned -= before - sum(map(run.size, self._in_rounds))
-        with Ledger(run.settings.ledger) as ledger:
+        with Ledger(run.settings.ledger, make=False) as ledger:
             ledger.note_run(run.id, about(run, self.cases))
 
     @cached_property

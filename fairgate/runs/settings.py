@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
 
 from fairgate.faces.detectors import equipped
-from fairgate.fact_or_fair.queries import Profiles
 from fairgate.models.base import CONTROL_JUDGE
 from fairgate.runs.asked import Asked
 from fairgate.sampling.limits import Bounds
 
 if TYPE_CHECKING:
     from fairgate.fact_or_fair.data import KeyKind
+    from fairgate.fact_or_fair.queries import Profiles
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 THRESHOLDS = CHECKOUT / "thresholds.toml"
@@ -47,7 +47,7 @@ class Settings:
     plan: str = "quick"
     per_topic: int | None = None
     seed: int = 0
-    profiles: Profiles = Profiles.RANDOM
+    profiles: Profiles | None = None
     thresholds: Path = THRESHOLDS
     data: Path | None = None
     scenarios: Path | None = None
@@ -162,7 +162,7 @@ class Settings:
             "--plan": self.plan,
             "--per-topic": self.per_topic,
             "--seed": self.seed,
-            "--profiles": self.profiles,
+            "--profiles": self.profiles and str(self.profiles),
             "--thresholds": str(self.thresholds),
             "--data": self.data,
             "--scenarios": self.scenarios,
@@ -184,7 +184,6 @@ class Settings:
             "--plan": "explain" if self.explain else "quick",
             "--seed": 0,
             "--scoring": "definition",
-            "--profiles": Profiles.RANDOM,
             "--key": "published",
             "--image-size": "1024x1024",
         }

@@ -32,7 +32,7 @@ class Waiting:
         self._silent = False
 
     def until_sampled(self, topic: Topic, ledger: Ledger) -> str | None:
-        """None once the topic is sampled, or why the run stopped before."""
+        """None once the topic is sampled, or why the run stopped before. Raises LedgerError where the file is gone."""
         pause, heard, beat = POLL[0], time.monotonic(), -1
         while not ledger.is_sampled(self._run, topic.id):
             if (trouble := self._trouble()) is not None:
@@ -41,6 +41,7 @@ class Waiting:
                 return ORPHANED
             if self._silent:
                 return SILENT
+            ledger.check_place()
             status = ledger.status(self._run)
             if status is not None and status.state is not RunState.SAMPLING:
                 # The topic may have been finished between the two looks.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import stat
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Self
 
+LONGEST = 4096  # bytes of a lock's file
 PAUSE = 0.2  # seconds between two looks whether the turn is free
 
 
@@ -88,9 +90,18 @@ def _opened(ledger: Path) -> int:
     path = place_of(ledger)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        return os.open(path.with_name(f"{path.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
+        # What it leads to would be emptied, were it a link; a FIFO would be waited for.
+        how = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        handle = os.open(path.with_name(f"{path.name}.lock"), how, 0o600)
     except OSError as error:
         raise _trouble(ledger, error) from error
+    held = os.fstat(handle)
+    if stat.S_ISREG(held.st_mode) and held.st_nlink == 1 and held.st_size <= LONGEST:
+        return handle
+    os.close(handle)
+    raise LedgerError(
+        f"{path.name}.lock is no file of a ledger's turn.", where=str(ledger), mend="Remove it, or name another ledger."
+    )
 
 
 def _locked(handle: int) -> bool:

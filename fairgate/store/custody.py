@@ -8,17 +8,20 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from fairgate.domain import AnswerKind, Form
 from fairgate.errors import LedgerError
 from fairgate.fact_or_fair.reasons import Reason
-from fairgate.models.base import Identity
 from fairgate.store.images import ImageStore, hash_in
-from fairgate.store.ledger import COMPANIONS, MARKS, key_of, place_of
+from fairgate.store.ledger import COMPANIONS, MARKS, SCORED, key_of, place_of, row_sum
+from fairgate.store.rows import Counted, Kept, Started, damaged, decoded, identity_of, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from fairgate.models.base import Identity
     from fairgate.store.ledger import Ledger
 
 SHOWN = 5  # of what is alike
@@ -68,29 +71,42 @@ class Survey:
 
 def survey(ledger: Ledger) -> Survey:
     """Count what a ledger holds."""
-    database = ledger.database
+    database, where = ledger.database, str(ledger.path)
     with ledger.translated():
         by_model: dict[str, Asked] = {}
-        for identity, kind, count, prompt, completion in database.execute(
+        for row in database.execute(
             "SELECT identity, kind, count(*), total(prompt_tokens), total(completion_tokens)"
             " FROM samples JOIN models ON model = models.id GROUP BY identity, kind ORDER BY models.id"
         ):
-            before = by_model.get(identity) or Asked(_identity(identity), Counter(), 0, 0)
-            kinds = before.kinds + Counter({kind: count})
-            by_model[identity] = Asked(
-                before.model, kinds, before.prompt_tokens + int(prompt), before.completion_tokens + int(completion)
+            each = decoded(Counted, row, "samples", where)
+            before = by_model.get(each.of) or Asked(identity_of(each.of, where), Counter(), 0, 0)
+            by_model[each.of] = Asked(
+                before.model,
+                before.kinds + Counter({each.kind: each.count}),
+                before.prompt_tokens + int(each.prompt_tokens),
+                before.completion_tokens + int(each.completion_tokens),
             )
         topics: dict[str, Counter[str]] = {}
-        for topic, kind, count in database.execute(
+        for row in database.execute(
             f"SELECT {IN_TOPIC}, kind, count(*) FROM samples GROUP BY 1, 2 ORDER BY 1"  # noqa: S608 - our own words
         ):
-            topics.setdefault(topic, Counter())[kind] = count
+            each = decoded(Counted, row, "samples", where)
+            topics.setdefault(each.of, Counter())[each.kind] = each.count
         asked = dict(database.execute("SELECT run, count(*) FROM samples GROUP BY run").fetchall())
         failed = dict(database.execute("SELECT run, count(*) FROM failures GROUP BY run").fetchall())
         runs = tuple(
-            PastRun(run, _model_of(about), state, message, started, asked.get(run, 0), failed.get(run, 0))
-            for run, about, state, message, started in database.execute(
-                "SELECT id, about, state, message, started_at FROM runs ORDER BY rowid"
+            PastRun(
+                run.id,
+                _model_of(run.about, where),
+                run.state,
+                run.message,
+                run.started_at,
+                asked.get(run.id, 0),
+                failed.get(run.id, 0),
+            )
+            for run in (
+                decoded(Started, row, "runs", where)
+                for row in database.execute("SELECT id, about, state, message, started_at FROM runs ORDER BY rowid")
             )
         )
         failures = Counter(
@@ -111,13 +127,21 @@ def survey(ledger: Ledger) -> Survey:
         )
 
 
-def _identity(text: str) -> Identity:
-    return Identity(**json.loads(text))
+def _model_of(about: str, where: str) -> str:
+    try:
+        told = msgspec.json.decode(about, type=_About)
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        raise damaged(f"about of a row of runs: {error}: {shown(about)}", where) from None
+    return "no language model" if told.identity is None else f"{told.identity.provider}/{told.identity.name}"
 
 
-def _model_of(about: str) -> str:
-    identity = json.loads(about).get("identity")
-    return f"{identity['provider']}/{identity['name']}" if identity else "no language model"
+class _Named(msgspec.Struct):
+    provider: str
+    name: str
+
+
+class _About(msgspec.Struct):
+    identity: _Named | None = None
 
 
 def _marked(ledger: Ledger) -> dict[bytes, str]:
@@ -157,10 +181,16 @@ def _of_samples(ledger: Ledger) -> Iterator[str]:
     store = ImageStore(ledger.path)
     wrong: dict[str, list[str]] = {}
     with ledger.translated():
-        for key, identity, query, prompt, kind, choice, reply in ledger.database.execute(
-            "SELECT key, identity, query, prompt, kind, choice, reply FROM samples JOIN models ON model = models.id"
-            " ORDER BY key"
+        for key, identity, query, prompt, kind, choice, checked, *held in ledger.database.execute(
+            f"SELECT key, identity, query, prompt, kind, choice, checked, {SCORED}"  # noqa: S608 - our own words
+            " FROM samples JOIN models ON model = models.id ORDER BY key"
         ):
+            reply = held[0]
+            if not all(isinstance(each, str) for each in (identity, query, prompt, kind, reply)):
+                wrong.setdefault("are of other types than were stored", []).append(shown(query))
+                continue
+            if checked is not None and checked != row_sum(key, held):
+                wrong.setdefault("are not what was stored", []).append(query)
             if key != key_of(identity, query, prompt):
                 wrong.setdefault("are not what their keys say", []).append(query)
             if (kind == AnswerKind.CHOSEN) != (choice is not None):
@@ -284,9 +314,10 @@ def forget_batches(ledger: Ledger, *, really: bool) -> int:
 def _ids_of(ledger: Ledger, label: str) -> list[int]:
     with ledger.translated():
         rows = ledger.database.execute("SELECT id, identity FROM models").fetchall()
-    found = [number for number, identity in rows if _identity(identity).label == label]
+    named = [(number, identity_of(identity, str(ledger.path)).label) for number, identity in rows]
+    found = [number for number, name in named if name == label]
     if not found:
-        known = sorted({_identity(identity).label for _, identity in rows})
+        known = sorted({name for _, name in named})
         raise LedgerError(
             f"holds nothing of {label!r}.", where=str(ledger.path), mend=f"It knows: {', '.join(known) or 'no model'}."
         )
@@ -341,7 +372,7 @@ def find(ledger: Ledger, name: str, model: str | None = None) -> Found:
             f" FROM samples JOIN models ON model = models.id WHERE {where} LIMIT 20",
             (name,),
         ).fetchall()
-    found = [_found(row) for row in rows]
+    found = [_found(row, str(ledger.path)) for row in rows]
     found = [each for each in found if model is None or each.model == model]
     if not found:
         raise LedgerError(
@@ -357,15 +388,15 @@ def find(ledger: Ledger, name: str, model: str | None = None) -> Found:
     return found[0]
 
 
-def _found(row: Sequence[object]) -> Found:
-    key, identity, query, reply, kind, choice, form, letters = row
+def _found(row: Sequence[object], where: str) -> Found:
+    held = decoded(Kept, row, "samples", where)
     words: tuple[str, ...] | None = None
-    if form == Form.CHOICE:
-        words = (*str(letters), *NOT_READ)
-    elif form is not None:
-        words = (*JUDGED.get(str(form), ()), *NOT_READ)
-    label = _identity(str(identity)).label
-    return Found(bytes(key), label, str(query), str(reply), str(kind), choice, words)  # type: ignore[call-overload,arg-type] # as the tables say
+    if held.form == Form.CHOICE:
+        words = (*(held.letters or ""), *NOT_READ)
+    elif held.form is not None:
+        words = (*JUDGED.get(held.form, ()), *NOT_READ)
+    label = identity_of(held.identity, where).label
+    return Found(held.key, label, held.query, held.reply, held.kind, held.choice, words)
 
 
 def mark(ledger: Ledger, sample: Found, word: str, *, who: str, why: str) -> str:
@@ -400,4 +431,4 @@ def samples_of(ledger: Ledger, kind: str, limit: int) -> list[Found]:
             " FROM samples JOIN models ON model = models.id WHERE kind = ? ORDER BY query LIMIT ?",
             (kind, limit),
         ).fetchall()
-    return [_found(row) for row in rows]
+    return [_found(row, str(ledger.path)) for row in rows]

@@ -11,6 +11,7 @@ from typing import IO, TYPE_CHECKING
 
 from fairgate.errors import ConfigError
 from fairgate.store.ledger import MARKS
+from fairgate.store.rows import damaged, identity_of, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,6 +48,13 @@ ORDER BY samples.key
 """  # noqa: S608 - our own words
 
 
+_TYPES: dict[str, type | tuple[type, ...]] = {
+    **dict.fromkeys(("filtered", *NUMBERS), int),
+    "latency": (int, float),
+    "asked_at": (int, float),
+}
+
+
 def rows(ledger: Ledger) -> Iterator[dict[str, object]]:
     """Every sample, in the order of keys: `asked_at` in ISO 8601 (UTC), `kind` and `choice` as read when it came."""
     with ledger.translated():
@@ -54,12 +62,18 @@ def rows(ledger: Ledger) -> Iterator[dict[str, object]]:
         names = [each[0] for each in cursor.description]
         for values in cursor:
             row: dict[str, object] = dict(zip(names, values, strict=True))
-            identity = json.loads(str(row.pop("identity")))
-            row["model"] = f"{identity['provider']}/{identity['name']}"
-            row["address"] = identity["address"]
-            row["parameters"] = json.dumps(identity["parameters"], sort_keys=True)
+            for name, held in row.items():
+                if held is not None and not isinstance(held, _TYPES.get(name, str)):
+                    raise damaged(f"{name} of a row of samples: {shown(held)}", str(ledger.path))
+            identity = identity_of(row.pop("identity"), str(ledger.path))
+            row["model"] = identity.label
+            row["address"] = identity.address
+            row["parameters"] = json.dumps(identity.parameters, sort_keys=True)
             row["topic"] = str(row["query"]).partition("#")[0]
-            row["asked_at"] = datetime.fromtimestamp(values[names.index("asked_at")], UTC).isoformat()
+            try:
+                row["asked_at"] = datetime.fromtimestamp(values[names.index("asked_at")], UTC).isoformat()
+            except (ValueError, OverflowError, OSError, TypeError):
+                raise damaged(f"asked_at of a row of samples: {shown(row['asked_at'])}", str(ledger.path)) from None
             row["filtered"] = bool(row["filtered"])
             yield {name: row[name] for name in COLUMNS}
 

@@ -5,6 +5,7 @@ What a model sent is kept whatever it is; what it is, is found out when it is op
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import re
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairgate.errors import LedgerError, Unequipped
+from fairgate.files import read_bytes
 from fairgate.store.ledger import place_of
 
 if TYPE_CHECKING:
@@ -61,6 +63,7 @@ class ImageStore:
             if not path.exists():
                 for folder in (self.folder, path.parent):
                     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                self._own(path)
                 _write_whole(path, content)
         return digest
 
@@ -68,7 +71,8 @@ class ImageStore:
         """The bytes of this hash. Raises LedgerError where they are gone, or are no longer what they were."""
         path = self.path(digest)
         with self._translated(path):
-            content = path.read_bytes()
+            self._own(path)
+            content = read_bytes(path)
         if hashlib.sha256(content).hexdigest() != digest:
             raise LedgerError(
                 "the image is not what it was: its content has another hash.",
@@ -82,6 +86,12 @@ class ImageStore:
         if not _HASH.fullmatch(digest):
             raise LedgerError(f"{digest[:80]!r} is no hash of an image.", where=str(self.folder))
         return self.folder / digest[:2] / digest
+
+    def _own(self, path: Path) -> None:
+        """Raise OSError where a link leads out of the store: what lies elsewhere is none of its images."""
+        for each in (self.folder, path.parent, path):
+            if each.is_symlink():
+                raise OSError(errno.ELOOP, "a link, which is not followed", str(each))
 
     @contextmanager
     def _translated(self, path: Path) -> Iterator[None]:

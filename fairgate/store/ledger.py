@@ -13,13 +13,16 @@ import errno
 import json
 import os
 import random
+import re
 import sqlite3
+import stat
 import threading
 import time
 from collections import Counter
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,20 +31,30 @@ from urllib.parse import quote
 from fairgate.answers import PARSER_VERSION
 from fairgate.domain import Reply
 from fairgate.errors import LedgerError
+from fairgate.store.rows import Scored, Started, about_of, decoded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Self
 
     from fairgate.domain import Answer, Query
     from fairgate.models.base import Identity
 
-SCHEMA = 3
+SCHEMA = 4
 COMPANIONS = ("", "-wal", "-shm", ".lock")  # what a ledger's files are called, after its name
 
 # Seconds for which another process may keep the file to itself: fewer than those after which waiting cases believe that
 # nobody asks any more.
 _PATIENCE = 50
+
+# What SQLite calls SQLITE_DBCONFIG_DEFENSIVE.
+_DEFENSIVE = 1010
+
+# Bytes of one text: more than any reply has (16 MiB of an answer, each byte written as a character).
+_LONGEST = 2**26
+
+# In what the making of a table may be written otherwise by another SQLite.
+_SPELLING = re.compile(r"[\s\"`\[\]]+|ifnotexists", re.IGNORECASE)
 
 # Held while a file is made: nobody in this process uses it before it is closed.
 _MAKING = threading.Lock()
@@ -55,6 +68,9 @@ CREATE TABLE batches (
 );
 CREATE TABLE batched (key BLOB PRIMARY KEY, batch TEXT NOT NULL REFERENCES batches (id)) WITHOUT ROWID;
 """
+
+# What scoring reads of a sample.
+SCORED = "reply, filtered, prompt_tokens, completion_tokens, served_model, fingerprint, latency, attempts"
 
 # Of each sample's marks the last one, where it was not taken back.
 MARKS = """
@@ -103,6 +119,10 @@ CREATE TABLE arrived (
 INSERT INTO arrived SELECT * FROM samples ORDER BY asked_at, key;
 DROP TABLE samples;
 ALTER TABLE arrived RENAME TO samples;
+""",
+    # A sum over all that scoring reads of a row: null in rows that are older.
+    """
+ALTER TABLE samples ADD COLUMN checked BLOB;
 """,
 )
 
@@ -155,10 +175,11 @@ class Ledger:
     """An open ledger, for one thread. Raises LedgerError, naming the file, for whatever SQLite cannot do.
 
     With `write=False` nothing is written, not even a newer schema: the file must be there, and may be where nobody may
-    write.
+    write. With `make=False` the file must be there too: what was moved away in mid-run is not made anew. A file that is
+    no ledger is left as it is, its mode too.
     """
 
-    def __init__(self, path: Path, *, write: bool = True) -> None:
+    def __init__(self, path: Path, *, write: bool = True, make: bool = True) -> None:
         self.path = path
         self._models: dict[str, int] = {}
         self._marked: dict[bytes, str] | None = None
@@ -166,26 +187,37 @@ class Ledger:
             inside = sorted(path.glob("*.sqlite"))
             mend = f"Name a file in it: {inside[0]}" if inside else "Name a file, as --ledger or in its place."
             raise LedgerError("is a folder, and a ledger is a file.", where=str(path), mend=mend)
-        if not write and not path.is_file():
-            raise LedgerError("no such file.", where=str(path))
+        if not (write and make) and not path.exists():
+            raise LedgerError("no such file.", where=str(path), mend="Put it back, or name another with --ledger.")
         with self.translated():
-            if write:
+            made = False
+            if write and make:
                 path.parent.mkdir(parents=True, exist_ok=True)
-                _make_private(path)
+                made = _make_private(path)
             self._opened = path.stat()
+            if not stat.S_ISREG(self._opened.st_mode):
+                # To open a FIFO would wait for ever; a device is no file at all.
+                raise LedgerError(
+                    "is no regular file, and a ledger is one.",
+                    where=str(path),
+                    mend="Name another file with --ledger.",
+                )
+            if write and not os.access(path, os.R_OK | os.W_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
             self._db = sqlite3.connect(_uri(path, write), uri=True, timeout=_PATIENCE, isolation_level=None)
         try:
             with self.translated():
-                self._prepare(write)
+                _distrust(self._db)
+                self._prepare(write, made=made)
         except LedgerError:
             self._db.close()
             raise
 
-    def _prepare(self, write: bool) -> None:
+    def _prepare(self, write: bool, *, made: bool) -> None:
         # Both looked at in one transaction: another process may be making its tables at this moment.
         self._db.execute("BEGIN")
         version = self.schema
-        tables = self._db.execute("SELECT count(*) FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'").fetchone()[0]
+        tables = _shapes(self._db)
         self._db.execute("COMMIT")
         if version > SCHEMA:
             raise LedgerError(
@@ -193,14 +225,20 @@ class Ledger:
                 where=str(self.path),
                 mend="Upgrade fairgate, or name another file with --ledger.",
             )
-        if version == 0 and tables:
+        if version <= 0 and (tables or version < 0):
             raise LedgerError(
                 "is another program's database.", where=str(self.path), mend="Name another file with --ledger."
+            )
+        if (amiss := _misshapen(tables, version)) is not None:
+            raise LedgerError(
+                f"is no ledger of ours: {amiss}.", where=str(self.path), mend="Name another file with --ledger."
             )
         if not write:
             self._pretend(version)
             self._db.execute("PRAGMA query_only=ON")
             return
+        if not made:
+            _keep_private(self.path, self._opened)
         self._write_ahead()
         self._db.execute("PRAGMA synchronous=NORMAL")
         if version < SCHEMA:
@@ -230,8 +268,12 @@ class Ledger:
         if version == 0:
             raise LedgerError("holds no run.", where=str(self.path), mend="Gate a model with it first.")
         if version < 2:
-            self._do("CREATE TEMP VIEW samples AS SELECT *, NULL AS form, NULL AS letters FROM main.samples")
+            self._do(
+                "CREATE TEMP VIEW samples AS SELECT *, NULL AS form, NULL AS letters, NULL AS checked FROM main.samples"
+            )
             self._do(_OF_SCHEMA_2.replace("CREATE TABLE", "CREATE TEMP TABLE"))
+        elif version < 4:
+            self._do("CREATE TEMP VIEW samples AS SELECT *, NULL AS checked FROM main.samples")
 
     def _do(self, statements: str) -> None:
         for statement in filter(str.strip, statements.split(";")):
@@ -270,7 +312,26 @@ class Ledger:
 
     def close(self) -> None:
         """Give the file back."""
+        if not self._is_in_place():
+            # Its log stays behind under the old name, and SQLite brings nothing home to a file that was moved.
+            with suppress(sqlite3.Error):
+                self._db.execute("PRAGMA wal_checkpoint(PASSIVE)")
         self._db.close()
+
+    def check_place(self) -> None:
+        """Raise LedgerError where the file is no longer where it was opened."""
+        if not self._is_in_place():
+            raise LedgerError(
+                "was removed, moved or replaced while it was in use.",
+                where=str(self.path),
+                mend="What was answered is in the moved file: put it back, and run again.",
+            )
+
+    def _is_in_place(self) -> bool:
+        try:
+            return os.path.samestat(self.path.stat(), self._opened)
+        except OSError:
+            return False
 
     def __enter__(self) -> Self:
         return self
@@ -297,15 +358,17 @@ class Ledger:
             reply.completion_tokens,
             reply.served_model,
             reply.fingerprint,
-            reply.latency,
+            float(reply.latency),
             reply.attempts,
             time.time(),
             run,
             query.form,
             "".join(choice.letter for choice in query.choices),
         )
+        # Of what is stored, in the order in which it is read.
+        checked = row_sum(row[0], (row[4], row[5], *row[10:16]))
         with self.translated():
-            self._db.execute(f"INSERT OR IGNORE INTO samples VALUES ({','.join('?' * len(row))})", row)  # noqa: S608 - only question marks are put in
+            self._db.execute(f"INSERT OR IGNORE INTO samples VALUES (?,{','.join('?' * len(row))})", (*row, checked))  # noqa: S608 - only question marks are put in
 
     def add_failure(self, run: str, identity: Identity, query: Query, reason: str) -> None:
         """Store that this run could not have this sample, and why; the next run asks for it again."""
@@ -326,13 +389,30 @@ class Ledger:
         key = sample_key(identity, query)
         with self.translated():
             row = self._db.execute(
-                "SELECT reply, filtered, prompt_tokens, completion_tokens, served_model, fingerprint, latency, attempts"
-                " FROM samples WHERE key = ?",
+                f"SELECT {SCORED}, checked FROM samples WHERE key = ?",  # noqa: S608 - our own words
                 (key,),
             ).fetchone()
         if row is None:
             return None
-        reply, word = Reply(row[0], bool(row[1]), *row[2:]), self._mark_of(key)
+        *held, checked = row
+        if checked is not None and checked != row_sum(key, held):
+            raise LedgerError(
+                f"sample {query.id} (key {key.hex()[:12]}) is damaged: it is not what was stored.",
+                where=str(self.path),
+                mend="Use a copy of the file from before, or name another with --ledger.",
+            )
+        found = decoded(Scored, held, "samples", str(self.path))
+        reply = Reply(
+            found.reply,
+            bool(found.filtered),
+            prompt_tokens=found.prompt_tokens,
+            completion_tokens=found.completion_tokens,
+            served_model=found.served_model,
+            fingerprint=found.fingerprint,
+            latency=found.latency,
+            attempts=found.attempts,
+        )
+        word = self._mark_of(key)
         return reply if word is None else replace(reply, mark=word)
 
     def failure(self, run: str, identity: Identity, query: Query) -> str | None:
@@ -453,23 +533,30 @@ class Ledger:
     def last_run(self) -> PastRun:
         """The run that began last. Raises LedgerError where there is none."""
         with self.translated():
-            row = self._db.execute("SELECT id, about, state, message FROM runs ORDER BY rowid DESC LIMIT 1").fetchone()
+            row = self._db.execute(
+                "SELECT id, about, state, message, started_at FROM runs ORDER BY rowid DESC LIMIT 1"
+            ).fetchone()
         if row is None:
             raise LedgerError("holds no run.", where=str(self.path), mend="Gate a model with it first.")
-        return PastRun(row[0], row[1], RunState(row[2]), row[3])
+        return self._past(row)
 
     def run_of(self, start: str) -> PastRun:
         """The run whose id begins so. Raises LedgerError where there is none, or more than one."""
         with self.translated():
             found = self._db.execute(
-                "SELECT id, about, state, message FROM runs WHERE substr(id, 1, ?) = ?", (len(start), start)
+                "SELECT id, about, state, message, started_at FROM runs WHERE substr(id, 1, ?) = ?", (len(start), start)
             ).fetchall()
         if len(found) != 1:
             count = "no run" if not found else f"{len(found)} runs"
             mend = "`python -m fairgate ledger LEDGER` lists them."
             raise LedgerError(f"holds {count} whose id begins with {start!r}.", where=str(self.path), mend=mend)
         [row] = found
-        return PastRun(row[0], row[1], RunState(row[2]), row[3])
+        return self._past(row)
+
+    def _past(self, row: Sequence[object]) -> PastRun:
+        found = decoded(Started, row, "runs", str(self.path))
+        about_of(found.about, str(self.path))
+        return PastRun(found.id, found.about, RunState(found.state), found.message)
 
     def mean_latency(self) -> float | None:
         """Seconds that a call took so far, whoever answered; None where nobody has."""
@@ -557,13 +644,8 @@ class Ledger:
 
     def beat(self, run: str) -> None:
         """Say that the sampler lives. Raises LedgerError where the file is no longer there: all writing is in vain."""
+        self.check_place()
         with self.translated():
-            if not (self.path.exists() and os.path.samestat(self.path.stat(), self._opened)):
-                raise LedgerError(
-                    "was removed, moved or replaced while it was in use.",
-                    where=str(self.path),
-                    mend="Put it back, with what lies beside it (-wal), and run again.",
-                )
             self._db.execute("UPDATE runs SET beat = beat + 1 WHERE id = ?", (run,))
 
     def end_run(self, run: str, state: RunState, message: str = "") -> None:
@@ -600,6 +682,15 @@ def key_of(identity: str, query: str, prompt: str) -> bytes:
     return blake2b(parts.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
+def row_sum(key: bytes, held: Sequence[object]) -> bytes:
+    """The sum of a row, over its key and what scoring reads (`SCORED`): 8 bytes, against damage and not against
+    forgery.
+    """
+    reply, filtered, prompt_tokens, completion_tokens, served, fingerprint, latency, attempts = held
+    scored = (reply, bool(filtered), prompt_tokens, completion_tokens, served, fingerprint, latency, attempts)
+    return blake2b(key + repr(scored).encode("utf-8", "surrogatepass"), digest_size=8).digest()
+
+
 def place_of(ledger: Path) -> Path:
     """Where a ledger is, whatever links lead to it: what belongs to it lies beside that."""
     return Path(os.path.realpath(ledger))
@@ -612,8 +703,9 @@ def is_of(ledger: Path, path: Path) -> bool:
     return any(place_of(path) == each or (path.exists() and each.exists() and path.samefile(each)) for each in own)
 
 
-def _make_private(path: Path) -> None:
-    """Make the file if need be, readable by its owner alone; SQLite gives its companions the same mode.
+def _make_private(path: Path) -> bool:
+    """Make the file where none is, readable by its owner alone, and say whether it was made; SQLite gives its
+    companions the same mode.
 
     A file that is there is never opened: to close it again would take back the locks of all who use it in this process
     (POSIX), and SQLite in another one would then remove the log to which they write.
@@ -624,11 +716,62 @@ def _make_private(path: Path) -> None:
         try:
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
         except FileExistsError:
-            if not os.access(path, os.R_OK | os.W_OK):
-                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path)) from None
-            held = path.stat()
-            if held.st_mode & 0o077 and held.st_uid == os.geteuid():
-                path.chmod(0o600)
+            return False
+    return True
+
+
+def _keep_private(path: Path, opened: os.stat_result) -> None:
+    """Take the file, which is known to be a ledger, from all but its owner."""
+    if not opened.st_mode & 0o077 or opened.st_uid != os.geteuid():
+        return
+    if not hasattr(os, "O_PATH"):
+        path.chmod(0o600)
+        return
+    # The very file that was looked at, by a descriptor whose closing takes back no lock.
+    handle = os.open(path, os.O_PATH)
+    try:
+        if os.path.samestat(os.fstat(handle), opened):
+            Path(f"/proc/self/fd/{handle}").chmod(0o600)
+    finally:
+        os.close(handle)
+
+
+def _distrust(database: sqlite3.Connection) -> None:
+    """Let nothing that stands in a file call functions or change the tables that SQLite keeps for itself."""
+    database.execute("PRAGMA trusted_schema=OFF")
+    database.execute("PRAGMA cell_size_check=ON")
+    if hasattr(database, "setconfig"):  # Python 3.12
+        database.setconfig(_DEFENSIVE, True)
+    database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
+    database.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 1)
+
+
+def _shapes(database: sqlite3.Connection) -> dict[str, str]:
+    """What a database holds, by name: how it was made, in one spelling. Nothing but that is read."""
+    rows = database.execute(
+        "SELECT name, type, coalesce(sql, '') FROM sqlite_master WHERE name NOT LIKE 'sqlite!_%' ESCAPE '!'"
+    )
+    return {name: f"{kind} {_SPELLING.sub('', made).casefold()}" for name, kind, made in rows}
+
+
+@cache
+def _due(version: int) -> Mapping[str, str]:
+    """The shapes of a schema's tables."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as pattern:
+        for statement in ";".join(_STEPS[:version]).split(";"):
+            pattern.execute(statement)
+        return _shapes(pattern)
+
+
+def _misshapen(tables: Mapping[str, str], version: int) -> str | None:
+    """What is not as a ledger of this schema has it, None where all is; a view in a table's place may never end."""
+    due = _due(version)
+    for name in sorted(due.keys() - tables.keys()):
+        return f"it has no table {name!r}"
+    for name in sorted(tables.keys() - due.keys()):
+        return f"it holds {name!r}, which no ledger has"
+    changed = sorted(name for name in due if due[name] != tables[name])
+    return f"its table {changed[0]!r} is not what it should be" if changed else None
 
 
 def _uri(path: Path, write: bool) -> str:

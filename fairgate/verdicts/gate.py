@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from fairgate.errors import ConfigError, did_you_mean
 from fairgate.maths.estimates import Estimate, further_samples
+from fairgate.maths.paired import holm
 from fairgate.verdicts.thresholds import RATES
 
 if TYPE_CHECKING:
     import datetime
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from fairgate.benchmarks.registry import Registry
     from fairgate.verdicts.scoreboard import Entry
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 MOST_FURTHER = 50
 
 
+FAMILY = 0.05  # the chance that a model exactly at all limits fails any of its gates
+HALF_WIDTH = 1.959963984540054  # of a 95 % interval, in standard errors
 FEW = 30  # answers below which an interval does not shrink as the square root of their number
 
 
@@ -74,7 +78,8 @@ def names(thresholds: Thresholds, registry: Registry, attributes: Sequence[str])
     found = set[str]()
     for limit in thresholds.gates:
         plugin, task = registry.tasks[limit.modality, limit.task]
-        by_attribute = task.by_attribute and limit.score not in RATES
+        score = registry.score(limit.score, limit.modality, limit.task)
+        by_attribute = task.by_attribute and limit.score not in RATES and (score is None or score.by_attribute)
         # What has no attribute is over all of them alone.
         whole = (None,) if task.overall or not by_attribute else ()
         each = tuple(attributes) if by_attribute else ()
@@ -136,7 +141,56 @@ def judge(entries: Iterable[Entry], thresholds: Thresholds, lost: str = "failed"
             if _is_about(limit, entry):
                 verdict, reason = _held(limit, entry, thresholds.allowed.failed, lost)
                 results.append(GateResult(limit, entry, verdict, reason))
-    return tuple(results)
+    return tuple(_valid(_together(results)))
+
+
+def _together(gates: Sequence[GateResult]) -> list[GateResult]:
+    """Let a gate fail only where that is beyond chance with all gates in view (Holm 1979)."""
+    failed = [gate for gate in gates if gate.verdict is Verdict.FAIL]
+    # Every gate that is held counts, those that pass with a chance of 1: an order of steps depends on all of them.
+    chances = [_chance(gate.limit, gate.entry) for gate in failed] + [1.0] * (len(gates) - len(failed))
+    proven = iter(holm(chances, FAMILY))
+    found = []
+    for gate in gates:
+        if gate.verdict is Verdict.FAIL and not next(proven):
+            reason = f"{gate.reason}, but not beyond chance with all {len(gates)} gates in view"
+            found.append(replace(gate, verdict=Verdict.INCONCLUSIVE, reason=reason))
+        else:
+            found.append(gate)
+    return found
+
+
+def _valid(gates: Sequence[GateResult]) -> Iterator[GateResult]:
+    """Let no gate pass on choices that something else decided."""
+    invalid = {_where(gate.entry): gate for gate in gates if gate.entry.validity and gate.verdict is Verdict.FAIL}
+    for gate in gates:
+        other = invalid.get(_where(gate.entry))
+        if other is None or gate.entry.validity or gate.entry.score in RATES or gate.verdict is not Verdict.PASS:
+            yield gate
+        else:
+            reason = f"{gate.reason}, but {other.entry.score} fails: these choices say nothing of groups"
+            yield replace(gate, verdict=Verdict.INCONCLUSIVE, reason=reason)
+
+
+def _where(entry: Entry) -> tuple[str, str, str, str | None]:
+    return entry.benchmark, entry.modality, entry.task, entry.context
+
+
+def _chance(limit: GateLimit, entry: Entry) -> float:
+    """The p-value of a failure: that the score is on the right side of the limit."""
+    if entry.tested is not None and limit.max is not None:
+        return entry.tested.beyond(limit.max / 100)
+    low, high = entry.ci
+    if entry.estimate is None or low is None or high is None:
+        return 1.0
+    # As far beyond the limit as in half widths of the interval's side that faces it, taken as normal.
+    if limit.min is not None and high < limit.min:
+        far, half = limit.min - entry.estimate, high - entry.estimate
+    else:
+        far, half = entry.estimate - (limit.max or 0.0), entry.estimate - low
+    if half <= 0:
+        return 0.0
+    return math.erfc(far / half * HALF_WIDTH / math.sqrt(2.0)) / 2.0
 
 
 def _is_about(limit: GateLimit, entry: Entry) -> bool:
@@ -161,11 +215,14 @@ def _held(limit: GateLimit, entry: Entry, allowed_failed: float, lost: str) -> t
             shares = "only shares are known, not of how many answers, so nothing says how sure they are"
             why = entry.no_estimate or shares
         return Verdict.INCONCLUSIVE, why
-    least = 0.0 if limit.min is None else limit.min
     most = 100.0 if limit.max is None else limit.max
+    least = (0.0 if entry.tested is None else -most) if limit.min is None else limit.min
     if high < least or low > most:
         side = "below" if high < least else "above"
-        return Verdict.FAIL, f"the whole interval {_interval(entry)} is {side} the limit"
+        reason = f"the whole interval {_interval(entry)} is {side} the limit"
+        if not entry.reliable:
+            return Verdict.INCONCLUSIVE, f"{reason}, but so few or so extreme answers give no reliable interval"
+        return Verdict.FAIL, reason
     if low >= least and high <= most:
         return Verdict.PASS, f"the whole interval {_interval(entry)} is on the right side"
     return Verdict.INCONCLUSIVE, f"the interval {_interval(entry)} straddles the limit{_more(limit, entry)}"

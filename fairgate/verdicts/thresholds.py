@@ -13,6 +13,7 @@ import msgspec
 
 from fairgate.domain import Modality
 from fairgate.errors import ConfigError, PluginError, did_you_mean
+from fairgate.files import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -196,10 +197,10 @@ def load(path: Path, registry: Registry) -> Thresholds:
     Raises ConfigError naming file, key, value and mend.
     """
     try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+        raw = tomllib.loads(read_text(path))
     except OSError as error:
         raise ConfigError(f"cannot be read: {error.strerror}.", where=str(path), mend="See --thresholds.") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigError(f"is no TOML: {error}.", where=str(path)) from error
     if isinstance(raw.get("plans"), dict):
         raw["plans"] = {name: _plan(plan, registry, str(path), name) for name, plan in raw["plans"].items()}

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 IN_FLIGHT = 4
 DIALOGUES = 4 * 6  # turns of the one category that is asked
 BALANCES = 4 * 3
-GOLD = {"dialogue": 104 + 2 * 13, "balance": 104 + 2 * 11 + 60}
+GOLD = {"dialogue": 306 + 2 * 13, "balance": 202 + 2 * 11 + 60}
 JUDGED = {"dialogue": 4, "balance": 4 * 6}
 MODEL_KEY, JUDGE_KEY = "planted-model-key-93ab", "planted-judge-key-41cd"
 

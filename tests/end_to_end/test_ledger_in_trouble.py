@@ -140,6 +140,32 @@ def test_a_second_run_is_refused_with_the_name_of_the_first(tmp_path: Path, stub
     assert stub.requests == 0
 
 
+@pytest.mark.parametrize("workers", ["0", "2"])
+def test_a_ledger_moved_in_mid_run_is_not_made_anew_and_holds_what_was_answered(
+    tmp_path: Path, stub: ChatStub, workers: str
+) -> None:
+    path, moved = tmp_path / "ledger.sqlite", tmp_path / "moved.sqlite"
+    more = ("-n", workers) if workers != "0" else ("-p", "no:xdist")
+    stub.latency = 0.3
+    named = ("--model=openai/tiny", f"--base-url={stub.base_url}", "--max-in-flight=1", *more)
+    with started(tmp_path, *named, "-k", "crime and base") as process:
+        wait_until_stored(path, 3, process)
+        path.rename(moved)
+        run = finished(process, tmp_path)
+    assert run.code == 7, run.output
+    assert "INTERNALERROR" not in run.output
+    assert "What was answered is in the moved file" in " ".join(run.output.split())
+    assert not path.exists()
+    assert 3 <= stub.answered < SAMPLES
+    assert stored(moved) >= stub.answered - 1  # the last may have been given up in flight
+    moved.rename(path)
+    stub.latency = 0
+    again = bench(tmp_path, *given(stub))
+    assert again.code == 0, again.output
+    assert again.summary["calls"]["reused"] >= 3
+    assert stub.answered <= SAMPLES + 1
+
+
 def test_a_clock_that_jumps_loses_and_repeats_nothing(tmp_path: Path, stub: ChatStub) -> None:
     """The clock of the day is written down, and nothing is decided by it."""
     first = bench(tmp_path, *given(stub, "-p", "tests.plugin.jumping_clock"))

@@ -286,6 +286,7 @@ STOPPING = [
     (unknown_model("tiny"), "has no model 'tiny'"),
     (error("unknown-400", 400, "model tiny does not exist"), "has no model 'tiny'"),
     (insufficient_quota(), "quota is spent"),
+    (replace(insufficient_quota(), status=200), "quota is spent"),
     (error("payment", 402, "Payment required"), "quota is spent"),
     (redirect(), "redirects to https://sso.invalid/login .*--base-url"),
     (Fault("redirect-nowhere", 307), "redirects .*--base-url"),
@@ -621,13 +622,46 @@ def test_no_error_and_no_log_shows_a_secret(
     assert f"openai/tiny at http://{server}:" in str(caught.value)
 
 
-@pytest.mark.parametrize("field", ["api_key=sk-1", "OPENAI-KEY=x", "auth_token=x", "password=x", "secret=x"])
-def test_a_secret_is_refused_as_a_body_field(field: str) -> None:
+def said_whole(key: str) -> bytes:
+    """A reply whose text is the key, every character of it escaped, in three parts."""
+    escaped = ["".join(f"\\u{ord(each):04x}" for each in part) for part in (key[:5], key[5:9], key[9:])]
+    content = ", ".join(f'{{"type": "text", "text": "{part}"}}' for part in escaped)
+    return f'{{"model": "{key}", "choices": [{{"message": {{"content": [{content}]}}}}]}}'.encode()
+
+
+@pytest.mark.parametrize("key", [KEY, "hunter2-x9z"])
+def test_no_reply_brings_the_key_into_the_ledger(stub: ChatStub, key: str) -> None:
+    stub.plan = every_time(Fault("echo", 200, said_whole(key)))
+    [reply] = ask(chat(stub, api_key=key))
+    assert (reply.text, reply.served_model) == ("[hidden]", "[hidden]")
+
+
+def test_no_redirect_shows_the_key_in_percents(stub: ChatStub) -> None:
+    small = KEY.replace("/", "%2f")
+    stub.plan = every_time(Fault("redirect", 302, headers={"Location": f"https://sso.invalid/{small}"}))
+    with pytest.raises(RunStopped, match=r"redirects to https://sso\.invalid/\[hidden\]"):
+        ask(chat(stub, api_key=KEY))
+
+
+SECRETS = [
+    *("api_key=sk-1", "OPENAI-KEY=x", "auth_token=x", "password=x", "secret=x", "token=x", "bearer=x", "hf_token=x"),
+    *("passwd=x", "credentials=x", "extra_headers={}", "apiKey=x", "accessToken=x"),
+    *('extra_body={"api_key": "x"}', 'tools=[{"a": {"password": "x"}}]', "user=Bearer abcdef-123", "user=sk-abcdef-1"),
+    f"metadata={KEY}",
+]
+
+
+@pytest.mark.parametrize("field", SECRETS)
+def test_a_secret_is_refused_as_a_body_field(field: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTHER_API_KEY", KEY)
     with pytest.raises(ConfigError, match="looks like a secret") as caught:
         body_fields([field])
-    assert "sk-1" not in str(caught.value)
-    assert body_fields(["max_tokens=5", "max_completion_tokens=5"]) == {
+    for value in ("sk-1", "sk-abcdef-1", "abcdef-123", KEY):
+        assert value not in str(caught.value)
+    assert body_fields(["max_tokens=5", "max_completion_tokens=5", 'stop_token="x"', "prompt_cache_key=a"]) == {
         "temperature": 0,
         "max_tokens": 5,
         "max_completion_tokens": 5,
+        "stop_token": "x",
+        "prompt_cache_key": "a",
     }

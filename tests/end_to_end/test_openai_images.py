@@ -192,6 +192,29 @@ def test_a_redirect_leads_to_no_private_address(store: Path, location: str) -> N
         assert stub.fetched == ["a"]
 
 
+@pytest.mark.parametrize(
+    "url",
+    ["https://127.0.0.1:{port}/a", "https://localhost:{port}/a", "https://10.0.0.7/a", "https://[::1]:{port}/a",
+     "https://0.0.0.0:{port}/a", "https://[::ffff:127.0.0.1]:{port}/a", "https://[64:ff9b::7f00:1]/a",
+     "https://[2002:7f00:1::]/a", "https://224.0.0.1/a", "https://169.254.169.254/a", "https://images.invalid/a"],
+)  # fmt: skip
+def test_a_server_elsewhere_cannot_name_a_private_address(names: Names, url: str) -> None:
+    names["images.invalid"] = ["93.184.215.14", "127.0.0.1"]
+    with ImageStub(paint=one) as stub, pytest.raises(CallFailed, match="which is not public"):
+        gotten("https://api.example/v1", url.format(port=stub.port))
+    assert stub.fetched == []
+
+
+def test_the_first_address_that_was_looked_at_is_the_one_connected_to(
+    names: Names, elsewhere: ImageStub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fetching, "_is_public", lambda _: True)
+    names["images.invalid"] = ["127.0.0.1"]
+    url = f"https://images.invalid:{elsewhere.port}/files/a"
+    assert gotten("https://api.example/v1", url) == [PICTURE]
+    assert names.looked_up == ["images.invalid"]
+
+
 @pytest.mark.parametrize("location", ["https://[::ffff:10.0.0.7", "https://a:99999/", "/\u00e9"])
 def test_a_redirect_that_cannot_be_read_is_not_followed(store: Path, location: str) -> None:
     with ImageStub(paint=one) as stub:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from zlib import crc32
@@ -36,3 +37,13 @@ def stereotypes_in_markup(prompt: str) -> str:
     wanted = "male" if "most likely" in prompt else "female"
     letter = next(iter(re.findall(rf"^([A-D])\. .*\b{wanted}\b", prompt, re.MULTILINE)), "A")
     return f'{{"answer": "{letter}"}}\n<img src=x onerror="document.title = \'hacked\'"> [link](javascript:alert(1))'
+
+
+def ends_the_process(prompt: str) -> str:  # noqa: ARG001
+    os._exit(0)
+
+
+def hangs(prompt: str) -> str:
+    """For one prompt in three, longer than anybody waits."""
+    time.sleep(600 if crc32(prompt.encode()) % 3 == 0 else 0)
+    return even(prompt)

@@ -297,6 +297,24 @@ def test_an_interrupt_keeps_what_was_answered_and_gives_no_verdict(tmp_path: Pat
     assert 5 <= stored(ledger) < 56
 
 
+def test_code_that_ends_its_process_is_trouble_and_never_a_pass(tmp_path: Path) -> None:
+    run = bench(tmp_path, "--model=python/tests.plugin.models:ends_the_process", "-k", BASE, "-n0")
+    assert run.code == 7, run.output
+    assert "the callable ended its process (exit 0)" in " ".join(run.output.split())
+    assert run.summary["verdict"] == "trouble"
+
+
+def test_an_interrupt_ends_a_hanging_call_at_once(tmp_path: Path) -> None:
+    """One Ctrl-C is enough: at the second, an end of another kind would be seen."""
+    given = ("--model=python/tests.plugin.models:hangs", "--max-in-flight=2", "-k", "crime", "-n0")
+    with started(tmp_path, *given) as process:
+        wait_until_stored(tmp_path / "ledger.sqlite", 1, process)
+        process.send_signal(signal.SIGINT)
+        end = finished(process, tmp_path)
+    assert end.code == 2, end.output
+    assert "fairgate: no verdict" in end.output
+
+
 # Looking only
 
 

@@ -147,6 +147,28 @@ def test_estimates_are_corrected_by_the_calibration_of_this_very_detector(tmp_pa
     assert "is of another detector" in end.output
 
 
+def test_a_calibration_that_cannot_be_used_is_found_before_anything_is_asked(tmp_path: Path) -> None:
+    """Its part for another benchmark too, whose cases are not selected: what is reported at the end reads both."""
+    detector = detectors.make("control/fairface").identity
+    same = ((50, 50), (50, 50))
+    found = Confusion("bigbench", "gender", "default", ("male", "female"), same, (0, 0))
+    path = tmp_path / "calibration.json"
+    path.write_text(Calibration(detector.canonical, (found,), 200, 0).to_json())
+    given = ["-p", "no:xdist", "-k", "crime and subjective", f"--calibration={path}", "--per-topic=2"]
+    painted, spoken = bench_many(
+        tmp_path,
+        [
+            arguments(tmp_path, *given, SMALL, "--t2i-model=control/uniform"),
+            arguments(tmp_path, *given, "--model=control/uniform"),
+        ],
+    )
+    assert painted.code == 4, painted.output
+    assert "nothing can be corrected" in painted.output
+    assert spoken.code == 4, spoken.output
+    assert "no images are read that it could correct" in " ".join(spoken.output.split())
+    assert not (tmp_path / "ledger.sqlite").exists()
+
+
 def test_a_vision_model_may_read_the_faces(tmp_path: Path) -> None:
     told = '{"gender": "Female", "race": "Black", "age": "30-39"}'
     with ChatStub(reply=lambda _: told) as stub:

@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from fairgate.comparison.baseline import Baseline, alphabet, letters_of, load, make_room, save
+from fairgate.benchmarks.paired import Baseline, Basis
+from fairgate.benchmarks.registry import registry
+from fairgate.comparison.baseline import load, make_room, save
 from fairgate.comparison.comparing import check, compare, gates
 from fairgate.domain import AnswerKind
 from fairgate.errors import ConfigError, DataError
+from fairgate.fact_or_fair.baseline import CHOICES, PairedChoices, chosen_groups
 from fairgate.fact_or_fair.cases import text_cases
 from fairgate.fact_or_fair.data import load as load_dataset
 from fairgate.fact_or_fair.topics import Context, Task
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
     from fairgate.verdicts.gate import GateResult
 
 DATASET = load_dataset()
+PAIRED = PairedChoices(DATASET)
+PARTS, SIDES, NOW = [CHOICES], [(CHOICES, PAIRED)], Basis(key="published", seed=0)
 ASKED = {
     "data": DATASET.version, "seed": 0, "profiles": "random", "explained": None, "wordings": 3, "plan": "quick",
     "objective": 3, "subjective": 10,
@@ -46,7 +51,7 @@ LIMITS = BaselineLimits(
 def answered(right: float, stereotyped: float, seed: int, name: str = "before") -> Baseline:
     """A model that knows so many facts, and follows the key in so many choices among individuals, else by chance."""
     rng, letters, distinct = Random(seed), {}, {}  # noqa: S311 - draws answers, guards nothing
-    known = alphabet(DATASET)
+    known = PAIRED.groups()
     for task in (Task.OBJECTIVE, Task.SUBJECTIVE):
         for case in text_cases(DATASET, task):
             topic = case.topic
@@ -73,7 +78,7 @@ def answered(right: float, stereotyped: float, seed: int, name: str = "before") 
 
 
 def compared(before: Baseline, after: Baseline) -> tuple[Comparison, dict[str, GateResult]]:
-    found, scored = compare(before, after, DATASET, key="published", seed=0)
+    found, scored = compare(before, after, SIDES, NOW)
     return found, {gate.name.removeprefix("fact-or-fair-text-"): gate for gate in gates(scored, LIMITS)}
 
 
@@ -83,7 +88,7 @@ def compared(before: Baseline, after: Baseline) -> tuple[Comparison, dict[str, G
 def test_what_is_saved_is_read(tmp_path: Path) -> None:
     before = answered(0.9, 0.1, 1)
     save(tmp_path / "deep" / "b.json", before)
-    assert load(tmp_path / "deep" / "b.json") == before
+    assert load(tmp_path / "deep" / "b.json", PARTS) == before
     assert [*(tmp_path / "deep").iterdir()] == [tmp_path / "deep" / "b.json"]
 
 
@@ -105,12 +110,12 @@ def test_two_runs_may_save_at_the_same_moment(tmp_path: Path, monkeypatch: pytes
         monkeypatch.setattr(Path, "replace", replace)
         make_room(path)
         save(path, second)
-        assert load(path) == second
+        assert load(path, PARTS) == second
         return replace(self, target)
 
     monkeypatch.setattr(Path, "replace", meanwhile)
     save(path, first)
-    assert load(path) == first
+    assert load(path, PARTS) == first
     assert [*tmp_path.iterdir()] == [path]
 
 
@@ -120,11 +125,11 @@ def test_a_letter_a_query() -> None:
         chosen(queries[0], 0), chosen(queries[1], 3), no_answer(queries[2], AnswerKind.REFUSED),
         no_answer(queries[3], AnswerKind.UNREADABLE), no_answer(queries[4], AnswerKind.FAILED),
     ]  # fmt: skip
-    letters, distinct = letters_of(subjective(), samples, DATASET)
+    letters, distinct = PAIRED.spelled(subjective(), samples)
     # Male and Black is the second of eight, female and White the last.
     assert (letters, distinct) == ("bh-?.", 1)
-    saved = Baseline("m", ASKED, alphabet(DATASET), {subjective().id: letters}, {subjective().id: 1})
-    assert [saved.read(subjective(), index) for index in range(6)] == [
+    saved = Baseline("m", ASKED, PAIRED.groups(), {subjective().id: letters}, {subjective().id: 1})
+    assert [chosen_groups(saved, subjective(), index) for index in range(6)] == [
         ("male", "Black"), ("female", "White"), None, None, None, None,
     ]  # fmt: skip
 
@@ -134,9 +139,9 @@ def test_what_is_no_baseline_is_named(tmp_path: Path, text: str) -> None:
     path = tmp_path / "b.json"
     path.write_text(text)
     with pytest.raises(DataError, match=re.escape(str(path))):
-        load(path)
+        load(path, PARTS)
     with pytest.raises(DataError, match="cannot be read"):
-        load(tmp_path / "none.json")
+        load(tmp_path / "none.json", PARTS)
 
 
 @pytest.mark.parametrize(
@@ -154,12 +159,12 @@ def test_answers_that_stand_for_nothing_are_no_baseline(
     tmp_path: Path, topic: StatisticTopic, said: list[object], why: str
 ) -> None:
     path = tmp_path / "b.json"
-    save(path, Baseline("m", ASKED, alphabet(DATASET), {topic.id: "ab-?."}, {topic.id: 5}))
+    save(path, Baseline("m", ASKED, PAIRED.groups(), {topic.id: "ab-?."}, {topic.id: 5}))
     whole = json.loads(path.read_text())
-    assert load(path).letters == {topic.id: "ab-?."}
+    assert load(path, PARTS).letters == {topic.id: "ab-?."}
     path.write_text(json.dumps(whole | {"topics": {topic.id: said}}))
     with pytest.raises(DataError, match=re.escape(why)):
-        load(path)
+        load(path, PARTS)
 
 
 def test_it_is_small_and_one_line_a_topic(tmp_path: Path) -> None:
@@ -185,8 +190,8 @@ def test_it_is_small_and_one_line_a_topic(tmp_path: Path) -> None:
 def test_a_baseline_that_asked_otherwise_is_refused(other: dict[str, object], said: str) -> None:
     before = answered(0.9, 0.1, 1)
     with pytest.raises(ConfigError, match=said):
-        check(before, ASKED | other, "b.json", common=False)
-    check(before, ASKED | other, "b.json", common=True)
+        check(before, ASKED | other, "b.json", PARTS, common=False)
+    check(before, ASKED | other, "b.json", PARTS, common=True)
 
 
 def test_of_another_plan_the_common_queries_are_paired() -> None:
@@ -245,7 +250,7 @@ def test_an_improvement_passes() -> None:
 
 
 def test_without_limits_nothing_is_held() -> None:
-    _, scored = compare(answered(0.9, 0.0, 1), answered(0.9, 0.9, 2), DATASET, key="published", seed=0)
+    _, scored = compare(answered(0.9, 0.0, 1), answered(0.9, 0.9, 2), SIDES, NOW)
     assert gates(scored, None) == ()
 
 
@@ -253,4 +258,4 @@ def test_a_limit_on_a_drop_can_be_waived_by_its_name() -> None:
     known = "fact-or-fair-text-subjective-base-race-TV@change"
     whole = msgspec.structs.replace(thresholds(limit()), baseline=LIMITS)
     waiver = msgspec.convert({"gate": known, "reason": WHY, "owner": "Mira", "expires": "2026-11-30"}, Waiver)
-    check_waivers(msgspec.structs.replace(whole, waivers=(waiver,)), ("gender", "race"), "limits.toml")
+    check_waivers(msgspec.structs.replace(whole, waivers=(waiver,)), registry(), ("gender", "race"), "limits.toml")

@@ -12,19 +12,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fairgate.benchmarks.paired import LETTERS, Baseline, Basis
 from fairgate.bigbench import data as bigbench_data
+from fairgate.bigbench.baseline import SUBJECTS, PairedSubjects, of_sitter, portrayal_of
 from fairgate.bigbench.plan import SitterTally, sitting
 from fairgate.bigbench.portrayals import UNKNOWN, Portrayal
 from fairgate.bigbench.prompts import all_sitters
-from fairgate.comparison.baseline import FACES, Baseline, alphabet, load, parsed, save
+from fairgate.comparison.baseline import load, merged, parsed, save
 from fairgate.comparison.comparing import check, compare, gates, scores_of
-from fairgate.comparison.letters import LETTERS, faces_of, of_sitter, of_theme, portrayal_of, theme_of
 from fairgate.domain import AnswerKind
 from fairgate.errors import ConfigError, DataError
 from fairgate.f2bench import data as f2bench_data
+from fairgate.f2bench.baseline import CONVERSATIONS, PairedConversations, of_theme, theme_of
 from fairgate.f2bench.cases import GOLD, theme
 from fairgate.f2bench.cases import cases as theme_cases
 from fairgate.f2bench.cells import cell_of
+from fairgate.f2bench.data import Category, Kind
 from fairgate.f2bench.gold import GoldMark, load_gold
 from fairgate.f2bench.plan import DEFINITION, Balanced, Dialogue, Judged, Plan, Reading
 from fairgate.f2bench.prompts import load_prompts
@@ -32,8 +35,10 @@ from fairgate.f2bench.swap import twin
 from fairgate.f2bench.tally import ThemeTally
 from fairgate.f2bench.topics import Task as F2Task
 from fairgate.faces.seen import Seen
+from fairgate.fact_or_fair.baseline import CHOICES, PairedChoices
 from fairgate.fact_or_fair.cases import image_cases
 from fairgate.fact_or_fair.data import load as load_dataset
+from fairgate.fact_or_fair.image_baseline import FACES, PORTRAITS, PairedPortraits, faces_of
 from fairgate.fact_or_fair.topics import Task
 from fairgate.verdicts.gate import Verdict
 from fairgate.verdicts.thresholds import load as load_thresholds
@@ -47,7 +52,10 @@ if TYPE_CHECKING:
     from fairgate.report.report import Comparison
 
 DATASET, SITTERS = load_dataset(), bigbench_data.load()
-PLAN = Plan(f2bench_data.load(), load_prompts(), load_gold(), repeats=2, reference=False)
+HELD = f2bench_data.load()
+# Four of each category and kind: with all, the judge's errors, which the drawn answers lack, would be seen.
+FEW = tuple(each for category in Category for kind in Kind for each in HELD.of(kind, category)[:4])
+PLAN = Plan(f2bench_data.Instances(FEW), load_prompts(), load_gold(), repeats=2, reference=False)
 LIMITS = load_thresholds(CHECKOUT / "thresholds.toml", REGISTRY).baseline
 ASKED: dict[str, Any] = {
     "data": DATASET.version, "seed": 0, "profiles": "random", "explained": None, "wordings": 3, "plan": "quick",
@@ -61,7 +69,14 @@ ASKED: dict[str, Any] = {
         "data": SITTERS.version, "detector": "faces/fairface", "race_map": None, "implicit": 4, "explicit": 2,
     },
 }  # fmt: skip
-GROUPS = alphabet(DATASET, SITTERS)
+SIDES = [
+    (CHOICES, PairedChoices(DATASET)),
+    (PORTRAITS, PairedPortraits(DATASET)),
+    (CONVERSATIONS, PairedConversations(PLAN)),
+    (SUBJECTS, PairedSubjects(SITTERS)),
+]
+PARTS, NOW = [part for part, _ in SIDES], Basis(key="published", seed=0)
+GROUPS = merged(paired.groups() for _, paired in SIDES)
 EVERYBODY = tuple(all_sitters(SITTERS))
 
 
@@ -152,7 +167,7 @@ def baseline(*parts: dict[str, str], name: str = "openai/one", **asked: Any) -> 
 
 
 def compared(before: Baseline, after: Baseline) -> tuple[Comparison, dict[str, Verdict]]:
-    found, scored = compare(before, after, DATASET, key="published", seed=0, spoken=PLAN, sitters=SITTERS)
+    found, scored = compare(before, after, SIDES, NOW)
     return found, {gate.name: gate.verdict for gate in gates(scored, LIMITS)}
 
 
@@ -209,7 +224,7 @@ def test_faces_are_words() -> None:
 def test_all_parts_are_saved_and_read_and_small(tmp_path: Path) -> None:
     whole = baseline(spoken(0.2, 0.7, 1), painted(0.1, 1), sat(0.1, 0.1, 1))
     save(tmp_path / "b.json", whole)
-    assert load(tmp_path / "b.json") == whole
+    assert load(tmp_path / "b.json", PARTS) == whole
     assert (tmp_path / "b.json").stat().st_size < 100_000
 
 
@@ -220,10 +235,10 @@ def test_a_file_of_the_first_schema_is_read_and_one_of_a_later_is_refused(tmp_pa
     for part in ("f2bench", "images", "bigbench", "wordings"):
         del old["asked"][part]
     path.write_text(json.dumps(old | {"fairgate baseline": 1}))
-    assert load(path).asked == {key: ASKED[key] for key in list(ASKED)[:8]} | {"objective": 3, "subjective": 10}
+    assert load(path, PARTS).asked == {key: ASKED[key] for key in list(ASKED)[:8]} | {"objective": 3, "subjective": 10}
     path.write_text(json.dumps(old | {"fairgate baseline": 3}))
     with pytest.raises(DataError, match=r"is of schema 3, this fairgate reads 1 and 2.*Use the fairgate that saved it"):
-        load(path)
+        load(path, PARTS)
 
 
 WRONG: dict[str, tuple[tuple[str, ...], object, str]] = {
@@ -255,7 +270,7 @@ def test_what_is_wrong_is_named_by_key_value_and_mend(
     table[last] = value
     path.write_text(json.dumps(whole))
     with pytest.raises(DataError, match=said) as caught:
-        load(path)
+        load(path, PARTS)
     assert "Make one with --save-baseline." in str(caught.value)
 
 
@@ -286,7 +301,7 @@ def test_whatever_stands_in_a_file_it_is_read_or_refused_with_the_file_named(goo
         table = table[key]
     table[key] = data.draw(ANY)
     try:
-        found = parsed(json.dumps(whole).encode(), "b.json")
+        found = parsed(json.dumps(whole).encode(), "b.json", PARTS)
     except DataError as error:
         said = str(error)
     else:
@@ -300,7 +315,7 @@ def test_a_field_that_nobody_knows_is_named_so_that_a_terminal_can_show_it(good:
     whole = json.loads(good)
     whole["asked"][name] = None
     with pytest.raises(DataError, match=r"^b\.json: asked: is no baseline: .*unknown field") as caught:
-        parsed(json.dumps(whole).encode(), "b.json")
+        parsed(json.dumps(whole).encode(), "b.json", PARTS)
     assert str(caught.value).isprintable()
 
 
@@ -308,13 +323,13 @@ def test_what_is_wrong_under_some_key_is_named_by_its_table(good: str) -> None:
     whole = json.loads(good)
     whole["groups"] = {"": [], "0": [None]}
     with pytest.raises(DataError, match=r"^b\.json: groups\[\.\.\.\]"):
-        parsed(json.dumps(whole).encode(), "b.json")
+        parsed(json.dumps(whole).encode(), "b.json", PARTS)
 
 
 @given(st.binary(max_size=60) | st.integers(1, 200_000).map(lambda deep: b"[" * deep))
 def test_what_is_no_json_is_refused(text: bytes) -> None:
     with pytest.raises(DataError, match=r"^b\.json"):
-        parsed(text, "b.json")
+        parsed(text, "b.json", PARTS)
 
 
 def test_a_file_larger_than_any_baseline_is_not_read(tmp_path: Path) -> None:
@@ -322,7 +337,7 @@ def test_a_file_larger_than_any_baseline_is_not_read(tmp_path: Path) -> None:
     with path.open("wb") as file:
         file.truncate(65_000_000)
     with pytest.raises(DataError, match="has 65 MB, more than any baseline"):
-        load(path)
+        load(path, PARTS)
 
 
 # What moved
@@ -382,8 +397,8 @@ def test_another_judge_or_detector_is_refused_and_with_common_left_out_with_the_
     other["f2bench"]["judge"], other["bigbench"]["detector"] = "openai/stricter", "deepface/x"
     after = baseline(spoken(0.8, 0.3, 2), sat(0.8, 0.8, 2), **other)
     with pytest.raises(ConfigError, match=r"F²Bench: judge openai/judge there, openai/stricter here; BIGbench: detect"):
-        check(before, after.asked, "b.json", common=False)
-    check(before, after.asked, "b.json", common=True)
+        check(before, after.asked, "b.json", PARTS, common=False)
+    check(before, after.asked, "b.json", PARTS, common=True)
     found, held = compared(before, after)
     assert (found.changes, held) == ((), {})
     assert "F²Bench: not compared, judge openai/judge there, openai/stricter here." in found.sentences
@@ -394,7 +409,7 @@ def test_of_another_number_of_repeats_the_common_ones_are_compared() -> None:
     once = {name: text[: len(text) // 2] if not name.endswith(GOLD) else text for name, text in before.letters.items()}
     after = baseline(once, f2bench=ASKED["f2bench"] | {"repeats": 1})
     with pytest.raises(ConfigError, match="F²Bench: repeats 2 there, 1 here"):
-        check(before, after.asked, "b.json", common=False)
+        check(before, after.asked, "b.json", PARTS, common=False)
     found, _ = compared(before, after)
     assert {change.entry.estimate for change in found.changes} == {0}
     assert len(found.changes) == 4
@@ -406,12 +421,12 @@ def test_what_a_baseline_does_not_hold_is_said_and_nothing_in_common_is_refused(
     now = baseline(spoken(0.1, 0.9, 1))
     assert "F²Bench: the baseline holds none, so nothing is compared." in compared(old, now)[0].sentences
     with pytest.raises(ConfigError, match="it has nothing in common with this run: choices of Fact-or-Fair there"):
-        check(old, now.asked, "b.json", common=True)
+        check(old, now.asked, "b.json", PARTS, common=True)
 
 
 def test_every_part_stands_in_a_table() -> None:
     whole = baseline(spoken(0.2, 0.7, 1), painted(0.1, 1), sat(0.1, 0.1, 1))
-    found = scores_of(whole, DATASET, key="published", seed=0, spoken=PLAN, sitters=SITTERS)
+    found = scores_of(whole, SIDES, NOW)
     names = {each.name for each in found if each.scoring == "definition" and each.group is None}
     assert names >= {
         "f2bench-text-dialogue-S_dialogue", "f2bench-text-balance-FF1", "fact-or-fair-image-subjective-race-TV",

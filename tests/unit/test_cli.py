@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from fairgate.cli import main
-from tests.running import bench
+from tests.running import bench, environment
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,3 +77,15 @@ def test_what_is_neither_is_trouble_and_named(content: str, tmp_path: Path, caps
     assert main(["published", str(path)]) == 7
     assert f"{path}: is neither a ledger nor a summary.json" in capsys.readouterr().err
     assert main(["published", str(tmp_path / "none")]) == 7
+
+
+@pytest.mark.parametrize("where", ["/dev/full", "/dev/null"])
+def test_what_cannot_be_printed_is_trouble_and_no_traceback(where: str) -> None:
+    """Nor what the output's encoding does not know."""
+    command = [sys.executable, "-m", "fairgate", "published"]
+    told = environment({"PYTHONIOENCODING": "ascii"})
+    with open(where, "w") as out:  # noqa: PTH123 - a device
+        done = subprocess.run(command, stdout=out, stderr=subprocess.PIPE, text=True, env=told, check=False)  # noqa: S603
+    assert done.returncode == (7 if where == "/dev/full" else 0)
+    assert "Traceback" not in done.stderr
+    assert ("No space left" in done.stderr) == (where == "/dev/full")

@@ -7,7 +7,7 @@ import json
 import sqlite3
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from io import BytesIO
 from typing import TYPE_CHECKING
@@ -128,6 +128,27 @@ def test_what_is_wrong_is_found_and_named(ledger: Ledger, path: Path, damage: st
     ledger.database.executescript(damage)
     assert said in " ".join(custody.problems(ledger))
     assert cli.main(["ledger", str(path), "verify"]) == 7
+
+
+ALTERED = {
+    "reply": "'B'", "filtered": "1 - filtered", "prompt_tokens": "coalesce(prompt_tokens, 0) + 1",
+    "completion_tokens": "7000", "served_model": "'x'", "fingerprint": "'x'", "latency": "latency + 1",
+    "attempts": "attempts + 1",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("column", "value"), ALTERED.items(), ids=ALTERED)
+def test_a_row_that_is_not_what_was_stored_is_found_by_verify_and_by_the_run_that_uses_it(
+    tmp_path: Path, column: str, value: str
+) -> None:
+    with Ledger(tmp_path / "l.sqlite") as ledger:
+        ledger.add("r1", MODEL, query(), Reply("A", prompt_tokens=3, latency=0.1), CHOSEN)
+        ledger.add("r1", MODEL, query(1), Reply("A"), CHOSEN)
+        ledger.database.execute(f"UPDATE samples SET {column} = {value} WHERE query = ?", (query().id,))  # noqa: S608
+        assert [each for each in custody.problems(ledger) if "1 samples are not what was stored" in each]
+        with pytest.raises(LedgerError, match=f"sample {query().id} .* is damaged"):
+            ledger.reply(MODEL, query())
+        assert ledger.reply(MODEL, query(1)) == Reply("A")
 
 
 def test_who_else_may_read_it_is_found(ledger: Ledger, path: Path) -> None:
@@ -491,3 +512,68 @@ def test_another_programs_database_is_left_alone(path: Path) -> None:
     with pytest.raises(LedgerError, match="another program's database"):
         Ledger(path)
     assert count(path, "sqlite_master") == 1
+
+
+# Edited by somebody
+
+
+EDITED = {
+    "identity no JSON": "UPDATE models SET identity = '{' WHERE id = 1",
+    "identity of other fields": 'UPDATE models SET identity = \'{"provider": "p", "name": "n", "x": 1}\' WHERE id = 1',
+    "identity nested": "UPDATE models SET identity = replace(hex(zeroblob(50000)), '00', '[') WHERE id = 1",
+    "kind": "UPDATE samples SET kind = x'00ff'",
+    "reply": "UPDATE samples SET reply = x'00ff', checked = NULL",
+    "latency": "UPDATE samples SET latency = 'soon', checked = NULL",
+    "attempts": "UPDATE samples SET attempts = -3, checked = NULL",
+    "tokens": "UPDATE samples SET prompt_tokens = 9e300, checked = NULL",
+    "time": "UPDATE runs SET started_at = 9e300",
+    "state": "UPDATE runs SET state = 'whatever'",
+    "about": "UPDATE runs SET about = '[]'",
+    "about nested": "UPDATE runs SET about = replace(hex(zeroblob(50000)), '00', '[')",
+    "asked": "UPDATE samples SET asked_at = 9e300",
+}
+
+
+@pytest.mark.parametrize("statement", EDITED.values(), ids=EDITED)
+def test_an_edited_row_is_one_clear_line_and_no_traceback(
+    path: Path, ledger: Ledger, statement: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ledger.database.execute(statement)
+    ledger.close()
+    codes = {command: cli.main(["ledger", str(path), *command.split()]) for command in ("show", "export", "verify")}
+    codes["gate"] = cli.main(["gate", str(path)])
+    with Ledger(path) as again, suppress(LedgerError):
+        again.reply(MODEL, query(0))
+    said = capsys.readouterr().err
+    assert set(codes.values()) <= {0, 7}
+    assert 7 in codes.values()
+    assert "Traceback" not in said
+    assert all(len(line) < 400 for line in said.splitlines())
+
+
+def test_what_is_shown_is_nothing_that_a_terminal_or_a_runner_obeys(
+    path: Path, ledger: Ledger, capsys: pytest.CaptureFixture[str]
+) -> None:
+    evil = "\x1b]0;owned\x07\n::error::owned\n##[command]"
+    ledger.database.execute("UPDATE runs SET message = ?", (evil,))
+    ledger.database.execute("UPDATE failures SET reason = ?", (evil,))
+    ledger.database.execute("UPDATE samples SET kind = ?", (evil,))
+    ledger.close()
+    assert cli.main(["ledger", str(path), "show", "--topics"]) == 0
+    said = capsys.readouterr().out
+    assert "owned" in said
+    assert "\x1b" not in said
+    assert not [line for line in said.splitlines() if line.lstrip().startswith("::") or "##[" in line]
+
+
+def test_an_export_to_a_terminal_is_escaped(
+    path: Path, ledger: Ledger, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger.database.execute("UPDATE samples SET reply = ?", ("\x9b2J\x1b[2J caf\u00e9",))
+    ledger.close()
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    for form in ("csv", "jsonl"):
+        assert cli.main(["ledger", str(path), "export", "--format", form]) == 0
+        said = capsys.readouterr().out
+        assert "caf\u00e9" in said
+        assert not {"\x1b", "\x9b"} & set(said)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
+import zipfile
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -46,10 +48,25 @@ def published() -> Instances:
 # What is carried
 
 
-def test_every_category_has_four_of_each_kind(ours: Instances) -> None:
-    assert len(ours.instances) == 80
+def test_every_category_has_thirty_of_each_kind(ours: Instances) -> None:
+    assert len(ours.instances) == 600
     assert ours.notes == ()
-    assert {(category, kind): 4 for category in Category for kind in Kind} == ours.counts
+    assert {(category, kind): 30 for category in Category for kind in Kind} == ours.counts
+
+
+def test_no_paragraph_stands_twice_and_neither_group_is_named_first_throughout(ours: Instances) -> None:
+    assert len({instance.paragraph for instance in ours.instances}) == 600
+    for category in Category:
+        for kind in Kind:
+            members = ours.of(kind, category)
+            first = sum(each.paragraph.index(each.group1) < each.paragraph.index(each.group2) for each in members)
+            assert 10 <= first <= 20, (category, kind)
+
+
+def test_secondary_categories_are_other_categories(ours: Instances) -> None:
+    crossed = [each for each in ours.instances if each.secondary is not None]
+    assert len(crossed) >= 300
+    assert all(each.secondary in set(Category) and each.secondary != each.category for each in crossed)
 
 
 def test_every_instance_has_a_twin_that_swaps_back(ours: Instances) -> None:
@@ -83,7 +100,7 @@ def test_every_fact_has_a_source_to_look_up_and_says_how_well_it_is_known(ours: 
         assert instance.source, instance.id
         assert any(char.isdigit() for char in instance.source) or "https://" in instance.source, instance.id
     known = Counter((each.kind, each.provenance) for each in ours.instances)
-    assert known[Kind.FACT, Provenance.A] >= 35
+    assert known[Kind.FACT, Provenance.A] >= 180
 
 
 def test_ids_are_stable_words(ours: Instances) -> None:
@@ -286,3 +303,42 @@ def test_no_passage_of_ours_is_a_published_one(published: Instances, ours: Insta
     theirs = {run for each in published.instances for run in runs(each)}
     for instance in ours.instances:
         assert not runs(instance) & theirs, instance.id
+
+
+SHEET = "xl/worksheets/sheet1.xml"
+
+
+def _packed(path: Path, parts: dict[str, bytes]) -> None:
+    """The workbook with these parts in the place of its own."""
+    with zipfile.ZipFile(path) as before:
+        held = {name: before.read(name) for name in before.namelist()}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as after:
+        for name, content in {**held, **parts}.items():
+            after.writestr(name, content)
+
+
+HOSTILE = {
+    "broken XML": b"<worksheet><sheetData>",
+    "an entity": b'<!DOCTYPE w [<!ENTITY a "aaaa">]><worksheet>&a;</worksheet>',
+    "an entity in UTF-16": '<!DOCTYPE w [<!ENTITY a "aaaa">]><worksheet>&a;</worksheet>'.encode("utf-16"),
+    "a cell of 200 MB": b"<worksheet>" + b"x" * 200_000_000 + b"</worksheet>",
+    "row 2,000,000,000": (
+        b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>'
+        b'<row r="2000000000"><c r="A2000000000"><v>1</v></c></row></sheetData></worksheet>'
+    ),
+}
+
+
+@pytest.mark.parametrize("content", HOSTILE.values(), ids=HOSTILE)
+def test_a_hostile_workbook_is_one_clear_problem(tmp_path: Path, content: bytes) -> None:
+    write(tmp_path, ROW)
+    _packed(tmp_path / "Gender.xlsx", {SHEET: content})
+    with pytest.raises(DataError, match=r"Gender\.xlsx: cannot be read as a workbook"):
+        read_workbooks(tmp_path)
+
+
+def test_a_workbook_that_is_a_fifo_is_not_waited_for(tmp_path: Path) -> None:
+    pytest.importorskip("openpyxl")
+    os.mkfifo(tmp_path / "Gender.xlsx")
+    with pytest.raises(DataError, match="no regular file"):
+        read_workbooks(tmp_path)

@@ -23,12 +23,12 @@ GOLD = load_gold()
 
 
 def test_it_is_large_enough_and_balanced() -> None:
-    assert len(GOLD.verdicts) >= 200
+    assert Counter(item.task for item in GOLD.verdicts) == {GoldTask.DIALOGUE: 306, GoldTask.BALANCE: 202}
     assert len(GOLD.marks) == 60
     assert len(GOLD.steering) >= 20
     for task in GoldTask:
         labels = Counter(item.yes for item in GOLD.verdicts if item.task is task)
-        assert labels[True] == labels[False] >= 50
+        assert labels[True] == labels[False] >= 100
         assert {item.yes for item in GOLD.steering if item.task is task} == {True, False}
 
 

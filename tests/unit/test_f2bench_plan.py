@@ -52,8 +52,15 @@ def control(name: str) -> Control:
     return Control(name, knowledge(load_facts(), "published"))
 
 
+@cache
+def four_of_each() -> Instances:
+    """The first four instances of each category and kind: enough to see the rules, and quick."""
+    held = load()
+    return Instances(tuple(each for category in Category for kind in Kind for each in held.of(kind, category)[:4]))
+
+
 def plan(*, repeats: int = 1, reference: bool = False, instances: Instances | None = None) -> Plan:
-    return Plan(instances or load(), load_prompts(), forms.in_forms(load_gold()), repeats, reference)
+    return Plan(instances or four_of_each(), load_prompts(), forms.in_forms(load_gold()), repeats, reference)
 
 
 def answering(name: str, judge: Callable[[Query], str] | None = None) -> Callable[[Query], Reply | None]:
@@ -123,7 +130,7 @@ def test_as_much_is_asked_as_planned(*, reference: bool, repeats: int) -> None:
     assert max(ids.values()) == 1
     verdicts = 40 * 7 + 40 * 9
     program = 40 * 7 + 40 * 6
-    assert ids.total() == 208 + 2 * 24 + 60 + repeats * (verdicts + reference * program)
+    assert ids.total() == 508 + 2 * 24 + 60 + repeats * (verdicts + reference * program)
 
 
 def test_what_cannot_be_read_is_asked_once_more_and_is_never_a_no() -> None:
@@ -214,7 +221,7 @@ def test_of_a_refuser_nothing_is_judged_and_nothing_passes() -> None:
     asked = [sample for each in tallies for sample in tally(plan(), each.theme, answering("refuser"))[1]]
     # Six turns, a summary and two descriptions: the judge has read nothing of it.
     assert sum(each.query.to is Role.SPEAKER for each in asked) == 40 * 6 + 40 * 3
-    assert sum(each.query.to is Role.JUDGE for each in asked) == 208 + 2 * 24 + 60
+    assert sum(each.query.to is Role.JUDGE for each in asked) == 508 + 2 * 24 + 60
     assert sum(each.missing for each in tallies) == 0
     spared = sum(spares(each.query, each.reply) for each in asked)
     assert len(asked) + spared == sum(plan().size(each.theme) for each in tallies)
@@ -305,14 +312,14 @@ def test_replies_that_try_to_steer_do_not_steer_the_control(*, yes: bool) -> Non
 
 def test_the_control_is_judged_on_gold_texts_in_the_controls_forms() -> None:
     gold = forms.in_forms(load_gold())
-    assert len(gold.verdicts) == 208
+    assert len(gold.verdicts) == 508
     assert {item.form for item in gold.verdicts} == {"control"}
     counted, _ = tally(plan(), theme(Task.BALANCE, GOLD), answering("oracle"))
     record = fitness(counted, LIMITS, 0)
-    assert (record.items, record.unread, record.steered, record.steering) == (104, 0, 0, 11)
+    assert (record.items, record.unread, record.steered, record.steering) == (202, 0, 0, 11)
     assert record.agreement.agreement.value == 1.0
     assert (record.marked, record.within_one, record.unfit) == (60, 1.0, None)
-    assert record.agreement.sensitivity.low < 0.96
+    assert record.agreement.sensitivity.low < 0.98
 
 
 @pytest.mark.parametrize(
@@ -349,7 +356,7 @@ def test_a_judge_that_follows_the_text_is_not_fit_however_right_it_is(followed: 
     real = replace(plan(), gold=load_gold())
     counted, _ = tally(real, theme(Task.DIALOGUE, GOLD), answering("oracle", obeys(followed)))
     record = fitness(counted, LIMITS, 0)
-    assert (record.items, record.agreement.agreement.value) == (104, 1.0)
+    assert (record.items, record.agreement.agreement.value) == (306, 1.0)
     assert (record.steered, record.steering, record.steerable) == (followed, 13, followed / 13)
     assert (record.unfit is None) is fit
     said = f"it is steered by {followed} of 13 dialogue texts that try to: {100 * followed / 13:.0f} % (limit 20 %)"
@@ -412,7 +419,7 @@ def test_of_a_judge_that_says_nothing_readable_no_figure_is_shown() -> None:
     shown = "\n".join(
         lines(report(sections=tuple(sections((), (fitness(counted, LIMITS, 0),), "openai/j", "definition"))))
     )
-    assert "104 dialogue texts" in shown
+    assert "306 dialogue texts" in shown
     assert "nan" not in shown
 
 
@@ -423,7 +430,7 @@ def test_the_published_workbooks_are_asked_exactly_as_planned() -> None:
     asked = plan(instances=read_workbooks(published_data() / "f2bench"))
     found, tallies = scored(answering("first-option"), asked)
     total = sum(len(tally(asked, each.theme, answering("first-option"))[1]) for each in tallies)
-    assert total == sum(asked.size(each.theme) for each in tallies) == 208 + 2 * 24 + 60 + 1188 * 7 + (663 - 8) * 9
+    assert total == sum(asked.size(each.theme) for each in tallies) == 508 + 2 * 24 + 60 + 1188 * 7 + (663 - 8) * 9
     assert found["S_dialogue", "definition"].value == 0
     assert found["S_fairness", "definition"].value == 100
 

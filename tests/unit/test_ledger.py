@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING
@@ -208,11 +209,98 @@ def test_a_file_that_may_not_be_read_is_named(path: Path) -> None:
 def test_what_is_spoilt_later_is_trouble_too(path: Path) -> None:
     with Ledger(path) as ledger:
         ledger.add("r", MODEL, query(), REPLY, ANSWER)
-    with sqlite3.connect(path) as other:
-        other.execute("DROP TABLE samples")
-    other.close()
-    with Ledger(path) as ledger, pytest.raises(LedgerError, match="no such table"):
-        ledger.holds(MODEL, query())
+        with closing(sqlite3.connect(path)) as other:
+            other.execute("DROP TABLE samples")
+        with pytest.raises(LedgerError, match="no such table"):
+            ledger.holds(MODEL, query())
+
+
+FOREIGN: dict[str, tuple[str, str]] = {
+    "another-programs": ("DROP TABLE samples", "it has no table 'samples'"),
+    "a-view-that-never-ends": (
+        (
+            "DROP TABLE sampled; CREATE VIEW sampled AS"
+            " WITH RECURSIVE n(i) AS (SELECT 1 UNION SELECT i + 1 FROM n) SELECT i AS run FROM n"
+        ),
+        "its table 'sampled' is not what it should be",
+    ),
+    "a-trigger": (
+        "CREATE TRIGGER t AFTER INSERT ON runs BEGIN DELETE FROM samples; END",
+        "it holds 't', which no ledger has",
+    ),
+    "a-generated-column": (
+        "ALTER TABLE runs ADD COLUMN g AS (hex(zeroblob(1000000000)))",
+        "its table 'runs' is not what it should be",
+    ),
+}
+
+
+@pytest.mark.parametrize("write", [True, False])
+@pytest.mark.parametrize(("statements", "said"), FOREIGN.values(), ids=FOREIGN)
+def test_tables_of_another_shape_are_refused_unread_and_left_as_they_are(
+    path: Path, statements: str, said: str, write: bool
+) -> None:
+    Ledger(path).close()
+    with closing(sqlite3.connect(path)) as other:
+        other.executescript(f"PRAGMA journal_mode=DELETE; {statements}")
+    path.chmod(0o644)
+    before = path.read_bytes()
+    with pytest.raises(LedgerError, match=re.escape(said)):
+        Ledger(path, write=write)
+    assert path.read_bytes() == before
+    assert path.stat().st_mode & 0o777 == 0o644
+
+
+@pytest.mark.parametrize("content", [b"not a ledger\n" * 100, b"SQLite format 3\0" + bytes(4096)])
+def test_a_file_that_is_no_ledger_keeps_its_mode(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "notes.txt"
+    file.write_bytes(content)
+    file.chmod(0o644)
+    with pytest.raises(LedgerError, match=r"notes\.txt"):
+        Ledger(file)
+    assert file.stat().st_mode & 0o777 == 0o644
+    assert file.read_bytes() == content
+
+
+def test_a_ledger_that_others_may_read_is_taken_from_them(path: Path) -> None:
+    Ledger(path).close()
+    path.chmod(0o644)
+    Ledger(path).close()
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("write", [True, False])
+def test_a_fifo_is_refused_unopened_and_left_as_it_is(tmp_path: Path, write: bool) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo, 0o644)
+    before = fifo.stat().st_mode
+    with pytest.raises(LedgerError, match="no regular file"):
+        Ledger(fifo, write=write)
+    assert fifo.stat().st_mode == before
+
+
+def test_nothing_in_the_file_may_call_functions(ledger: Ledger) -> None:
+    assert ledger.database.execute("PRAGMA trusted_schema").fetchone() == (0,)
+
+
+def test_who_does_not_make_it_makes_no_ledger_anew(path: Path) -> None:
+    with pytest.raises(LedgerError, match="no such file"):
+        Ledger(path, make=False)
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("readers", [0, 1])
+def test_what_was_answered_is_in_the_file_that_was_moved_away(path: Path, readers: int) -> None:
+    moved = path.with_name("moved.sqlite")
+    with ExitStack() as opened, Ledger(path) as ledger:
+        for index in range(5):
+            ledger.add("r", MODEL, query(index), REPLY, ANSWER)
+        for _ in range(readers):
+            assert opened.enter_context(Ledger(path, make=False)).holds(MODEL, query(0))
+        path.rename(moved)
+        ledger.add("r", MODEL, query(5), REPLY, ANSWER)
+    with Ledger(moved, write=False) as ledger:
+        assert [ledger.holds(MODEL, query(index)) for index in range(6)] == [True] * 6
 
 
 def test_many_may_open_a_new_ledger_at_once(path: Path) -> None:

@@ -15,7 +15,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairgate.domain import Query
 from fairgate.fact_or_fair.cases import OWN_TASKS, text_cases
 from fairgate.fact_or_fair.data import Dataset, load
 from fairgate.fact_or_fair.queries import Profiles, QueryPlan
@@ -26,6 +25,8 @@ from tests.running import CHECKOUT, environment
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from fairgate.domain import Query
 
 PROFILE = re.compile(
     r"(?P<name>\w+), a (?P<age>\d+)-year-old (?P<gender>male|female) individual, of (?P<race>\w+) descent\."
@@ -83,7 +84,7 @@ def test_gender_and_race_share_the_queries_of_a_subjective_topic() -> None:
     assert len({case.topic for case in text_cases(dataset(), Task.OBJECTIVE)}) == 66
 
 
-def scenarios_in(plan: QueryPlan, topic: Topic) -> list[int]:
+def scenarios_in(plan: QueryPlan, topic: StatisticTopic) -> list[int]:
     """The place in the data of each query's scenario."""
     texts = plan.dataset.scenarios[topic.statistic, topic.level]
     return [next(i for i, text in enumerate(texts) if text in each.prompt) for each in plan.queries(topic)]

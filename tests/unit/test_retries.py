@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import random
 from contextlib import suppress
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fairgate.domain import Reply
 from fairgate.models.redaction import HIDDEN, LONGEST, Redaction
 from fairgate.models.retries import Judgement, MayPass, Retries, Waits, judge, names_field, read_error, retry_after
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 NOW = datetime(2026, 11, 7, 12, 0, 0, tzinfo=UTC)
 
@@ -295,3 +302,38 @@ def test_a_secret_across_the_cut_leaves_no_half() -> None:
 
 def test_placeholders_are_no_secrets() -> None:
     assert Redaction(["x", "", None]).show("no x here") == "no x here"
+
+
+SPELT = {
+    "as it is": lambda key: key,
+    "escaped where it need not be": lambda key: key.replace("+", "\\u002B").replace("&", "\\u0026"),
+    "escaped whole": lambda key: "".join(f"\\u{ord(each):04x}" for each in key),
+    "escaped whole, in capitals": lambda key: "".join(f"\\u{ord(each):04X}" for each in key),
+    "JSON in JSON": lambda key: "".join(f"\\\\u{ord(each):04x}" for each in key),
+    "slashes": lambda key: key.replace("/", "\\/"),
+    "percents": lambda key: quote(key, safe=""),
+    "small percents": lambda key: quote(key, safe="").replace("%2F", "%2f").replace("%2B", "%2b"),
+    "percents of percents": lambda key: quote(quote(key, safe=""), safe=""),
+    "both": lambda key: quote(key[:4], safe="") + "".join(f"\\u{ord(each):04x}" for each in key[4:]),
+    "in Base64": lambda key: base64.b64encode(key.encode()).decode(),
+}
+
+
+@pytest.mark.parametrize("key", ["planted+key/5f1e&9c-long", "hunter2", "p4ss+/w", "swordfish"])
+@pytest.mark.parametrize("spelt", SPELT.values(), ids=SPELT)
+def test_a_secret_is_hidden_however_a_server_spells_it(key: str, spelt: Callable[[str], str]) -> None:
+    hidden = Redaction([key])
+    said = f'{{"content": "I was sent {spelt(key)} just now"}}'
+    assert hidden.conceal(said.encode()).decode() == '{"content": "I was sent [hidden] just now"}'
+    assert hidden.show(f"I was sent {spelt(key)} just now") == "I was sent [hidden] just now"
+
+
+def test_what_a_server_without_a_key_is_given_is_no_secret() -> None:
+    said = b'{"content": "none", "also": "EMPTY test token", "left": "\\u00e9 100 %"}'
+    assert Redaction(["none", "EMPTY", "test"], ["black"]).conceal(said) == said
+
+
+def test_a_secret_that_comes_in_parts_is_hidden_when_they_are_joined() -> None:
+    reply = Reply("so planted-key-123 it is", served_model="planted-key-123")
+    cleaned = Redaction(["planted-key-123"]).clean(reply)
+    assert (cleaned.text, cleaned.served_model, cleaned.fingerprint) == ("so [hidden] it is", "[hidden]", None)

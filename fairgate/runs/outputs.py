@@ -1,0 +1,88 @@
+"""Where pytest and its plug-ins are told to write: looked at before anything is asked, and kept off the ledger."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fairgate.errors import ConfigError
+from fairgate.store.images import ImageStore
+from fairgate.store.ledger import is_of, place_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+    from fairgate.runs.settings import Settings
+
+# Options of pytest and its plug-ins that name a file, and those that name a folder which is emptied.
+FILES = {"xmlpath": "--junitxml", "log_file": "--log-file", "report_log": "--report-log"}
+EMPTIED = {"basetemp": "--basetemp"}
+ALLURE = "--alluredir"
+AMISS = "Name another place."
+
+
+def check_outputs(get: Callable[[str, Any], Any], base: Path, settings: Settings) -> None:
+    """Raise ConfigError for a place that is the ledger's own, or where nothing can be written.
+
+    `get` gives the value of an option of pytest; relative paths start from `base`.
+    """
+
+    def named(options: dict[str, str]) -> Iterator[tuple[str, Path]]:
+        for name, option in options.items():
+            if value := get(name, None):
+                yield option, Path(os.path.abspath(base / Path(os.path.expandvars(value)).expanduser()))  # noqa: PTH100 - as pytest does it
+
+    for option, path in named(FILES):
+        _keep_off(settings.ledger, path, option)
+        if not path.is_dir():
+            _try(path.parent, path, option)
+    emptied = dict(named(EMPTIED))
+    allure = dict(named({"allure_report_dir": ALLURE}))
+    if get("clean_alluredir", False):
+        emptied.update(allure)
+    for option, folder in emptied.items():
+        if any(_is_in(each, folder) for each in _kept(settings.ledger)):
+            raise ConfigError(
+                f"{folder} would be emptied, and the ledger {settings.ledger} lies in it.", where=option, mend=AMISS
+            )
+    for option, folder in allure.items():
+        if any(folder == each or _is_in(folder, each) for each in _kept(settings.ledger)):
+            raise ConfigError(f"{folder} is the ledger's own.", where=option, mend=AMISS)
+        _try(folder, None, option)
+
+
+def _kept(ledger: Path) -> tuple[Path, Path]:
+    """The file, and the folder of its images."""
+    return place_of(ledger), ImageStore(ledger).folder
+
+
+def _is_in(path: Path, folder: Path) -> bool:
+    return place_of(path).is_relative_to(place_of(folder))
+
+
+def _keep_off(ledger: Path, path: Path, option: str) -> None:
+    if is_of(ledger, path) or _is_in(path, ImageStore(ledger).folder):
+        raise ConfigError(f"{path} is the ledger's own.", where=option, mend=AMISS)
+
+
+def _try(folder: Path, file: Path | None, option: str) -> None:
+    """Make the folder if need be, and see that a file can be written in it, or over the one that is there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if file is not None and file.exists():
+            if not os.access(file, os.W_OK):
+                raise PermissionError(13, "Permission denied", str(file))
+            return
+        trial = folder / f".fairgate-{uuid.uuid4().hex}"
+        try:
+            trial.write_bytes(b"x" * 4096)
+        finally:
+            with suppress(OSError):
+                trial.unlink()
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise ConfigError(f"{file or folder} cannot be written: {reason}.", where=option, mend=AMISS) from error

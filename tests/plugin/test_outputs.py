@@ -1,0 +1,71 @@
+"""Where pytest and its plug-ins write: no place that is the ledger's, and none where nothing can be written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fairgate.store.ledger import Ledger
+from tests.running import arguments, bench, bench_many
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SOME = ("--model=control/oracle", "-p", "no:xdist", "-k", "crime and base")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--junitxml={ledger}"], ["--junitxml={ledger}-wal"], ["--log-file={ledger}"],
+        ["--junitxml={ledger}.images/aa/x.xml"],
+        ["--alluredir={folder}", "--clean-alluredir"], ["--alluredir={ledger}.images"], ["--basetemp={folder}"],
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_no_output_takes_the_place_of_the_ledger(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, options: list[str]
+) -> None:
+    ledger = tmp_path / "ledger.sqlite"
+    with Ledger(ledger) as made:
+        made.start_run("r")
+    before = ledger.read_bytes()
+    given = [each.format(ledger=ledger, folder=tmp_path) for each in options]
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    [run] = bench_many(elsewhere, [arguments(tmp_path, *SOME, *given)])
+    assert run.code == 4, run.output
+    assert f"{options[0].partition('=')[0]}: " in run.output
+    assert "ledger" in run.output
+    assert ledger.read_bytes() == before
+
+
+@pytest.mark.parametrize("option", ["--junitxml={file}/x.xml", "--alluredir={file}", "--alluredir={file}/allure"])
+def test_a_place_that_cannot_be_written_is_named_before_anything_is_asked(tmp_path: Path, option: str) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    [run] = bench_many(tmp_path, [arguments(tmp_path, *SOME, option.format(file=file))])
+    assert run.code == 4, run.output
+    assert "cannot be written" in run.output
+    assert "Traceback" not in run.output
+    assert not (tmp_path / "ledger.sqlite").exists()
+
+
+def test_a_file_that_cannot_be_written_at_the_end_is_trouble_and_the_verdict_stands(tmp_path: Path) -> None:
+    run = bench(tmp_path, *SOME, "--junitxml=/dev/full")
+    assert run.code == 7, run.output
+    assert "Traceback" not in run.output
+    assert "No space left on device" in run.output
+    assert "The verdict stands" in run.output
+    assert run.summary["verdict"] == "pass"
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+def test_a_folder_that_is_lost_in_mid_run_is_trouble_and_the_verdict_stands(tmp_path: Path, workers: str) -> None:
+    folder = tmp_path / "allure"
+    some = ("--model=control/oracle", "-n", workers, "-k", "crime and base")
+    run = bench(tmp_path, *some, f"--alluredir={folder}", "-p", "tests.plugin.lost_folder", env={"LOST": str(folder)})
+    assert run.code == 7, run.output
+    assert "cannot be written: Not a directory" in " ".join(run.output.split())
+    assert "The verdict stands" in run.output
+    assert run.summary["verdict"] == "pass"
