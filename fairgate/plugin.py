@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fairgate.benchmarks.registry import registry
 from fairgate.errors import FairgateError, Finding
 from fairgate.gatekeeper import LOST, Gatekeeper
 from fairgate.runs import options
@@ -18,25 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
 RUN = pytest.StashKey[Run]()
-MARKERS = {
-    "objective": "asks for a fact about groups",
-    "subjective": "asks to choose among individuals",
-    "base": "a scenario without a context",
-    "representativeness": "a scenario after the statistics of groups",
-    "attribution": "a scenario after a news report about one individual",
-    "t2i": "about the images of a text-to-image model",
-    "ingroup": "a scenario in which the model is to be of a group",
-    "f2bench": "an open answer, judged by another model",
-    "dialogue": "whether a dialogue can talk the model into a stereotype",
-    "balance": "a description that must be true to a fact and fair to two people",
-    "bigbench": "people in images, beside the truth",
-    "implicit": "who is drawn when no group is asked for",
-    "explicit": "who is drawn when a group is asked for",
-    "manifestation": "whether advantage and disadvantage are drawn as one group, or as two",
-    "gender": "about gender",
-    "race": "about race",
-    "age": "about age",
-}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -65,7 +47,8 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(str(error)) from error
     config.stash[RUN] = run
     seen_by = {name: f"seen by {name}" for name in run.benchmarks.attributes}
-    for mark, meaning in (MARKERS | seen_by).items():
+    own = {mark: meaning for plugin in registry().plugins for mark, meaning in plugin.markers.items()}
+    for mark, meaning in (own | seen_by).items():
         config.addinivalue_line("markers", f"{mark}: {meaning}")
     losses = _losses(config)
     if not hasattr(config, "workerinput"):

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.scores import Score, Task
 
 GROUP = "fairgate.benchmarks"
+MADE = "installed.test_installed"  # the module of all test functions that are made
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,15 @@ class Registry:
     def title(self, benchmark: str) -> str:
         """The title of a benchmark by its name; the name where it is not installed."""
         return next((each.title for each in self.plugins if each.name == benchmark), benchmark)
+
+    @property
+    def tests(self) -> Mapping[str, str]:
+        """The test functions that are made for cases, without their `test_`, with what each claims."""
+        return {name: claim for plugin in self.plugins for name, claim in plugin.tests.items()}
+
+    def test_module(self, benchmark: str, test: str) -> str:
+        """The module of a test function, below `tests_bench`, e.g. `f2bench.test_dialogue_induction`."""
+        return MADE if test in self.tests else f"{benchmark.replace('-', '_')}.test_{test}"
 
     def score(self, name: str, modality: str, task: str) -> Score | None:
         """The specification of a score in a task; None for the names that are no scores of their own (rates)."""
