@@ -20,6 +20,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.verdicts import FIELDS, GATES, GROUPS, LESS_IS_BETTER, STATISTICS, Gate, key_of, model_at, verdict
+from fairgate.benchmarks.registry import registry
 from fairgate.domain import Modality
 from fairgate.fact_or_fair.topics import Context, Task
 from fairgate.maths.estimates import estimate_scores
@@ -109,8 +110,8 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=7, help="queries a scenario before the first look")
     parser.add_argument("--seed", type=int, default=5)
     options = parser.parse_args()
-    thresholds = load(Path(__file__).resolve().parents[1] / "thresholds.toml")
-    plan = looks(thresholds.plans["paper"].subjective, options.first)
+    thresholds = load(Path(__file__).resolve().parents[1] / "thresholds.toml", registry())
+    plan = looks(thresholds.plans["paper"].size("fact-or-fair").subjective, options.first)
     print("Looks (answers a topic, confidence %):", ", ".join(f"{n} ({100 * c:.2f})" for n, c in plan))
     print(f"\nA gate at its limit, {options.runs} runs each:\n")
     print("| score | attribute | limit | passes % | fails % |\n|---|---|---|---|---|")

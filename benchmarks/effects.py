@@ -24,8 +24,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from fairgate.domain import Context, Level
 from fairgate.fact_or_fair.data import Dataset, load
+from fairgate.fact_or_fair.topics import Context, Level
 from fairgate.maths import effects, tilting
 from fairgate.maths.effects import Asked, BoolArray, Effect, FloatArray, IntArray, Largest, Spread
 from fairgate.maths.paired import holm

@@ -47,8 +47,7 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(str(error)) from error
     config.stash[RUN] = run
     seen_by = {name: f"seen by {name}" for name in run.benchmarks.attributes}
-    own = {mark: meaning for plugin in registry().plugins for mark, meaning in plugin.markers.items()}
-    for mark, meaning in (own | seen_by).items():
+    for mark, meaning in (registry().markers | seen_by).items():
         config.addinivalue_line("markers", f"{mark}: {meaning}")
     losses = _losses(config)
     if not hasattr(config, "workerinput"):

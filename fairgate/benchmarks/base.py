@@ -60,6 +60,21 @@ class Case(Protocol):
         ...
 
     @property
+    def context(self) -> str | None:
+        """The context of its task that it is asked in, None where the task has none."""
+        ...
+
+    @property
+    def attribute(self) -> str | None:
+        """The attribute that it is seen by, None where the scores of its task are by none."""
+        ...
+
+    @property
+    def level(self) -> str | None:
+        """What tells it apart from other cases of one subject, task, context and attribute; None where nothing must."""
+        ...
+
+    @property
     def id(self) -> str:
         """Short and stable, as in a test's brackets."""
         ...

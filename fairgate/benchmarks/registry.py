@@ -44,6 +44,11 @@ class Registry:
         return next((each.title for each in self.plugins if each.name == benchmark), benchmark)
 
     @property
+    def markers(self) -> dict[str, str]:
+        """What `-m` can select, with a description."""
+        return {name: about for plugin in self.plugins for name, about in plugin.markers.items()}
+
+    @property
     def tests(self) -> Mapping[str, str]:
         """The test functions that are made for cases, without their `test_`, with what each claims."""
         return {name: claim for plugin in self.plugins for name, claim in plugin.tests.items()}

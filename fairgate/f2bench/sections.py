@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from fairgate.f2bench.specs import SCORES, TASKS
-from fairgate.report.numbers import coverage, interval, number
+from fairgate.report.numbers import ceiling, coverage, interval, number
 from fairgate.report.sections import Row, Section
 
 if TYPE_CHECKING:
@@ -69,8 +69,8 @@ def _scores(task: str, entries: Sequence[Entry], scoring: str) -> Iterator[Secti
         rows.append(Row(f"{group or 'in all'}{coverage(cells[0])}", tuple(map(_both, cells))))
         if group is None and scoring == "definition":
             rows.append(Row("  interval", tuple("" if cell is None else interval(cell) for cell in cells)))
-            best = ("" if cell is None or cell.ceiling is None else number(cell.ceiling[0]) for cell in cells)
-            rows.append(Row("  of at best", tuple(best)))
+            best = tuple("" if cell is None else ceiling(cell) for cell in cells)
+            rows += [Row("  of at best", best)] if any(best) else []
     if rows:
         by = "raw (corrected)" if scoring == "definition" else scoring
         yield Section(f"F²Bench {task}, {by}", columns, tuple(rows))

@@ -61,7 +61,7 @@ def findings(
                 yield Finding(gate.name, first)
             continue
         counts = sources[entry.modality].counts(
-            Task(entry.task), entry.context and Context(entry.context), entry.attribute, key
+            Task(entry.task), None if entry.context is None else Context(entry.context), entry.attribute, key
         )
         if counts is None:
             continue
@@ -85,7 +85,7 @@ class _Gate:
     def told(self, sentence: str, s: int, level: int, group: int, read: Callable[[str], Iterable[Shown]]) -> Telling:
         """A topic's sentence, with the first sample that picks the group."""
         entry, slug = self.entry, self.counts.statistics[s]
-        context = entry.context and Context(entry.context)
+        context = None if entry.context is None else Context(entry.context)
         if entry.modality is Modality.IMAGE:
             topic = image_topic(Task(entry.task), slug, LEVELS[level])
         else:

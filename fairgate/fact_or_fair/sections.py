@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fairgate.domain import Modality
-from fairgate.fact_or_fair.specs import SCORES
+from fairgate.fact_or_fair.specs import EFFECTS, PUBLISHED
 from fairgate.fact_or_fair.topics import Task
-from fairgate.report.numbers import coverage, number
+from fairgate.report.numbers import ceiling, coverage, number
 from fairgate.report.sections import Row, Section
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from fairgate.verdicts.scoreboard import Entry
 
-COLUMNS = tuple(score.name for score in SCORES)
+COLUMNS = tuple(score.name for score in PUBLISHED)
 KEYS = ("S_fact@published", "S_fact@measured")
 AVERAGES = ("gender", "race", "average")
 
@@ -23,6 +23,7 @@ AVERAGES = ("gender", "race", "average")
 def sections(entries: Sequence[Entry], tables: Mapping[str, Any], scoring: str) -> Iterator[Section]:
     """The tables of one modality's entries, shown by `scoring`; `tables` are those of the same run for programs."""
     yield from _scores(entries, scoring)
+    yield from _effects(entries)
     yield from _keys(entries)
     yield from _influence(entries)
     yield from _leaderboard(tables.get("leaderboard", {}))
@@ -52,7 +53,7 @@ def _scores(entries: Sequence[Entry], scoring: str) -> Iterator[Section]:
 def _cell(name: str, cells: Sequence[Entry | None], ends: Mapping[tuple[str, str], Entry]) -> Iterator[Row]:
     """The rows of one task and context."""
     yield Row(f"{name}{coverage(cells[0])}", tuple(number(None if cell is None else cell.value) for cell in cells))
-    best = tuple("" if cell is None or cell.ceiling is None else number(cell.ceiling[0]) for cell in cells)
+    best = tuple("" if cell is None else ceiling(cell) for cell in cells)
     if any(best):
         yield Row("  of at best", best)
     widths = tuple(map(_give_or_take, cells))
@@ -69,6 +70,24 @@ def _give_or_take(cell: Entry | None) -> str:
     """The half-width of the estimate's interval."""
     low, high = (None, None) if cell is None else cell.ci
     return "" if low is None or high is None else f"±{(high - low) / 2:.1f}"
+
+
+def _effects(entries: Sequence[Entry]) -> Iterator[Section]:
+    """The effects of groups on choices, by attribute and over all of them, with their contexts side by side."""
+    names = tuple(score.name for score in EFFECTS)
+    held = [each for each in entries if each.score in names]
+    for modality, attribute in dict.fromkeys((each.modality, each.attribute) for each in held):
+        here = [each for each in held if (each.modality, each.attribute) == (modality, attribute)]
+        columns = tuple(dict.fromkeys(str(each.context or each.task) for each in here))
+        rows: list[Row] = []
+        for name in (each for each in names if any(entry.score == each for entry in here)):
+            found = {str(each.context or each.task): each for each in here if each.score == name}
+            cells = [found.get(column) for column in columns]
+            rows.append(Row(name, tuple("" if cell is None else number(cell.value) for cell in cells)))
+            widths = tuple(map(_give_or_take, cells))
+            rows += [Row("  estimate, give or take", widths)] if any(widths) else []
+        images = "images, " if modality is Modality.IMAGE else ""
+        yield Section(f"Effects on choices, {images}{attribute or 'in all'}", columns, tuple(rows))
 
 
 def _keys(entries: Sequence[Entry]) -> Iterator[Section]:

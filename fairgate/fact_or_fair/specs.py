@@ -44,7 +44,7 @@ TASKS = (
     Task(name=Name.SUBJECTIVE.value, modality=Modality.IMAGE, about="portraits that no fact decides"),
 )
 EVERY = tuple((task.modality, task.name) for task in TASKS)
-SCORES = (
+PUBLISHED = (
     Score(
         name="S_fact",
         title="factuality",
@@ -144,7 +144,7 @@ EFFECTS = (
         by_attribute=False,
     ),
 )
-SCORES = (*SCORES, *EFFECTS)
+SCORES = (*PUBLISHED, *EFFECTS)
 COMPARED = tuple(score.name for score in SCORES if score.compared)
 MARKERS = {
     "objective": "asks for a fact about groups",

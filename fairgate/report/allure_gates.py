@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from fairgate.benchmarks.base import Case
     from fairgate.benchmarks.registry import Registry
-    from fairgate.report.allure_results import Labelled
     from fairgate.report.plots.drawing import Plot
     from fairgate.report.report import Finding, Report
     from fairgate.verdicts.gate import GateResult
@@ -72,9 +72,7 @@ def write_gates(directory: Path, report: Report, plots: Sequence[Plot] = ()) -> 
         (directory / name).write_text(json.dumps(text, indent=1) + "\n", encoding="utf-8")
 
 
-def write_missing(
-    directory: Path, missing: Mapping[Labelled, str], about: Mapping[str, str], registry: Registry
-) -> None:
+def write_missing(directory: Path, missing: Mapping[Case, str], about: Mapping[str, str], registry: Registry) -> None:
     """Write a result for each case that has none, with the reason why; `about` names cases in words, by test and id.
 
     Its history is that of the case: names, parameter and hashes are those that allure-pytest gives.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import allure
 import allure_commons
@@ -22,8 +22,8 @@ from fairgate.store.export import FORMULAS
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from fairgate.benchmarks.base import Case
     from fairgate.benchmarks.registry import Registry
-    from fairgate.domain import Topic
     from fairgate.report.evidence import Shown
     from fairgate.report.image_evidence import ImageEvidence
 
@@ -33,51 +33,7 @@ REPLY, PROMPT = 300, 2_000  # characters of a reply and of a prompt in a table
 WARNING = "Prompts and replies can offend: they are shown because they were said, not because they are right."
 
 
-class Labelled(Protocol):
-    """A case, as far as a reader browses for it: its task, context, attribute and level, None where it has none."""
-
-    @property
-    def topic(self) -> Topic:
-        """The topic that names its benchmark, modality and task."""
-        ...
-
-    @property
-    def context(self) -> str | None:
-        """The context of its task that it is asked in."""
-        ...
-
-    @property
-    def attribute(self) -> str | None:
-        """The attribute that it is seen by."""
-        ...
-
-    @property
-    def level(self) -> str | None:
-        """What tells it apart from another case of the same task, context, attribute and subject."""
-        ...
-
-    @property
-    def id(self) -> str:
-        """As in a test's brackets."""
-        ...
-
-    @property
-    def test(self) -> str:
-        """The name of the test function, without its `test_`."""
-        ...
-
-    @property
-    def name(self) -> str:
-        """`test[id]`."""
-        ...
-
-    @property
-    def marks(self) -> Sequence[str]:
-        """The markers that `-m` selects it by."""
-        ...
-
-
-def labels(case: Labelled, about: str, registry: Registry) -> tuple[tuple[str, str], ...]:
+def labels(case: Case, about: str, registry: Registry) -> tuple[tuple[str, str], ...]:
     """Where a reviewer browses for a case: benchmark, task, and what it is `about`, as (label, value)."""
     epic = registry.title(case.topic.benchmark)
     _, spec = registry.tasks[case.topic.modality, case.topic.task]
@@ -92,13 +48,13 @@ def labels(case: Labelled, about: str, registry: Registry) -> tuple[tuple[str, s
     )
 
 
-def task(case: Labelled) -> str:
+def task(case: Case) -> str:
     """A case's task, with its context, as a reader says it."""
     kind = "images, " if case.topic.modality is Modality.IMAGE else ""
     return f"{kind}{case.topic.task} {case.context}" if case.context else f"{kind}{case.topic.task}"
 
 
-def title(case: Labelled, about: str) -> str:
+def title(case: Case, about: str) -> str:
     """A case's name for a reader."""
     if case.attribute is None:
         return f"{about}: {case.test.replace('_', ' ')}"
@@ -106,13 +62,13 @@ def title(case: Labelled, about: str) -> str:
     return f"{subject}: {task(case)}, by {case.attribute}"
 
 
-def label(case: Labelled, about: str, registry: Registry) -> None:
+def label(case: Case, about: str, registry: Registry) -> None:
     """Put the running test where a reviewer browses for it."""
     for name, value in labels(case, about, registry):
         allure.dynamic.label(name, value)
 
 
-def describe(case: Labelled, about: str, claim: str, model: str, command: str) -> None:
+def describe(case: Case, about: str, claim: str, model: str, command: str) -> None:
     """Name the running test for a reader; what is set before a test's own call does not last."""
     allure.dynamic.title(title(case, about))
     parts = (claim, f"Model: {escaped(model)}", "To run this case alone:", fenced(command), WARNING)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 WIDTH = 80
 NAME = 33  # columns of a gate's name
 REPLY = 200  # characters of a reply that are shown
-LEAST = 28  # columns of the names of a table's rows, at least
+LEAST = 30  # columns of the names of a table's rows, at least
 
 
 def lines(report: Report) -> list[str]:

@@ -19,6 +19,7 @@ from fairgate.store.images import ImageStore
 from fairgate.store.ledger import Ledger
 from fairgate.verdicts.thresholds import load as load_thresholds
 from tests.builders import MODEL, query
+from tests.plugins import REGISTRY
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,8 +34,8 @@ def fifo(tmp_path: Path) -> Path:
 
 
 READERS: dict[str, Callable[[Path], object]] = {
-    "thresholds": load_thresholds,
-    "baseline": load_baseline,
+    "thresholds": lambda path: load_thresholds(path, REGISTRY),
+    "baseline": lambda path: load_baseline(path, ()),
     "alignment": lambda path: read_alignment(path, load_bigbench()),
 }
 
@@ -63,7 +64,7 @@ def test_deeply_nested_toml_is_a_clear_error(tmp_path: Path) -> None:
     path = tmp_path / "limits.toml"
     path.write_text("a = " + "[" * 100_000)
     with pytest.raises(ConfigError, match=r"limits\.toml: is no TOML"):
-        load_thresholds(path)
+        load_thresholds(path, REGISTRY)
 
 
 def test_what_breaks_in_the_middle_leaves_what_was_there(tmp_path: Path) -> None:

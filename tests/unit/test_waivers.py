@@ -90,7 +90,7 @@ def test_an_unknown_gate_is_an_error_with_a_suggestion() -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "fact-or-fair-image-subjective-race-S_fair",
+        "fact-or-fair-image-subjective-race-preference",
         "fact-or-fair-image-subjective-no_face",
         "bigbench-image-implicit-age-TV",
         "bigbench-image-implicit-TV",
