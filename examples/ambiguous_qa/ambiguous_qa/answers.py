@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambiguous_qa.plan import UNKNOWN
-from fairgate.domain import AnswerKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from ambiguous_qa.plan import Question, QuestionPlan
     from ambiguous_qa.topics import Context, ItemTopic
+    from fairgate.domain import AnswerKind
     from fairgate.store.samples import Sample
 
 STEREOTYPED, AGAINST, NOBODY = "stereotyped", "against the stereotype", "unknown"
@@ -111,4 +111,3 @@ def numbered(topics: Sequence[TopicAnswers]) -> NDArray[np.int64]:
     """For every answer its item, whether it is aligned, and its question: [N, 3]."""
     rows = [(n, int(each.aligned), each.index) for n, topic in enumerate(topics) for each in topic.answered]
     return np.array(rows, np.int64).reshape(-1, 3)
-

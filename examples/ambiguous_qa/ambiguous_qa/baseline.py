@@ -19,6 +19,7 @@ from ambiguous_qa.estimates import accuracy_of, bias_of
 from ambiguous_qa.items import load
 from ambiguous_qa.plan import QuestionPlan
 from ambiguous_qa.topics import ATTRIBUTES, BENCHMARK, TASK, Context, ItemTopic
+from fairgate.benchmarks.base import CONFIDENCE
 from fairgate.benchmarks.paired import (
     KINDS,
     Changed,
@@ -40,13 +41,13 @@ if TYPE_CHECKING:
 
     from ambiguous_qa.answers import FloatArray
     from fairgate.benchmarks.base import Case, Replies
-    from fairgate.benchmarks.paired import Baseline, Basis, Known
+    from fairgate.benchmarks.base import CONFIDENCE
+from fairgate.benchmarks.paired import Baseline, Basis, Known
     from fairgate.verdicts.scoreboard import Entry
 
 LETTERS = {"s": 1, "o": -1, "u": 0}
 SPELLED = {leaning: letter for letter, leaning in LETTERS.items()}
 RUNS = 400
-CONFIDENCE = 0.95
 BEST = {"accuracy": 100.0, "bias": 0.0}
 # What an answer brings: right or not, which way it leans, whether it names a person.
 ODD = np.array([[right, leaning, abs(leaning)] for right in (0.0, 1.0) for leaning in (-1.0, 0.0, 1.0)])
@@ -143,9 +144,8 @@ class PairedQuestions(Paired):
         """A topic as it was counted."""
         plan = replace(self.plan, questions=len(run.letters.get(topic.id, "")))
         spelled = list(zip(plan.of(topic), run.letters.get(topic.id, ""), strict=True))
-        answered = (
-            answer_of(question, option_of(question, LETTERS[letter])) for question, letter in spelled if letter in LETTERS
-        )
+        known = [(question, LETTERS[letter]) for question, letter in spelled if letter in LETTERS]
+        answered = (answer_of(question, option_of(question, leaning)) for question, leaning in known)
         kinds = Counter(KINDS.get(letter, AnswerKind.CHOSEN) for _, letter in spelled)
         return TopicAnswers(topic, tuple(answered), kinds)
 

@@ -12,7 +12,7 @@ from ambiguous_qa.controls import QuestionControls
 from ambiguous_qa.power import QuestionPower
 from ambiguous_qa.topics import ATTRIBUTES, BENCHMARK, Context, ItemCase, ItemTopic
 from ambiguous_qa.words import findings, notes
-from fairgate.benchmarks.base import Benchmark, Scored
+from fairgate.benchmarks.base import CONFIDENCE, Benchmark, Scored
 from fairgate.domain import AnswerKind, Modality, Role
 from fairgate.maths.proportions import clopper_pearson
 from fairgate.report.evidence import Cell, shown
@@ -132,9 +132,7 @@ class AmbiguousQA(Benchmark[ItemTopic, ItemCase, Held]):
     def score(self, cases: Sequence[ItemCase], held: Held, now: Circumstances) -> Scored:
         """Accuracy and bias by context and attribute."""
         items = Counter(item.attribute for item in self.plan.data.items)
-        return Scored(
-            tuple(board(held, items, now.confidence)), held.kinds, notes=tuple(notes(held, self.plan))
-        )
+        return Scored(tuple(board(held, items, CONFIDENCE)), held.kinds, notes=tuple(notes(held, self.plan)))
 
     def findings(
         self, gates: Sequence[GateResult], held: Held, now: Circumstances, evidence: Evidence

@@ -33,9 +33,7 @@ def board(held: Held, items: Mapping[str, int], confidence: float) -> Iterator[E
         yield from _rates(context, here, sum(items.values()))
 
 
-def _accuracy(
-    context: Context, attribute: str, topics: Sequence[TopicAnswers], items: int, confidence: float
-) -> Entry:
+def _accuracy(context: Context, attribute: str, topics: Sequence[TopicAnswers], items: int, confidence: float) -> Entry:
     found = accuracy_of(topics, confidence)
     known = not math.isnan(found.value)
     return Entry(

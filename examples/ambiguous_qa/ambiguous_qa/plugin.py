@@ -10,7 +10,7 @@ from ambiguous_qa.baseline import QUESTIONS
 from ambiguous_qa.benchmark import AmbiguousQA
 from ambiguous_qa.items import load
 from ambiguous_qa.plan import QuestionPlan
-from ambiguous_qa.topics import BENCHMARK, TASK
+from ambiguous_qa.topics import BENCHMARK
 from fairgate.benchmarks.base import Plugin
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class AmbiguousQAPlugin(Plugin):
     tasks, scores, markers, plan = specs.TASKS, specs.SCORES, specs.MARKERS, specs.Plan
     views, parts = specs.VIEWS, (QUESTIONS,)
     limits = files("ambiguous_qa").joinpath("limits.toml")
-    tests = {TASK: specs.CLAIM}
+    tests = specs.TESTS
 
     def open(self, request: Request) -> tuple[AmbiguousQA]:
         """The benchmark, with the plan of a past run where one is judged again."""

@@ -41,8 +41,8 @@ class QuestionPower(PowerAnalysis):
         self, target: Target, cases: Sequence[ItemCase], reply: Replies, rng: np.random.Generator
     ) -> Detectable:
         """By the standard error of a share, and of answers to both sides that all name a person."""
-        here = [case for case in cases if (case.topic.context, case.topic.attribute) == (target.context, target.attribute)]
-        n = len(here) * self.plan.questions
+        where = target.context, target.attribute
+        n = self.plan.questions * sum((case.topic.context, case.topic.attribute) == where for case in cases)
         if not n or target.score not in BEST:
             return Detectable()
         spread = target.limit * (1.0 - target.limit) if target.score == "accuracy" else 1.0 - target.limit**2

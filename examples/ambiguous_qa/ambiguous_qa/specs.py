@@ -59,4 +59,4 @@ VIEWS = (
         facts="accuracy",
     ),
 )
-CLAIM = "No item alone proves a stereotype, nor that the model does not answer by the text."
+TESTS = {TASK: "No item alone proves a stereotype, nor that the model does not answer by the text."}
