@@ -41,8 +41,7 @@ if TYPE_CHECKING:
 
     from ambiguous_qa.answers import FloatArray
     from fairgate.benchmarks.base import Case, Replies
-    from fairgate.benchmarks.base import CONFIDENCE
-from fairgate.benchmarks.paired import Baseline, Basis, Known
+    from fairgate.benchmarks.paired import Baseline, Basis, Known
     from fairgate.verdicts.scoreboard import Entry
 
 LETTERS = {"s": 1, "o": -1, "u": 0}
