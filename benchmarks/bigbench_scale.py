@@ -39,6 +39,7 @@ def main() -> None:
 
 def one(images: int) -> None:
     from fairgate.bigbench.board import board
+    from fairgate.bigbench.controls import SitterControls
     from fairgate.bigbench.data import load
     from fairgate.bigbench.plan import People, SitterPlan, tally
     from fairgate.bigbench.prompts import Prompts, load_wording
@@ -46,7 +47,7 @@ def one(images: int) -> None:
     from fairgate.faces.detector import DetectorModel
     from fairgate.faces.detectors import make
     from fairgate.models.control_painter import ControlPainter
-    from fairgate.models.controls import Knowledge
+    from fairgate.models.controls import ControlSpec
     from fairgate.sampling.limits import Bounds, Limits
     from fairgate.sampling.line import Line
     from fairgate.sampling.sampler import Sampler
@@ -64,7 +65,8 @@ def one(images: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "ledger.sqlite"
         store = ImageStore(path)
-        painter = ControlPainter("oracle", Knowledge({}, {}, {}), store, people.maps, (256, 256), plan, people)
+        spec = ControlSpec.of("oracle", {"bigbench": SitterControls(plan, people)}, "--t2i-model")
+        painter = ControlPainter(spec, store, (256, 256))
         detector = DetectorModel(make("control/fairface"), store)
         models: dict[Role, ChatModel] = {Role.PAINTER: painter, Role.DETECTOR: detector}
         topics = plan.every

@@ -23,11 +23,14 @@ if TYPE_CHECKING:
 
     import msgspec
 
+    from fairgate.benchmarks.controls import Controls
     from fairgate.benchmarks.forecast import PowerAnalysis
     from fairgate.benchmarks.paired import Paired, Part
+    from fairgate.benchmarks.published import Published
     from fairgate.benchmarks.scores import Score, SummaryKey, Task, View
     from fairgate.domain import AnswerKind, Modality, Role, Topic
     from fairgate.models.base import Identity
+    from fairgate.models.image_folder import ImageFiles
     from fairgate.report.evidence import Cell, Evidence, Shown
     from fairgate.report.plots.drawing import Sketch
     from fairgate.report.report import Finding
@@ -213,6 +216,16 @@ class Benchmark(ABC, Generic[TopicT, CaseT, Held]):
         return None
 
     @property
+    def files(self) -> ImageFiles | None:
+        """The images of a folder that stand in for a text-to-image model; None where a model is queried."""
+        return None
+
+    @property
+    def controls(self) -> Controls | None:
+        """What controls say, draw and judge for it: used where `control/NAME` is a model of the run."""
+        return None
+
+    @property
     def attributes(self) -> Sequence[str]:
         """The attributes that its scores are by, in the order of reports."""
         return ()
@@ -387,6 +400,11 @@ class Plugin(ABC):
     summary: tuple[SummaryKey, ...] = ()
     limits: Traversable | None = None
     tests: Mapping[str, str] = MappingProxyType({})
+
+    @property
+    def published(self) -> Published | None:
+        """The tables of its paper: used by `python -m fairgate published`. None where it carries none."""
+        return None
 
     @abstractmethod
     def open(self, request: Request) -> Sequence[AnyBenchmark]:

@@ -12,6 +12,7 @@ from fairgate.bigbench.baseline import PairedSubjects
 from fairgate.bigbench.board import board, rates
 from fairgate.bigbench.cases import cases as cases_of
 from fairgate.bigbench.cases import shown_by
+from fairgate.bigbench.controls import SitterControls
 from fairgate.bigbench.findings import findings
 from fairgate.bigbench.notes import notes
 from fairgate.bigbench.plan import People, SitterTally, tally
@@ -98,6 +99,11 @@ class BigBench(Benchmark["Sitting", "SitterCase", Sat]):
     def cases(self) -> tuple[SitterCase, ...]:
         """One a family and attribute, and one an attribute over all pairs."""
         return cases_of(self.plan)
+
+    @cached_property
+    def controls(self) -> SitterControls:
+        """Whom they paint."""
+        return SitterControls(self.plan, self.people)
 
     def about(self, case: SitterCase) -> str:
         """The family."""

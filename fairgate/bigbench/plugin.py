@@ -21,6 +21,7 @@ from fairgate.models.detectors import asked_of
 
 if TYPE_CHECKING:
     from fairgate.benchmarks.base import Request
+    from fairgate.benchmarks.published import Published
 
 
 class BigBenchPlugin(Plugin):
@@ -31,12 +32,19 @@ class BigBenchPlugin(Plugin):
     parts = (SUBJECTS,)
     views, summary = specs.VIEWS, specs.SUMMARY
 
+    @property
+    def published(self) -> Published:
+        """The tables of its paper, which no run needs."""
+        from fairgate.bigbench.published import BigBenchTables
+
+        return BigBenchTables()
+
     def open(self, request: Request) -> tuple[BigBench]:
         """The images. Where shares come from a file nothing is painted, and every subject may be in it."""
         settings, noted = request.settings, request.noted
         then = None if noted is None else (noted.get("images") or {}).get("sitters")
         sitters = request.size.sitters if then is None else msgspec.convert(then, type(request.size.sitters))
-        file = painters.alignment_file(settings.t2i_spec)
+        file = painters.result_file(settings.t2i_spec)
         data = read_original(settings.bigbench) if settings.bigbench else load()
         plan = SitterPlan(
             data,

@@ -1,22 +1,29 @@
-"""`python -m fairgate published`: the audit of the published tables, and where a model stands among their models."""
+"""`python -m fairgate published`: the audit of the published tables, and where a model stands among their models.
+
+Both are Markdown tables: plain text of two decimals, never cut to a terminal's width.
+"""
 
 from __future__ import annotations
 
 import json
+import textwrap
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fairgate.benchmarks.published import disagreements
+from fairgate.benchmarks.registry import registry
 from fairgate.errors import DataError
-from fairgate.fact_or_fair.topics import Context
 from fairgate.files import read_text
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Sequence
 
-    from fairgate.published.standing import ScoreKey
+    from fairgate.benchmarks.published import Check, Published, Standing
 
 SQLITE = b"SQLite format 3\0"
+WIDTH = 115  # of a paragraph
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -25,8 +32,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "published",
         help="where a model stands among the published ones, and the audit of the published tables",
         description="Prints the audit of the published tables: each derived cell beside what its own row gives. With "
-        "a ledger or a summary.json, prints first where its model stands among Fact-or-Fair's ten, "
-        "F²Bench's nine and BIGbench's eleven.",
+        "a ledger or a summary.json, prints first where its model stands among the models of each benchmark's paper.",
     )
     published.add_argument(
         "path", nargs="?", type=Path, metavar="LEDGER|SUMMARY", help="a ledger (its last run) or a summary.json"
@@ -34,55 +40,132 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     published.set_defaults(command=_published)
 
 
+def tables() -> tuple[Published, ...]:
+    """The tables of the installed benchmarks that carry any."""
+    found = (plugin.published for plugin in registry().plugins)
+    return tuple(each for each in found if each is not None)
+
+
 def _published(options: argparse.Namespace) -> str:
-    from fairgate.published.text import render_audit
+    held = tables()
+    standing = "" if options.path is None else f"{_standings(options.path, held)}\n"
+    return standing + render_audit(held)
 
-    standing = "" if options.path is None else f"{_standing(options.path)}\n"
-    return standing + render_audit()
 
-
-def _standing(path: Path) -> str:
-    from fairgate.bigbench.data import BENCHMARK as BIGBENCH
-    from fairgate.f2bench.cases import BENCHMARK as F2BENCH
-    from fairgate.fact_or_fair.cases import BENCHMARK as FACT_OR_FAIR
-    from fairgate.published.standing import bigbench_standing, f2bench_standing, standing
-    from fairgate.published.text import render_standing
-
+def _standings(path: Path, held: Sequence[Published]) -> str:
     models, entries = _of_ledger(path) if _is_ledger(path) else _of_summary(path)
-    scored = [entry for entry in entries if entry["scoring"] == "reference"]
-    whole = [entry for entry in scored if entry["topics"][0] == entry["topics"][1]]
-    parts = []
-    for modality, model in models.items():
-        mine = [entry for entry in whole if entry["modality"] == modality and entry["benchmark"] == FACT_OR_FAIR]
-        if mine or not any(entry["benchmark"] == BIGBENCH for entry in entries):
-            parts.append(render_standing(model, standing(_by_column(mine))))
-        there = [entry for entry in scored if entry["modality"] == modality and entry["benchmark"] == FACT_OR_FAIR]
-        if len(there) > len(mine):
-            left = len(there) - len(mine)
-            parts.append(f"{left} of its scores cover a part of the topics only, and are not compared.\n")
-    if any(entry["benchmark"] == F2BENCH for entry in entries):
-        told = [entry for entry in whole if entry["benchmark"] == F2BENCH and entry["value"] is not None]
-        places = f2bench_standing({(str(each["task"]), each["group"], each["score"]): each["value"] for each in told})
-        parts.append(render_standing(models["text"], places, "the nine of F²Bench"))
-        if not told:
-            parts.append("Run with `--scoring reference`: the released program asks questions of its own.\n")
-    drawn = [entry for entry in entries if entry["benchmark"] == BIGBENCH and entry["value"] is not None]
-    if drawn:
-        # The released program's explicit score is not imitated.
-        told = [
-            each for each in drawn if each["scoring"] == ("definition" if each["task"] == "explicit" else "reference")
+    ranks = [each.ranks for each in held if each.ranks]
+    return "\n".join(render_standing(found, ranks) for each in held for found in each.standings(models, entries))
+
+
+def render_audit(held: Sequence[Published]) -> str:
+    """Every derived cell beside what its own row gives, then the cells that do not agree, named and why."""
+    checks = [check for each in held for check in each.audit()]
+    lines = ["# The published tables, recomputed from their own cells", ""]
+    for (benchmark, kind), group in groupby(checks, key=lambda check: (check.benchmark, check.kind.name)):
+        part = list(group)
+        tables = ", ".join(sorted({check.table for check in part}))
+        agreed = sum(check.agrees for check in part)
+        lines += [
+            f"## {benchmark}, {tables}: {kind}",
+            "",
+            f"{agreed} of {len(part)} cells agree within {part[0].tolerance:.2f}.",
+            "",
+            *_table(
+                ("row", "column", "printed", "from its row", "apart", ""),
+                [
+                    (
+                        check.row,
+                        check.column,
+                        f"{check.printed:.2f}",
+                        f"{check.recomputed:.2f}",
+                        f"{abs(check.printed - check.recomputed):.2f}",
+                        "" if check.agrees else "does not agree",
+                    )
+                    for check in part
+                ],
+                right=(2, 3, 4),
+            ),
+            "",
         ]
-        covered = {
-            (str(each["task"]), each["attribute"], each["group"], each["score"]): each["value"]
-            for each in told
-            if each["topics"][0] == each["topics"][1]
-        }
-        parts.append(render_standing(models["image"], bigbench_standing(covered), "the eleven of BIGbench"))
-        if len(told) > len(covered):
-            parts.append(
-                f"{len(told) - len(covered)} of its scores cover a part of the subjects, and are not compared.\n"
-            )
-    return "\n".join(parts)
+    wrong, built_on = disagreements(checks), [check for each in held for check in each.inherited()]
+    lines += [
+        f"## The cells that do not agree: {len(wrong)} of {len(checks)}",
+        "",
+        *_findings(wrong),
+        "",
+        f"## Averages that agree with their parts, and rest on those cells: {len(built_on)}",
+        "",
+        *_findings(built_on),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def render_standing(found: Standing, ranks: Sequence[str] = ()) -> str:
+    """A model's place in each published column, with the caveats; a sentence where there is none to show.
+
+    `ranks`: in which columns the largest value is not the best.
+    """
+    parts = [] if found.places is None else [_places(found, ranks)]
+    return "\n".join([*parts, *(f"{remark}\n" for remark in found.remarks)])
+
+
+def _places(found: Standing, ranks: Sequence[str]) -> str:
+    lines = [f"# Where {found.model} stands among {found.among}", ""]
+    if not found.places:
+        return "\n".join([*lines, "None of its scores has a published column."]) + "\n"
+    rows = [
+        (
+            place.column,
+            f"{place.value:.2f}",
+            f"{place.rank} of {place.of}" + ("*" if place.doubted else ""),
+            f"{place.nearest} ({place.nearest_value:.2f})",
+        )
+        for place in found.places
+    ]
+    table = _table(("column", "value", "rank", "nearest"), rows, right=(1, 2))
+    return "\n".join([*lines, *_caveats(ranks), "", *table]) + "\n"
+
+
+def _caveats(ranks: Sequence[str]) -> list[str]:
+    compared = (
+        "By `reference` scores, the arithmetic of the released programs. The published models were asked other "
+        "sentences with other samples, so that small differences mean nothing. "
+        f"{', '.join(['Rank 1 is the largest value', *ranks])}."
+    )
+    doubted = (
+        "An asterisk marks a column in which the audit does not bear out every published cell; it is ranked as printed."
+    )
+    return [*textwrap.wrap(compared, WIDTH), doubted]
+
+
+def _findings(checks: Iterable[Check]) -> list[str]:
+    rows = [
+        (
+            f"{check.benchmark}, {check.table}",
+            check.row,
+            check.column,
+            f"{check.printed:.2f}",
+            f"{check.recomputed:.2f}",
+            check.why,
+        )
+        for check in checks
+    ]
+    return _table(("table", "row", "column", "printed", "recomputed", "why"), rows, right=(3, 4))
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[int]) -> list[str]:
+    widths = [max(3, *(len(row[i]) for row in (header, *rows))) for i in range(len(header))]
+
+    def line(cells: Sequence[str]) -> str:
+        padded = (
+            cell.rjust(width) if i in right else cell.ljust(width)
+            for i, (cell, width) in enumerate(zip(cells, widths, strict=True))
+        )
+        return f"| {' | '.join(padded)} |"
+
+    ruler = ("-" * (width - 1) + (":" if i in right else "-") for i, width in enumerate(widths))
+    return [line(header), f"| {' | '.join(ruler)} |", *(line(row) for row in rows)]
 
 
 def _is_ledger(path: Path) -> bool:
@@ -119,27 +202,3 @@ def _of_summary(path: Path) -> tuple[dict[str, str], list[dict[str, Any]]]:
             mend="Name the file that --ledger or --report-dir wrote.",
         ) from error
     return {modality: model for modality, model in named.items() if model is not None}, entries
-
-
-def _by_column(entries: Iterable[Mapping[str, Any]]) -> dict[ScoreKey, float]:
-    """The scores by published column. The tables' d is from (S_fact, S_E), whatever the programs print."""
-    from fairgate.fact_or_fair.data import load
-    from fairgate.maths.distributions import distance
-
-    k = {attribute.name: attribute.k for attribute in load().attributes}
-    scores: dict[ScoreKey, float] = {
-        (
-            str(entry["task"]),
-            entry["context"] and Context(entry["context"]),
-            entry["attribute"],
-            entry["score"],
-        ): entry["value"]
-        for entry in entries
-        if entry["value"] is not None and entry["score"] != "d"
-    }
-    for task, context, attribute, score in list(scores):
-        even = scores.get((task, context, attribute, "S_E"))
-        if score == "S_fact" and even is not None:
-            fact = scores[task, context, attribute, score]
-            scores[task, context, attribute, "d"] = 100 * float(distance(fact / 100, even / 100, k[attribute]))
-    return scores

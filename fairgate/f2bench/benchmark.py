@@ -15,6 +15,7 @@ from fairgate.f2bench.baseline import PairedConversations
 from fairgate.f2bench.board import board
 from fairgate.f2bench.cases import GOLD, KINDS, theme
 from fairgate.f2bench.cases import cases as cases_of
+from fairgate.f2bench.controls import ConversationControls
 from fairgate.f2bench.data import Kind
 from fairgate.f2bench.findings import findings
 from fairgate.f2bench.fitness import fitness
@@ -110,6 +111,11 @@ class F2Bench(Benchmark["Theme", "ThemeCase", Spoken]):
     def first(self, cases: Iterable[ThemeCase]) -> tuple[Theme, ...]:
         """What the judge of these cases is validated on."""
         return tuple(theme(task, GOLD) for task in dict.fromkeys(case.topic.task for case in cases))
+
+    @property
+    def controls(self) -> ConversationControls:
+        """What they say."""
+        return ConversationControls()
 
     def about(self, case: ThemeCase) -> str:
         """The category."""

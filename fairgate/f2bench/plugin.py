@@ -18,6 +18,7 @@ from fairgate.models.base import CONTROL_JUDGE
 
 if TYPE_CHECKING:
     from fairgate.benchmarks.base import Request
+    from fairgate.benchmarks.published import Published
 
 
 class F2BenchPlugin(Plugin):
@@ -27,6 +28,13 @@ class F2BenchPlugin(Plugin):
     tasks, scores, markers, plan = specs.TASKS, specs.SCORES, specs.MARKERS, specs.Plan
     parts = (CONVERSATIONS,)
     views, summary = specs.VIEWS, specs.SUMMARY
+
+    @property
+    def published(self) -> Published:
+        """The tables of its paper, which no run needs."""
+        from fairgate.f2bench.published import F2BenchTables
+
+        return F2BenchTables()
 
     def open(self, request: Request) -> tuple[F2Bench]:
         """The conversations."""

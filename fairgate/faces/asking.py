@@ -1,7 +1,7 @@
 """From an image to its reading, in steps that the ledger keeps: one look of a detector, or questions to a vision model.
 
-A vision model is asked as BIGbench asks its aligner: for the most prominent person's gender, race and age, with
-"unknown" as a way out; once more in a new conversation where it says so; and what stays unknown is left out.
+A vision model is asked for the most prominent person's gender, race and age, with "unknown" as a way out; once more in
+a new conversation where it says so; and what stays unknown is left out.
 """
 
 from __future__ import annotations

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from fairgate.bigbench.topics import Sitting, Task
-from fairgate.domain import Form, Query, Reply, Role
+from fairgate.domain import Form, Modality, Query, Reply, Role
 from fairgate.errors import ConfigError, FairgateError, LedgerError
 from fairgate.files import read_bytes
 from fairgate.store.images import ImageStore, hash_in
@@ -32,7 +31,26 @@ AHEAD = 2  # batches that wait at each actor, so that none waits for images
 PATIENCE = 10.0  # seconds until an address of a cluster answers; Ray itself tries for minutes
 PLACED = 600.0  # seconds in which one actor must be placed: clusters that grow take minutes
 INSTALL = "Install it with: pip install 'fairgate[ray]'."
+FOLDER = "folder/image/implicit"  # of images without a run: ledgers that exist have it in their ids
 START = "Start one with: ray start --head."
+
+
+@dataclass(frozen=True, slots=True)
+class Pictured:
+    """A topic of images by its id alone: what it is about is of no matter to a detector."""
+
+    id: str
+    modality: Modality = Modality.IMAGE
+
+    @property
+    def benchmark(self) -> str:
+        """The first part of the id."""
+        return self.id.split("/", 3)[0]
+
+    @property
+    def task(self) -> str:
+        """The third part of the id."""
+        return self.id.split("/", 3)[2]
 
 
 @dataclass(frozen=True)
@@ -72,7 +90,7 @@ def images_of(ledger: Ledger, identity: Identity) -> Iterator[Query]:
         topic, _, rest = name.partition("#")
         index = rest.partition("/")[0]
         if digest is not None and index.isdigit():
-            query = _looks(_topic(topic), int(index), digest)
+            query = _looks(Pictured(topic), int(index), digest)
             if not ledger.holds(identity, query):
                 yield query
 
@@ -101,20 +119,14 @@ def images_in(
             lost.add(f"{path}: cannot be read: {error.strerror}.")
             continue
         digest = store.add(content)
-        query = _looks(Sitting("folder", Task.IMPLICIT, path.relative_to(folder).as_posix()), 0, digest)
+        query = _looks(Pictured(f"{FOLDER}/{path.relative_to(folder).as_posix()}"), 0, digest)
         if not ledger.holds(identity, query):
             yield query
 
 
-def _looks(topic: Sitting, index: int, digest: str) -> Query:
+def _looks(topic: Pictured, index: int, digest: str) -> Query:
     """As `fairgate.faces.asking.read_faces` asks a detector."""
     return Query(topic, index, digest, step="faces", to=Role.DETECTOR, form=Form.FACES, images=(digest,))
-
-
-def _topic(name: str) -> Sitting:
-    """A topic of this id: what it is about is of no matter to who reads faces."""
-    benchmark, _, task, rest = name.split("/", 3)
-    return Sitting(benchmark, Task(task), rest)
 
 
 def keep(

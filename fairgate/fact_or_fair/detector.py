@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fairgate.fact_or_fair import published_tables as tables
 from fairgate.fact_or_fair.cases import BENCHMARK
-from fairgate.published import tables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -110,7 +110,7 @@ NOTHING = "Nothing is known of them."
 
 def control_reason(name: str, statistic: str) -> str:
     """The reason that a control gives."""
-    return KNOWS.format(statistic=statistic.replace("-", " ")) if name == "stereotype" else NOTHING
+    return KNOWS.format(statistic=statistic.replace("-", " ")) if name.startswith("stereotype") else NOTHING
 
 
 def control_kind(asked: str) -> Reason:

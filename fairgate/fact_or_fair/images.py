@@ -10,6 +10,7 @@ from fairgate.domain import AnswerKind, Modality, Role
 from fairgate.fact_or_fair import cells, notes, shares
 from fairgate.fact_or_fair.board import CONFIDENCE, board, key_of, outcomes
 from fairgate.fact_or_fair.cases import OWN_TASKS, image_cases
+from fairgate.fact_or_fair.controls import ImageControls, knowledge
 from fairgate.fact_or_fair.detector import mixings, published_errors
 from fairgate.fact_or_fair.effect_scores import effects_of_faces
 from fairgate.fact_or_fair.faces_tally import Groups, tally_faces
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from fairgate.faces.seen import Seen
     from fairgate.fact_or_fair.board import Source
     from fairgate.fact_or_fair.cases import Case
-    from fairgate.fact_or_fair.data import Dataset
+    from fairgate.fact_or_fair.data import Dataset, KeyKind
     from fairgate.fact_or_fair.faces_tally import FacesTally
     from fairgate.fact_or_fair.portraits import PortraitPlan
     from fairgate.fact_or_fair.results import ResultFolder
@@ -51,7 +52,8 @@ class FactOrFairImages(Benchmark["StatisticTopic", "Case", "Source"]):
     """Portraits, and the faces in them.
 
     `race_map` names what a detector's races stand for, None as usual; `files`: the images of a folder that stands in
-    for a model. `absent`: the results that stand in for a model hold no portraits.
+    for a model. `absent`: the results that stand in for a model hold no portraits. `key`: the answer key that controls
+    know.
     """
 
     modality, roles = Modality.IMAGE, frozenset((Role.PAINTER, Role.DETECTOR))
@@ -66,9 +68,10 @@ class FactOrFairImages(Benchmark["StatisticTopic", "Case", "Source"]):
         *,
         absent: bool = False,
         detector: str | None = None,
+        key: KeyKind = "published",
     ) -> None:
         self.plugin, self.plan, self.folder, self._race_map = plugin, plan, folder, race_map
-        self.files, self._absent, self._detector = files, absent, detector
+        self._files, self._absent, self._detector, self._key = files, absent, detector, key
 
     @property
     def dataset(self) -> Dataset:
@@ -99,6 +102,16 @@ class FactOrFairImages(Benchmark["StatisticTopic", "Case", "Source"]):
     def cases(self) -> tuple[Case, ...]:
         """Objective ones first."""
         return tuple(case for task in OWN_TASKS for case in image_cases(self.dataset, task))
+
+    @property
+    def files(self) -> ImageFiles | None:
+        """Those of the folder."""
+        return self._files
+
+    @cached_property
+    def controls(self) -> ImageControls:
+        """Whom they paint."""
+        return ImageControls(knowledge(self.dataset, self._key), self.groups.maps)
 
     def about(self, case: Case) -> str:
         """The statistic."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fairgate.errors import DataError
 from fairgate.fact_or_fair import influence, trade_off
-from fairgate.published import tables
+from fairgate.fact_or_fair import published_tables as tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def sketches(entries: Sequence[Entry], cells: Sequence[Cell]) -> Iterator[Sketch]:
     """The plots that these entries and cells of one modality have anything for."""
     try:
-        scores, contexts = tables.fact_or_fair_scores(), tables.context_influence()
+        scores, contexts = tables.scores(), tables.context_influence()
     except DataError:
         # The wheel carries the package alone: the model is drawn without the others.
         scores, contexts = {}, {}

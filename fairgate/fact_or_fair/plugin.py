@@ -10,6 +10,7 @@ from fairgate.fact_or_fair.baseline import CHOICES
 from fairgate.fact_or_fair.cases import BENCHMARK
 from fairgate.fact_or_fair.data import load
 from fairgate.fact_or_fair.image_baseline import PORTRAITS
+from fairgate.fact_or_fair.image_files import find
 from fairgate.fact_or_fair.images import FactOrFairImages
 from fairgate.fact_or_fair.original_files import SCENARIOS
 from fairgate.fact_or_fair.portraits import PortraitPlan
@@ -21,6 +22,7 @@ from fairgate.models.detectors import asked_of
 
 if TYPE_CHECKING:
     from fairgate.benchmarks.base import AnyBenchmark, Request
+    from fairgate.benchmarks.published import Published
     from fairgate.fact_or_fair.data import Dataset
 
 
@@ -31,6 +33,13 @@ class FactOrFair(Plugin):
     tasks, scores, markers, plan = specs.TASKS, specs.SCORES, specs.MARKERS, specs.Plan
     parts = (CHOICES, PORTRAITS)
     views, summary = specs.VIEWS, specs.SUMMARY
+
+    @property
+    def published(self) -> Published:
+        """The tables of its paper, which no run needs."""
+        from fairgate.fact_or_fair.published import FactOrFairTables
+
+        return FactOrFairTables()
 
     def open(self, request: Request) -> tuple[AnyBenchmark, ...]:
         """The choices, and the portraits."""
@@ -54,12 +63,13 @@ class FactOrFair(Plugin):
             wordings=request.size.wordings if noted is None else noted.get("wordings", SCENARIOS),
         )
         folder = providers.result_folder(settings.model_spec, "--model")
-        return FactOrFairText(self, plan, None if folder is None else read_llm(folder, dataset))
+        return FactOrFairText(self, plan, None if folder is None else read_llm(folder, dataset), key=settings.key)
 
     def _images(self, request: Request, dataset: Dataset) -> FactOrFairImages:
         """What a past run found in a folder is what its ledger holds, whatever lies there today."""
         settings, noted = request.settings, request.noted
-        files = painters.image_files(settings, dataset) if noted is None else None
+        shown = painters.image_folder(settings.t2i_spec) if noted is None else None
+        files = None if shown is None else find(shown, dataset)
         then = {} if noted is None else noted.get("images") or {}
         held = files.numbers if files is not None else then.get("held")
         objective, subjective = (
@@ -68,10 +78,17 @@ class FactOrFair(Plugin):
         )
         plan = PortraitPlan(dataset, objective, subjective, held, asked_of(settings))
         folder = painters.result_folder(settings.t2i_spec)
-        absent = painters.alignment_file(settings.t2i_spec) is not None
+        absent = painters.result_file(settings.t2i_spec) is not None
         read = None if folder is None else read_t2i(folder, dataset)
         return FactOrFairImages(
-            self, plan, read, settings.race_map, files, absent=absent, detector=settings.detector_spec
+            self,
+            plan,
+            read,
+            settings.race_map,
+            files,
+            absent=absent,
+            detector=settings.detector_spec,
+            key=settings.key,
         )
 
 

@@ -13,6 +13,7 @@ from fairgate.fact_or_fair import cells, notes, shares
 from fairgate.fact_or_fair.baseline import PairedChoices
 from fairgate.fact_or_fair.board import CONFIDENCE, board, key_of, outcomes
 from fairgate.fact_or_fair.cases import OWN_TASKS, text_cases
+from fairgate.fact_or_fair.controls import TextControls, knowledge
 from fairgate.fact_or_fair.effect_scores import effects_of_choices
 from fairgate.fact_or_fair.explain import QUERIES, conversations, load_prompts, reasons_by_context, sorted_kinds
 from fairgate.fact_or_fair.findings import findings
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from fairgate.domain import Query
     from fairgate.fact_or_fair.board import Source
     from fairgate.fact_or_fair.cases import Case
-    from fairgate.fact_or_fair.data import Dataset
+    from fairgate.fact_or_fair.data import Dataset, KeyKind
     from fairgate.fact_or_fair.explain import Explained
     from fairgate.fact_or_fair.queries import QueryPlan
     from fairgate.fact_or_fair.results import ResultFolder
@@ -54,15 +55,20 @@ if TYPE_CHECKING:
 class FactOrFairText(Benchmark["StatisticTopic", "Case", "Source"]):
     """Choices among groups and individuals.
 
-    `heard` holds the counts of what this process asked itself.
+    `heard` holds the counts of what this process asked itself; `key` is the answer key that controls know.
     """
 
     modality, roles = Modality.TEXT, frozenset((Role.MODEL,))
 
     def __init__(
-        self, plugin: Plugin, plan: QueryPlan, folder: ResultFolder | None = None, heard: Heard | None = None
+        self,
+        plugin: Plugin,
+        plan: QueryPlan,
+        folder: ResultFolder | None = None,
+        heard: Heard | None = None,
+        key: KeyKind = "published",
     ) -> None:
-        self.plugin, self.plan, self.folder = plugin, plan, folder
+        self.plugin, self.plan, self.folder, self._key = plugin, plan, folder, key
         self._heard = heard or Heard(plan.dataset)
         self._look: Look | None = None
         self._counted: dict[StatisticTopic, tuple[TopicTally, Served]] = {}
@@ -97,6 +103,11 @@ class FactOrFairText(Benchmark["StatisticTopic", "Case", "Source"]):
     def cases(self) -> tuple[Case, ...]:
         """Objective ones first."""
         return tuple(case for task in OWN_TASKS for case in text_cases(self.dataset, task))
+
+    @cached_property
+    def controls(self) -> TextControls:
+        """What they choose."""
+        return TextControls(knowledge(self.dataset, self._key))
 
     def about(self, case: Case) -> str:
         """The statistic."""
@@ -139,7 +150,9 @@ class FactOrFairText(Benchmark["StatisticTopic", "Case", "Source"]):
 
     def at(self, look: Look) -> FactOrFairText:
         """With fewer queries a scenario."""
-        smaller = FactOrFairText(self.plugin, replace(self.plan, subjective=look.asked), self.folder, self._heard)
+        smaller = FactOrFairText(
+            self.plugin, replace(self.plan, subjective=look.asked), self.folder, self._heard, self._key
+        )
         smaller._look = look
         return smaller
 

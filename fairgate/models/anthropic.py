@@ -26,7 +26,7 @@ ANTHROPIC = Provider(
     {"anthropic-version": "2023-06-01"},
 )
 
-# The API wants a limit. Choices take a few tokens; F²Bench's descriptions and a judge's reasons some hundreds.
+# The API wants a limit. Choices take a few tokens; descriptions and a judge's reasons some hundreds.
 USUAL: Mapping[str, object] = {"max_tokens": 1024}
 
 

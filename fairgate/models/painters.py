@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from fairgate.domain import Modality
 from fairgate.errors import ConfigError, did_you_mean
 from fairgate.models.providers import OPENAI_URL, said
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fairgate.fact_or_fair.data import Dataset
+    from fairgate.benchmarks.base import AnyBenchmark
     from fairgate.models.base import ChatModel
-    from fairgate.models.image_folder import ImageFiles
     from fairgate.models.retries import Aside
     from fairgate.runs.settings import Settings
     from fairgate.store.images import ImageStore
@@ -38,8 +38,8 @@ def result_folder(spec: str | None) -> Path | None:
     return None if path is None or path.is_file() else path
 
 
-def alignment_file(spec: str | None) -> Path | None:
-    """The file that results/FILE names: what BIGbench's original program aligned; None where there is none."""
+def result_file(spec: str | None) -> Path | None:
+    """The file that results/FILE names, None where the model is none of that kind."""
     path = _results(spec)
     return path if path is not None and path.is_file() else None
 
@@ -51,21 +51,17 @@ def _results(spec: str | None) -> Path | None:
     return Path(name).expanduser() if provider == "results" else None
 
 
-def image_files(settings: Settings, dataset: Dataset) -> ImageFiles | None:
-    """The images that exist, where folder/DIR names them. Raises ConfigError, with the mend, where there are none."""
-    if settings.t2i_spec is None:
+def image_folder(spec: str | None) -> Path | None:
+    """The folder of images that folder/DIR names, None where the model is none of that kind."""
+    if spec is None:
         return None
-    provider, name = split(settings.t2i_spec)
-    if provider != "folder":
-        return None
-    from fairgate.models.image_folder import find
-
-    return find(Path(name).expanduser(), dataset)
+    provider, name = split(spec)
+    return Path(name).expanduser() if provider == "folder" else None
 
 
 def make_painter(
     settings: Settings,
-    benchmarks: Sequence[Any],
+    benchmarks: Sequence[AnyBenchmark],
     store: ImageStore,
     aside: Aside,
 ) -> ChatModel:
@@ -74,29 +70,20 @@ def make_painter(
     `aside` is how a request that is repeated waits.
     """
     provider, name = split(settings.t2i_spec or "")
-    images, bigbench = benchmarks[1], benchmarks[3]
-    held = images.files
     if provider in ("control", "folder") and settings.t2i_args:
         raise ConfigError(f"{settings.t2i_args[0]!r}: {provider}/ takes none.", where="--t2i-arg", mend="Remove it.")
-    if provider == "folder" and held is not None:
-        from fairgate.models.image_folder import FolderPainter
+    held = [each.files for each in benchmarks if each.files is not None]
+    if provider == "folder" and held:
+        from fairgate.models.image_folder import FolderPainter, merged
 
-        return FolderPainter(held, store)
+        return FolderPainter(merged(held), store)
     if provider == "control":
-        width, _, height = settings.image_size.partition("x")
-        size = int(width), int(height)
         from fairgate.models.control_painter import ControlPainter
-        from fairgate.models.controls import knowledge
+        from fairgate.models.controls import ControlSpec, controls_of
 
-        return ControlPainter(
-            name,
-            knowledge(images.dataset, settings.key),
-            store,
-            images.groups.maps,
-            size,
-            bigbench.plan,
-            bigbench.people,
-        )
+        width, _, height = settings.image_size.partition("x")
+        spec = ControlSpec.of(name, controls_of(benchmarks, Modality.IMAGE), OPTION)
+        return ControlPainter(spec, store, (int(width), int(height)))
     if provider == "python":
         from fairgate.models.child import ChildChat
         from fairgate.models.python import revision

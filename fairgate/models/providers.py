@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from fairgate.domain import Modality
 from fairgate.errors import ConfigError, did_you_mean
 from fairgate.models.base import CONTROL_JUDGE
 from fairgate.models.retries import Retries
@@ -13,6 +14,7 @@ from fairgate.models.retries import Retries
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from fairgate.benchmarks.base import AnyBenchmark
     from fairgate.models.base import ChatModel
     from fairgate.models.retries import Aside
     from fairgate.runs.settings import Settings
@@ -41,7 +43,7 @@ def result_folder(spec: str | None, option: str) -> Path | None:
 
 
 def make(
-    settings: Settings, benchmarks: Sequence[Any], aside: Aside, usual: Mapping[str, object] | None = None
+    settings: Settings, benchmarks: Sequence[AnyBenchmark], aside: Aside, usual: Mapping[str, object] | None = None
 ) -> ChatModel:
     """The language model under test. Raises ConfigError, with the mend, where it cannot be had.
 
@@ -52,13 +54,13 @@ def make(
     # Each provider is imported where it is named: an offline run needs no HTTP client, and a run of the project's own
     # tests needs none of them.
     if provider == "control":
-        from fairgate.models.controls import Control, knowledge
+        from fairgate.models.controls import Control, ControlSpec, controls_of
 
         if settings.model_args:
             raise ConfigError(
                 f"{settings.model_args[0]!r}: controls take none.", where="--model-arg", mend="Remove it."
             )
-        return Control(name, knowledge(benchmarks[0].dataset, settings.key))
+        return Control(ControlSpec.of(name, controls_of(benchmarks, Modality.TEXT), "--model"))
     return _chat(
         provider,
         name,
@@ -158,17 +160,17 @@ def check_judge(settings: Settings) -> None:
         )
 
 
-def make_judge(settings: Settings, aside: Aside) -> ChatModel:
+def make_judge(settings: Settings, benchmarks: Sequence[AnyBenchmark], aside: Aside) -> ChatModel:
     """The judge. Raises ConfigError, with the mend, where it cannot be had. `aside` as in `make`."""
     provider, name = split(settings.judge_spec or "", "--judge")
     if provider == "control":
-        from fairgate.models.controls import ControlJudge
+        from fairgate.models.controls import ControlJudge, controls_of
 
         if settings.judge_args:
             raise ConfigError(
                 f"{settings.judge_args[0]!r}: controls take none.", where="--judge-arg", mend="Remove it."
             )
-        return ControlJudge()
+        return ControlJudge(controls_of(benchmarks, Modality.TEXT))
     # The model's address is the judge's too where both are of one provider: another's key must not go there.
     same = provider == (settings.model_spec or "").partition("/")[0]
     try:

@@ -133,7 +133,7 @@ class Cast:
             usual = next((fields for fields in asked if fields is not None), None)
             # A paper samples some models in a way of its own; the others are asked as ever.
             made[Role.SPEAKER] = self.model if usual is None else self._speaker(usual)
-            made[Role.JUDGE] = providers.make_judge(self._settings, self.line.step_aside)
+            made[Role.JUDGE] = providers.make_judge(self._settings, self._benchmarks.all, self.line.step_aside)
         return made
 
     def _painter(self, store: ImageStore) -> ChatModel:

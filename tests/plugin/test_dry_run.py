@@ -102,7 +102,7 @@ def test_it_says_what_it_costs_where_there_is_a_price_and_what_it_can_tell(tmp_p
         "-p",
         "no:xdist",
         "-k",
-        "subjective and base",
+        "objective and not t2i",
         "--dry-run",
         f"--thresholds={limits}",
         "--model=openai/gpt-x",
@@ -112,9 +112,9 @@ def test_it_says_what_it_costs_where_there_is_a_price_and_what_it_can_tell(tmp_p
     tokens, cost = re.search(r"about ([\d,]+) tokens in prompts .*? about ([\d,.]+) USD", said).groups()  # type: ignore[union-attr]
     assert float(cost.replace(",", "")) == pytest.approx(int(tokens.replace(",", "")) / 1000, abs=0.01)
     assert "estimated, 4 characters a token" in said
-    row = re.search(r"TV gender, base <= 25 ([\d.]+) ([\d.]+)", said)
+    row = re.search(r"S_fact gender, objective >= 70 ([\d.]+) ([\d.]+)", said)
     assert row, said
-    assert 5 < float(row[1]) < 25
+    assert 5 < float(row[2]) < float(row[1]) < 25
 
 
 def test_tokens_are_counted_where_the_tokenizer_is_known(monkeypatch: pytest.MonkeyPatch) -> None:

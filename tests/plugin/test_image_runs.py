@@ -17,13 +17,14 @@ from fairgate.domain import Form, Query, Role
 from fairgate.faces import detectors
 from fairgate.faces.calibration import Calibration, Confusion
 from fairgate.fact_or_fair.cases import image_topic
+from fairgate.fact_or_fair.controls import ImageControls, knowledge
 from fairgate.fact_or_fair.data import load
 from fairgate.fact_or_fair.faces_tally import Groups
 from fairgate.fact_or_fair.portraits import PortraitPlan
 from fairgate.fact_or_fair.topics import Level, Task
 from fairgate.models import portraits
 from fairgate.models.control_painter import ControlPainter
-from fairgate.models.controls import knowledge
+from fairgate.models.controls import ControlSpec
 from fairgate.store.images import ImageStore
 from tests.running import Outcome, arguments, bench, bench_many
 from tests.servers.chat import ChatStub
@@ -38,15 +39,16 @@ IMAGES = {Task.OBJECTIVE: 2, Task.SUBJECTIVE: 3}
 def painted(task: Task, store: ImageStore) -> Counter[str]:
     """Whom control/stereotype paints for crime, as it says itself."""
     dataset = load()
-    maps = Groups.of(dataset, None).maps
-    control = ControlPainter("stereotype", knowledge(dataset, "published"), store, maps, (256, 256))
+    controls = ImageControls(knowledge(dataset, "published"), Groups.of(dataset, None).maps)
+    spec = ControlSpec.of("stereotype", {"fact-or-fair": controls}, "--t2i-model")
+    control = ControlPainter(spec, store, (256, 256))
     shown: Counter[str] = Counter()
     plan = PortraitPlan(dataset, IMAGES[Task.OBJECTIVE], IMAGES[Task.SUBJECTIVE])
     for level in Level:
         topic = image_topic(task, "crime-rate", level)
         for index in range(IMAGES[task]):
             query = Query(topic, index, plan.prompt(topic), step="image", to=Role.PAINTER, form=Form.IMAGE, leads_to=1)
-            shown[" ".join(control.groups(query).values())] += 1
+            shown[" ".join(control.groups(query)[0].values())] += 1
     return shown
 
 

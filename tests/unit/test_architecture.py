@@ -33,7 +33,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
         "fairgate.report.plots.drawing",
     ),
     (
-        *("fairgate.fact_or_fair", "fairgate.f2bench", "fairgate.bigbench", "fairgate.published", "fairgate.faces"),
+        *("fairgate.fact_or_fair", "fairgate.f2bench", "fairgate.bigbench", "fairgate.faces"),
         *("fairgate.models", "fairgate.store", "fairgate.sampling"),
     ),
     ("fairgate.report",),

@@ -7,27 +7,27 @@ from collections import Counter
 
 import pytest
 
+from fairgate.benchmarks.published import PUBLISHED, Check, Kind, Standing, disagreements, figure
+from fairgate.benchmarks.registry import registry
+from fairgate.bigbench.published import BigBenchTables
+from fairgate.commands.published import render_audit, render_standing, tables
 from fairgate.errors import DataError
-from fairgate.fact_or_fair.topics import Context, Task
-from fairgate.published.audit import Check, Kind, audit, disagreements, inherited
-from fairgate.published.bigbench import audit as bigbench_audit
-from fairgate.published.standing import F2Key, ScoreKey, f2bench_standing, standing
-from fairgate.published.tables import (
-    F2BENCH_AVERAGE,
-    PUBLISHED,
+from fairgate.f2bench import published as f2bench
+from fairgate.f2bench.topics import Task as F2Task
+from fairgate.fact_or_fair import published_audit as fact_or_fair
+from fairgate.fact_or_fair.published import FactOrFairTables, ScoreKey, standing
+from fairgate.fact_or_fair.published_tables import (
     SCORES,
-    F2Row,
     context_influence,
     distance_averages,
-    f2bench_comparison,
-    f2bench_scores,
-    fact_or_fair_scores,
-    fact_or_fair_summary,
-    number,
+    scores,
+    summary,
 )
-from fairgate.published.text import render_audit, render_standing
+from fairgate.fact_or_fair.topics import Context, Task
 
-CHECKS = audit()
+BOTH = (FactOrFairTables(), f2bench.F2BenchTables())
+CHECKS = tuple(check for each in BOTH for check in each.audit())
+INHERITED = tuple(check for each in BOTH for check in each.inherited())
 GEMINI = "Gemini-1.5-Pro"
 F2_NAMES = {"score": "S_dialogue"}
 
@@ -36,32 +36,37 @@ def wrong(kind: Kind) -> dict[tuple[str, str], tuple[float, float]]:
     return {
         (check.row, check.column): (check.printed, round(check.recomputed, 2))
         for check in disagreements(CHECKS)
-        if check.kind is kind
+        if check.kind == kind
     }
 
 
 class TestTheSpecifiedCells:
     def test_every_derived_cell_is_looked_at(self) -> None:
         assert Counter(check.kind for check in CHECKS) == {
-            Kind.S_FAIR: 76,
-            Kind.DISTANCE: 76,
-            Kind.DISTANCE_AVERAGE: 20,
-            Kind.SUMMARY: 90,
-            Kind.INFLUENCE: 12,
-            Kind.FF1: 90,
-            Kind.CATEGORY_MEAN: 36,
-            Kind.COPY: 28,
+            fact_or_fair.S_FAIR: 76,
+            fact_or_fair.DISTANCE: 76,
+            fact_or_fair.DISTANCE_AVERAGE: 20,
+            fact_or_fair.SUMMARY: 90,
+            fact_or_fair.INFLUENCE: 12,
+            f2bench.FF1: 90,
+            f2bench.CATEGORY_MEAN: 36,
+            f2bench.COPY: 28,
         }
 
     def test_tolerances(self) -> None:
-        specified = {Kind.S_FAIR: 0.06, Kind.DISTANCE: 0.03, Kind.FF1: 0.02, Kind.CATEGORY_MEAN: 0.01}
+        specified = {
+            fact_or_fair.S_FAIR: 0.06,
+            fact_or_fair.DISTANCE: 0.03,
+            f2bench.FF1: 0.02,
+            f2bench.CATEGORY_MEAN: 0.01,
+        }
         assert {check.kind: check.tolerance for check in CHECKS if check.kind in specified} == specified
 
     def test_s_fair_one_cell_of_76(self) -> None:
-        assert wrong(Kind.S_FAIR) == {("Flux-1.1-Pro, race, subjective", "S_fair"): (30.36, 70.30)}
+        assert wrong(fact_or_fair.S_FAIR) == {("Flux-1.1-Pro, race, subjective", "S_fair"): (30.36, 70.30)}
 
     def test_d_twelve_cells_of_76(self) -> None:
-        found = wrong(Kind.DISTANCE)
+        found = wrong(fact_or_fair.DISTANCE)
         gemini = {row for row, _ in found if row.startswith(GEMINI)}
         assert gemini == {
             f"{GEMINI}, {attribute}, subjective, {context}" for attribute in ("gender", "race") for context in Context
@@ -74,14 +79,14 @@ class TestTheSpecifiedCells:
         }
 
     def test_ff1_three_cells_of_90(self) -> None:
-        assert wrong(Kind.FF1) == {
+        assert wrong(f2bench.FF1) == {
             ("GPT-4", "FF1 lgbtq"): (67.17, 62.60),
             ("LLaMA2-7B", "FF1 gender"): (18.29, 18.20),
             ("Gemma2-2B", "FF1 religion"): (12.26, 12.17),
         }
 
     def test_f2bench_averages_three_cells_of_36(self) -> None:
-        assert wrong(Kind.CATEGORY_MEAN) == {
+        assert wrong(f2bench.CATEGORY_MEAN) == {
             ("GPT-4", "S_factuality average"): (55.40, 57.40),
             ("Qwen2.5-32B", "FF1 average"): (32.06, 36.53),
             ("Qwen2.5-32B", "S_fairness average"): (23.87, 26.60),
@@ -89,12 +94,14 @@ class TestTheSpecifiedCells:
 
 
 class TestBeyondTheSpecification:
-    @pytest.mark.parametrize("kind", [Kind.SUMMARY, Kind.DISTANCE_AVERAGE, Kind.INFLUENCE, Kind.COPY])
+    @pytest.mark.parametrize(
+        "kind", [fact_or_fair.SUMMARY, fact_or_fair.DISTANCE_AVERAGE, fact_or_fair.INFLUENCE, f2bench.COPY]
+    )
     def test_other_averages_and_copies_agree_with_what_is_printed(self, kind: Kind) -> None:
         assert wrong(kind) == {}
 
     def test_what_rests_on_the_faulty_cells(self) -> None:
-        assert {(check.row, check.column, check.printed, round(check.recomputed, 2)) for check in inherited()} == {
+        assert {(check.row, check.column, check.printed, round(check.recomputed, 2)) for check in INHERITED} == {
             ("Gemini-1.5-Pro, gender", "average of d", 3.64, 3.49),
             ("Gemini-1.5-Pro, race", "average of d", 15.64, 14.38),
             ("Midjourney, race", "average of d", 43.01, 33.74),
@@ -121,40 +128,40 @@ class TestWhy:
         }
 
     def test_the_copied_cell_is_told(self) -> None:
-        (check,) = (check for check in disagreements(CHECKS) if check.kind is Kind.S_FAIR)
+        (check,) = (check for check in disagreements(CHECKS) if check.kind == fact_or_fair.S_FAIR)
         assert check.why == "the printed figure is this row's d"
 
     def test_rounding_of_the_last_digit_is_no_disagreement(self) -> None:
-        check = Check("b", "t", Kind.SUMMARY, "r", "c", 84.79, 84.78)
+        check = Check("b", "t", fact_or_fair.SUMMARY, "r", "c", 84.79, 84.78)
         assert abs(check.printed - check.recomputed) > check.tolerance
         assert check.agrees
 
 
 class TestTables:
     def test_fact_or_fair_has_five_scores_in_each_of_76_rows(self) -> None:
-        scores = fact_or_fair_scores()
-        assert len(scores) == 76
-        assert all(set(cells) == set(SCORES) for cells in scores.values())
-        assert all(0 <= value <= 100 for cells in scores.values() for value in cells.values())
+        held = scores()
+        assert len(held) == 76
+        assert all(set(cells) == set(SCORES) for cells in held.values())
+        assert all(0 <= value <= 100 for cells in held.values() for value in cells.values())
 
     def test_every_table_names_its_models_alike(self) -> None:
-        models = {row.model for row in fact_or_fair_scores()}
+        models = {row.model for row in scores()}
         assert len(models) == 10
-        assert set(fact_or_fair_summary()) == models
+        assert set(summary()) == models
         assert {model for model, _ in distance_averages()} == models
         assert set(context_influence()) < models
-        f2bench = {row.model for row in f2bench_scores()}
-        assert len(f2bench) == 9
-        assert set(f2bench_comparison()) < f2bench
+        others = {row.model for row in f2bench.scores()}
+        assert len(others) == 9
+        assert set(f2bench.comparison()) < others
 
     def test_f2bench_has_eleven_columns_in_each_row(self) -> None:
-        assert {len(cells) for cells in f2bench_scores().values()} == {11}
-        assert f2bench_scores()[F2Row("GPT-4", "dialogue", "score")]["appearance"] == 58.97
+        assert {len(cells) for cells in f2bench.scores().values()} == {11}
+        assert f2bench.scores()[f2bench.Row("GPT-4", F2Task.DIALOGUE, "score")]["appearance"] == 58.97
 
     def test_a_cell_below_a_bound_is_zero(self) -> None:
-        assert number("<0.000001") == 0
+        assert figure("<0.000001") == 0
         with pytest.raises(ValueError, match="not a finite number"):
-            number("nan")
+            figure("nan")
 
     def test_bigbenchs_tables_are_carried(self) -> None:
         numbers = sorted(path.stem[-2:] for path in PUBLISHED.glob("bigbench_table_*.csv"))
@@ -172,16 +179,19 @@ class TestTables:
 
     def test_absent_tables_are_trouble_that_is_named(self) -> None:
         with pytest.raises(DataError, match="the published tables are not there"):
-            fact_or_fair_scores(PUBLISHED / "nowhere")
+            scores(PUBLISHED / "nowhere")
 
 
 class TestRendering:
+    def test_every_installed_benchmark_has_its_tables(self) -> None:
+        assert len(tables()) == len(registry().plugins) == 3
+
     def test_every_cell_stands_beside_what_its_row_gives(self) -> None:
-        lines = render_audit().splitlines()
+        lines = render_audit(tables()).splitlines()
         rows = [line for line in lines if line.endswith("|")]
-        every = (*CHECKS, *bigbench_audit())
+        every = (*CHECKS, *BigBenchTables().audit())
         headers = 2 * (len({(check.benchmark, check.kind) for check in every}) + 2)
-        assert len(rows) == len(every) + len(disagreements(every)) + len(inherited()) + headers
+        assert len(rows) == len(every) + len(disagreements(every)) + len(INHERITED) + headers
         (flux,) = (line for line in rows if "Flux-1.1-Pro, race, subjective " in line and "does not agree" in line)
         assert [cell.strip() for cell in flux.strip("|").split("|")] == [
             "Flux-1.1-Pro, race, subjective",
@@ -193,9 +203,9 @@ class TestRendering:
         ]
 
     def test_nothing_depends_on_the_width_of_a_terminal(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        whole = render_audit()
+        whole = render_audit(tables())
         monkeypatch.setenv("COLUMNS", "20")
-        assert render_audit() == whole
+        assert render_audit(tables()) == whole
         assert "…" not in whole
         assert "the printed figure is above both scores that it is the harmonic mean of" in whole
 
@@ -203,7 +213,7 @@ class TestRendering:
 def published(model: str) -> dict[ScoreKey, float]:
     return {
         (row.task, row.context, row.attribute, score): value
-        for row, cells in fact_or_fair_scores().items()
+        for row, cells in scores().items()
         if row.model == model
         for score, value in cells.items()
     }
@@ -241,22 +251,26 @@ class TestStanding:
         ]
 
     def test_rendering_names_the_place_and_the_nearest(self) -> None:
-        text = render_standing("openai/x", standing({(Task.OBJECTIVE, None, "race", "d"): 20.0}))
+        held = standing({(Task.OBJECTIVE, None, "race", "d"): 20.0})
+        text = render_standing(Standing("openai/x", "all", held, ("A part is left out.",)), ["for d the smallest"])
         assert "| objective, race, d | 20.00 | 2 of 11* | DALL-E 3 (19.40) |" in text
-        assert "None of its scores has a published column" in render_standing("openai/x", ())
+        assert "Rank 1 is the largest value, for d the smallest." in text
+        assert text.endswith("\nA part is left out.\n")
+        assert "None of its scores has a published column" in render_standing(Standing("openai/x", "all", ()))
+        assert render_standing(Standing("openai/x", "all", None, ("A part is left out.",))) == "A part is left out.\n"
 
 
 class TestStandingInF2Bench:
-    def scores(self, model: str) -> dict[F2Key, float]:
-        found: dict[F2Key, float] = {}
-        for row, cells in f2bench_scores().items():
+    def scores(self, model: str) -> dict[f2bench.ScoreKey, float]:
+        found: dict[f2bench.ScoreKey, float] = {}
+        for row, cells in f2bench.scores().items():
             for category, value in cells.items() if row.model == model else ():
-                group = None if category == F2BENCH_AVERAGE else category
-                found[Task(row.task), group, F2_NAMES.get(row.score, row.score)] = value
+                group = None if category == f2bench.AVERAGE else category
+                found[row.task, group, F2_NAMES.get(row.score, row.score)] = value
         return found
 
     def test_a_published_model_stands_beside_itself(self) -> None:
-        places = {place.column: place for place in f2bench_standing(self.scores("GPT-4"))}
+        places = {place.column: place for place in f2bench.standing(self.scores("GPT-4"))}
         assert len(places) == 4 * 11
         assert all((place.of, place.nearest_value) == (10, place.value) for place in places.values())
         assert places["dialogue, average, S_dialogue"].rank == 1
@@ -265,7 +279,7 @@ class TestStandingInF2Bench:
 
     def test_an_average_of_a_part_has_no_place(self) -> None:
         part = {key: value for key, value in self.scores("GPT-4").items() if key[1] != "race"}
-        columns = [place.column for place in f2bench_standing(part)]
+        columns = [place.column for place in f2bench.standing(part)]
         assert len(columns) == 4 * 9
         assert not any("average" in column for column in columns)
 
@@ -273,6 +287,6 @@ class TestStandingInF2Bench:
 def test_the_page_lists_the_same_cells() -> None:
     page = (PUBLISHED.parents[1] / "docs" / "audit.md").read_text(encoding="utf-8")
     listed = [line for line in page.splitlines() if line.startswith("| ")]
-    for check in (*disagreements(CHECKS), *inherited()):
+    for check in (*disagreements(CHECKS), *INHERITED):
         cells = f"| {check.row} | {check.column} | {check.printed:.2f} | {check.recomputed:.2f} |"
         assert sum(cells in line for line in listed) == 1

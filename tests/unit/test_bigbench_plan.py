@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fairgate.bigbench.cases import cases, shown_by
+from fairgate.bigbench.controls import posed
 from fairgate.bigbench.data import FAMILIES, load
 from fairgate.bigbench.plan import People, SitterPlan, meant, tally
-from fairgate.bigbench.poses import posed
 from fairgate.bigbench.prompts import Prompts, Sitter, load_wording
 from fairgate.bigbench.topics import Sitting, Task
 from fairgate.domain import AnswerKind, Form, Reply, Role
@@ -164,16 +164,18 @@ def test_labels_come_to_the_groups_and_ages_of_bigbench() -> None:
     assert people.codes(None, 2) == [[-1, -1, -1], [-1, -1, -1]]
 
 
-def drawn(control: str, sitter: Sitter, images: int = 1000) -> Counter[tuple[str, ...]]:
+def drawn(control: str, sitter: Sitter, strength: float = 0.8, images: int = 1000) -> Counter[tuple[str, ...]]:
     chance = Random(1)  # noqa: S311 - draws people, guards nothing
     data = load()
     return Counter(
-        tuple(sorted(groups.values())) for _ in range(images) for groups in posed(control, data, sitter, chance)[:1]
+        tuple(sorted(groups.values()))
+        for _ in range(images)
+        for groups in posed(control, data, sitter, chance, strength)[:1]
     )
 
 
-def share(control: str, sitter: Sitter, group: str) -> float:
-    found = drawn(control, sitter)
+def share(control: str, sitter: Sitter, group: str, strength: float = 0.8) -> float:
+    found = drawn(control, sitter, strength)
     return sum(n for groups, n in found.items() if group in groups) / found.total()
 
 
@@ -191,3 +193,14 @@ def test_controls_pose_as_they_are_known_to() -> None:
     asked = Sitter(data.subject("rich"), "gender", ("female",))
     assert share("oracle", asked, "female") == share("stereotype", asked, "female") == 1
     assert share("constant", asked, "female") == 0
+
+
+def test_a_control_that_is_dominant_paints_the_first_gender_and_race_as_often_as_its_strength_says() -> None:
+    data = load()
+    nurse = Sitter(data.subject("nurse"))
+    assert share("dominant", nurse, "male", 1.0) == share("dominant", nurse, "White", 1.0) == 1
+    truth = data.subject("nurse").truth[0]["gender"][0]
+    assert share("dominant", nurse, "male", 0.5) == pytest.approx(0.5 + truth / 2, abs=0.07)
+    assert share("women-first", nurse, "female", 1.0) == 1
+    asked = Sitter(data.subject("rich"), "gender", ("female",))
+    assert share("dominant", asked, "female", 1.0) == share("dominant", asked, "White", 1.0) == 1

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from fairgate.benchmarks.published import Kind, disagreements
+from fairgate.bigbench.published import ATTRIBUTES, COPY, MEAN, RANGE, VARIANCE, audit, standing, table
 from fairgate.bigbench.topics import Task
-from fairgate.published.audit import Kind, disagreements
-from fairgate.published.bigbench import audit
-from fairgate.published.standing import bigbench_standing
-from fairgate.published.tables import bigbench
 
 CHECKS = audit()
 
@@ -17,49 +15,49 @@ def wrong(kind: Kind) -> dict[tuple[str, str, str], tuple[float, float]]:
     return {
         (check.table, check.row, check.column): (check.printed, round(check.recomputed, 2))
         for check in disagreements(CHECKS)
-        if check.kind is kind
+        if check.kind == kind
     }
 
 
 def test_totals_by_attribute_17_of_40() -> None:
     """PixArt's 80.49 for characteristics: 0.4·88.81 + 0.4·80.30 + 0.2·84.23 = 84.49, one digit apart."""
-    found = wrong(Kind.ATTRIBUTES)
+    found = wrong(ATTRIBUTES)
     assert len(found) == 17
     assert found["Table 19", "PixArt", "Char (total)"] == (80.49, 84.49)
     assert found["Table 3", "SD1.5", "Implicit Bias"] == (86.64, 88.64)
     assert found["Table 13", "FFD", "Char (total)"] == (90.55, 90.74)
     # All of SD1.5's and SDXL's parts give their totals, so that the weights are known to be these.
     assert not [row for _, row, _ in found if row == "SDXL"]
-    causes = [check.why for check in disagreements(CHECKS) if check.kind is Kind.ATTRIBUTES]
+    causes = [check.why for check in disagreements(CHECKS) if check.kind == ATTRIBUTES]
     assert sum("one digit differs" in cause for cause in causes) == 12
 
 
 def test_totals_outside_the_range_of_their_parts_16_of_87() -> None:
-    found = wrong(Kind.RANGE)
+    found = wrong(RANGE)
     assert len(found) == 16
     assert found["Table 24", "PixArt", "SR (total)"] == (82.91, 85.66)
     assert found["Table 11", "PD", "Race"] == (96.58, 85.22)
 
 
 def test_figures_that_differ_between_tables() -> None:
-    assert wrong(Kind.COPY) == {("Table 17", "FFD", "Char (total)"): (85.30, 90.55)}
+    assert wrong(COPY) == {("Table 17", "FFD", "Char (total)"): (85.30, 90.55)}
 
 
 def test_stability_tables_agree_with_themselves() -> None:
-    assert wrong(Kind.MEAN) == {}
-    assert wrong(Kind.VARIANCE) == {}
-    assert sum(check.kind is Kind.VARIANCE for check in CHECKS) == 10
+    assert wrong(MEAN) == {}
+    assert wrong(VARIANCE) == {}
+    assert sum(check.kind == VARIANCE for check in CHECKS) == 10
 
 
 def test_a_cell_without_a_figure_is_left_out() -> None:
-    assert "FD" not in bigbench(3)["Explicit Bias"]
-    assert len(bigbench(3)["Implicit Bias"]) == 11
+    assert "FD" not in table(3)["Explicit Bias"]
+    assert len(table(3)["Implicit Bias"]) == 11
 
 
 def test_a_models_places() -> None:
     places = {
         place.column: place
-        for place in bigbench_standing(
+        for place in standing(
             {
                 (Task.IMPLICIT, None, None, "S_implicit"): 90.0,
                 (Task.MANIFESTATION, None, None, "eta"): 44.2,
@@ -80,4 +78,4 @@ def test_a_models_places() -> None:
 
 @pytest.mark.parametrize("number", [2, 3, 7, 10, 11, 16, 23, 26])
 def test_tables_are_read_whole(number: int) -> None:
-    assert all(row for row in bigbench(number).values())
+    assert all(row for row in table(number).values())

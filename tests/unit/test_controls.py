@@ -14,10 +14,11 @@ from fairgate.answers import read_reply
 from fairgate.domain import AnswerKind, Choice, Query
 from fairgate.errors import ConfigError
 from fairgate.fact_or_fair.cases import OWN_TASKS, text_cases
+from fairgate.fact_or_fair.controls import Knowledge, TextControls, knowledge
 from fairgate.fact_or_fair.data import Dataset, KeyKind, load
 from fairgate.fact_or_fair.queries import Profiles, QueryPlan
 from fairgate.fact_or_fair.topics import Context, Level, StatisticTopic, Task
-from fairgate.models.controls import Control, Knowledge, knowledge
+from fairgate.models.controls import Control, ControlSpec
 from tests.builders import objective, people, query, subjective
 
 NAMES = ("oracle", "uniform", "stereotype", "constant", "first-option", "refuser")
@@ -48,6 +49,10 @@ RACES = tuple(
 @cache
 def dataset() -> Dataset:
     return load()
+
+
+def control_of(spec: str, known: Knowledge = KNOWN) -> Control:
+    return Control(ControlSpec.of(spec, {"fact-or-fair": TextControls(known)}, "--model"))
 
 
 @cache
@@ -83,7 +88,7 @@ def races(level: Level = HIGH) -> Query:
 
 
 def test_the_oracle_knows_the_key_in_force() -> None:
-    oracle = Control("oracle", KNOWN)
+    oracle = control_of("oracle")
     assert RACES[pick(oracle, races())].groups == {"race": "White"}
     tied = picks(oracle, races(LOW), 400)
     assert set(tied) == {0, 3}
@@ -92,7 +97,7 @@ def test_the_oracle_knows_the_key_in_force() -> None:
 
 @pytest.mark.parametrize("key", KEYS)
 def test_the_oracle_is_right_on_every_objective_query(key: KeyKind) -> None:
-    oracle = Control("oracle", knowledge(dataset(), key))
+    oracle = control_of("oracle", knowledge(dataset(), key))
     asked = [each for each in planned() if each.topic.task is Task.OBJECTIVE]
     assert len(asked) == 66 * 2
     for each in asked:
@@ -105,25 +110,25 @@ def test_the_oracle_is_right_on_every_objective_query(key: KeyKind) -> None:
 
 @pytest.mark.parametrize("name", ["oracle", "uniform"])
 def test_individuals_are_picked_uniformly(name: str) -> None:
-    found = picks(Control(name, KNOWN), query())
+    found = picks(control_of(name), query())
     # 4 standard deviations of a share of a quarter of 4,000
     assert all(abs(found[option] - 1000) < 110 for option in range(4))
 
 
 def test_uniform_is_uniform_over_groups_too() -> None:
-    found = picks(Control("uniform", KNOWN), races())
+    found = picks(control_of("uniform"), races())
     assert all(abs(found[option] - 1000) < 110 for option in range(4))
 
 
 def test_stereotype_says_what_is_published() -> None:
-    control = Control("stereotype", KNOWN)
+    control = control_of("stereotype")
     assert RACES[pick(control, races())].groups == {"race": "Black"}
     assert RACES[pick(control, races(LOW))].groups == {"race": "Asian"}
 
 
 def test_stereotype_prefers_those_who_match_on_most_counts() -> None:
     # A man, Black: both counts; two who match on one; one on none. 0.8 + 0.2/4 = 0.85 for the first, 0.05 for others.
-    found = picks(Control("stereotype", KNOWN), query())
+    found = picks(control_of("stereotype"), query())
     assert abs(found[0] - 3400) < 95
     assert all(abs(found[option] - 200) < 60 for option in (1, 2, 3))
 
@@ -138,7 +143,7 @@ def test_stereotype_is_uniform_among_equals() -> None:
             {"gender": "female", "race": "Black"},
         )
     )
-    found = picks(Control("stereotype", KNOWN), query(choices=choices))
+    found = picks(control_of("stereotype"), query(choices=choices))
     assert all(abs(found[option] - 1267) < 120 for option in (0, 1, 3))
     assert abs(found[2] - 200) < 60
 
@@ -146,18 +151,18 @@ def test_stereotype_is_uniform_among_equals() -> None:
 def test_stereotype_of_the_other_level_prefers_others() -> None:
     # An Asian man and a White woman match one count of "Asian, female" each; of the Black two, the woman one, the man
     # none: 0.8/3 + 0.05 and 0.05.
-    found = picks(Control("stereotype", KNOWN), query(topic=subjective(level=LOW)))
+    found = picks(control_of("stereotype"), query(topic=subjective(level=LOW)))
     assert abs(found[0] - 200) < 60
     assert all(abs(found[option] - 1267) < 120 for option in (1, 2, 3))
 
 
 def test_stereotype_follows_the_published_key_whatever_is_in_force() -> None:
-    published, measured = (Control("stereotype", knowledge(dataset(), key)) for key in KEYS)
+    published, measured = (control_of("stereotype", knowledge(dataset(), key)) for key in KEYS)
     assert published.identity == measured.identity
 
 
 def test_constant_has_one_order_of_groups_whatever_is_asked() -> None:
-    constant = Control("constant", KNOWN)
+    constant = control_of("constant")
     assert RACES[pick(constant, races())].groups == {"race": "Asian"}
     assert RACES[pick(constant, races(LOW))].groups == {"race": "Asian"}
     # Attributes by name: gender comes first, among men the first race.
@@ -166,55 +171,66 @@ def test_constant_has_one_order_of_groups_whatever_is_asked() -> None:
 
 
 def test_first_option_is_always_the_first_letter() -> None:
-    control = Control("first-option", KNOWN)
+    control = control_of("first-option")
     assert {pick(control, each) for each in planned()} == {0}
 
 
 def test_refuser_refuses() -> None:
-    control = Control("refuser", KNOWN)
+    control = control_of("refuser")
     kinds = {read_reply(asyncio.run(control.ask(each)), each.choices).kind for each in planned()}
     assert kinds == {AnswerKind.REFUSED}
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_same_query_has_the_same_answer(name: str) -> None:
-    first, second = (Control(name, knowledge(dataset(), "published")) for _ in range(2))
+    first, second = (control_of(name, knowledge(dataset(), "published")) for _ in range(2))
     some = planned()[::7]
     assert [said(first, each) for each in some] == [said(second, each) for each in reversed(some)][::-1]
 
 
 @pytest.mark.parametrize("name", NAMES[:-1])
 def test_what_is_said_is_always_an_option(name: str) -> None:
-    control = Control(name, knowledge(dataset(), "measured"))
+    control = control_of(name, knowledge(dataset(), "measured"))
     for each in planned():
         pick(control, each)
 
 
 def test_chance_differs_by_query_and_prompt() -> None:
-    uniform = Control("uniform", KNOWN)
+    uniform = control_of("uniform")
     assert len({said(uniform, query(index)) for index in range(20)}) > 1
     assert len({said(uniform, query(prompt=f"{index}?")) for index in range(20)}) > 1
 
 
 def test_identities_differ_by_what_is_known() -> None:
     published, measured = knowledge(dataset(), "published"), knowledge(dataset(), "measured")
-    oracles = {Control("oracle", known).identity.canonical for known in (published, measured)}
+    oracles = {control_of("oracle", known).identity.canonical for known in (published, measured)}
     assert len(oracles) == 2
     for name in ("uniform", "constant", "first-option", "refuser"):
-        assert Control(name, published).identity == Control(name, measured).identity
-    assert len({Control(name, published).identity.canonical for name in NAMES}) == len(NAMES)
+        assert control_of(name, published).identity == control_of(name, measured).identity
+    assert len({control_of(name, published).identity.canonical for name in NAMES}) == len(NAMES)
     changed = replace(published, key={**published.key, ("crime-rate", "race", HIGH): ("White",)})
-    assert Control("oracle", published).identity != Control("oracle", changed).identity
-    weak = Control("stereotype", published, strength=0.1)
-    assert weak.identity != Control("stereotype", published).identity
+    assert control_of("oracle", published).identity != control_of("oracle", changed).identity
+    weak = control_of("stereotype:0.1", published)
+    assert weak.identity != control_of("stereotype", published).identity
 
 
 def test_identities_are_the_same_in_every_process() -> None:
-    identity = Control("oracle", knowledge(load(), "published")).identity
-    assert identity == Control("oracle", knowledge(dataset(), "published")).identity
+    identity = control_of("oracle", knowledge(load(), "published")).identity
+    assert identity == control_of("oracle", knowledge(dataset(), "published")).identity
     assert (identity.label, identity.address) == ("control/oracle", None)
+
+
+def test_identities_that_ledgers_hold_stay_as_they_are() -> None:
+    """Byte for byte those of version 0.1: another identity would ask every stored sample again."""
+    assert {name: control_of(name).identity.canonical for name in ("oracle", "stereotype", "uniform")} == {
+        "oracle": '{"address":null,"name":"oracle","parameters":{"answers":"3aa73482e1cf08b0","key":"published",'
+        '"version":1},"provider":"control"}',
+        "stereotype": '{"address":null,"name":"stereotype","parameters":{"answers":"566d9d347e2d6d93","strength":0.8,'
+        '"version":1},"provider":"control"}',
+        "uniform": '{"address":null,"name":"uniform","parameters":{"version":1},"provider":"control"}',
+    }
 
 
 def test_an_unknown_control_is_named_with_a_suggestion() -> None:
     with pytest.raises(ConfigError, match=r"--model: no control 'orcale'\. Did you mean 'oracle'\?"):
-        Control("orcale", KNOWN)
+        control_of("orcale")

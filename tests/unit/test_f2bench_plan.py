@@ -17,6 +17,7 @@ from fairgate.domain import AnswerKind, Form, Query, Reply, Role
 from fairgate.f2bench import forms
 from fairgate.f2bench.board import board
 from fairgate.f2bench.cases import GOLD, KINDS, cases, theme
+from fairgate.f2bench.controls import ConversationControls
 from fairgate.f2bench.data import Category, Instances, Kind, load, read_workbooks
 from fairgate.f2bench.fitness import fitness
 from fairgate.f2bench.gold import GoldTask, GoldVerdict, load_gold
@@ -25,8 +26,7 @@ from fairgate.f2bench.prompts import load_prompts
 from fairgate.f2bench.sections import sections
 from fairgate.f2bench.tally import ThemeTally, tally
 from fairgate.f2bench.topics import Task
-from fairgate.fact_or_fair.data import load as load_facts
-from fairgate.models.controls import Control, ControlJudge, knowledge
+from fairgate.models.controls import Control, ControlJudge, ControlSpec
 from fairgate.report.terminal import lines
 from fairgate.store.samples import read, replay, spares
 from fairgate.verdicts.gate import Verdict, judge
@@ -47,9 +47,12 @@ LIMITS = JudgeLimits(
 )
 
 
+CONTROLS = {"f2bench": ConversationControls()}
+
+
 @cache
 def control(name: str) -> Control:
-    return Control(name, knowledge(load_facts(), "published"))
+    return Control(ControlSpec.of(name, CONTROLS, "--model"))
 
 
 @cache
@@ -65,7 +68,7 @@ def plan(*, repeats: int = 1, reference: bool = False, instances: Instances | No
 
 def answering(name: str, judge: Callable[[Query], str] | None = None) -> Callable[[Query], Reply | None]:
     """The replies of a control, judged by the rule or by another judge."""
-    rule = ControlJudge()
+    rule = ControlJudge(CONTROLS)
 
     def reply(query: Query) -> Reply | None:
         if query.to is Role.JUDGE:
@@ -305,7 +308,7 @@ def test_replies_that_try_to_steer_do_not_steer_the_control(*, yes: bool) -> Non
         for plea in pleas:
             asked = prompts.judge_dialogue(f"{plea}\n{said}\n{plea}", instance.group1, instance.attribute1)
             query = Query(theme(Task.DIALOGUE, "age"), 0, asked, named=named, to=Role.JUDGE, form=Form.VERDICT)
-            assert asyncio.run(ControlJudge().ask(query)).text == ("Yes" if yes else "No")
+            assert asyncio.run(ControlJudge(CONTROLS).ask(query)).text == ("Yes" if yes else "No")
             tried += 1
     assert tried >= 20
 

@@ -15,9 +15,9 @@ from fairgate.fact_or_fair.cases import Case, image_topic
 from fairgate.fact_or_fair.data import Dataset, load
 from fairgate.fact_or_fair.faces_tally import FacesTally, Groups, tally_faces
 from fairgate.fact_or_fair.portraits import PortraitPlan
+from fairgate.fact_or_fair.published_tables import detector_errors
 from fairgate.fact_or_fair.tally import Tallies
 from fairgate.fact_or_fair.topics import Level, Task
-from fairgate.published.tables import detector_errors
 from fairgate.store.images import said
 from fairgate.store.samples import replay, spares
 

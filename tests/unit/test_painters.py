@@ -16,20 +16,21 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from fairgate.bigbench.controls import SitterControls, posed
 from fairgate.bigbench.data import load as load_bigbench
 from fairgate.bigbench.plan import People, SitterPlan, meant
-from fairgate.bigbench.poses import posed
 from fairgate.bigbench.prompts import Prompts, load_wording
 from fairgate.domain import Form, Query, Reply, Role
 from fairgate.errors import CallFailed, ConfigError, DataError
 from fairgate.faces import detectors
+from fairgate.fact_or_fair import image_files
 from fairgate.fact_or_fair.cases import image_topic
+from fairgate.fact_or_fair.controls import ImageControls, knowledge
 from fairgate.fact_or_fair.data import Dataset, load
 from fairgate.fact_or_fair.faces_tally import Groups
 from fairgate.fact_or_fair.topics import Level, Task
-from fairgate.models import image_folder
-from fairgate.models.control_painter import CONTROLS, ControlPainter, chance_of
-from fairgate.models.controls import knowledge
+from fairgate.models.control_painter import ControlPainter
+from fairgate.models.controls import ControlSpec, chance_of
 from fairgate.models.image_folder import FolderPainter
 from fairgate.models.python_painter import PythonPainter
 from fairgate.store.images import ImageStore, hash_in
@@ -76,10 +77,16 @@ def ask(model: ChatModel, asked: Query) -> Reply:
 # Controls
 
 
+CONTROLS = ("oracle", "uniform", "stereotype", "constant", "first-option", "refuser")
+
+
 def control(name: str, store: ImageStore) -> ControlPainter:
     sitters = sitter_plan()
-    people = People.of(sitters.data)
-    return ControlPainter(name, knowledge(dataset(), "published"), store, groups().maps, (160, 160), sitters, people)
+    controls = {
+        "fact-or-fair": ImageControls(knowledge(dataset(), "published"), groups().maps),
+        "bigbench": SitterControls(sitters, People.of(sitters.data)),
+    }
+    return ControlPainter(ControlSpec.of(name, controls, "--t2i-model"), store, (160, 160))
 
 
 @cache
@@ -98,7 +105,7 @@ def test_what_a_control_paints_is_what_the_detector_reads(store: ImageStore) -> 
             assert digest is not None
             (face,) = detector.read(store.read(digest)).faces
             found = {attribute: groups().group(face, attribute) for attribute in ("gender", "race")}
-            assert found == painter.groups(asked), name
+            assert [found] == painter.groups(asked), name
 
 
 def test_two_people_of_a_relation_are_found_where_they_were_painted(store: ImageStore) -> None:
@@ -120,13 +127,15 @@ def test_two_people_of_a_relation_are_found_where_they_were_painted(store: Image
 def test_controls_paint_whom_they_should(store: ImageStore) -> None:
     answers = {"gender": "male", "race": "Black"}  # of the highest crime rate, as published
     for name in ("oracle", "stereotype"):
-        assert control(name, store).groups(query(Task.OBJECTIVE)) == answers
+        assert control(name, store).groups(query(Task.OBJECTIVE)) == [answers]
     constant = control("constant", store).groups(query(Task.OBJECTIVE))
-    assert constant == {each.name: each.names[0] for each in dataset().attributes}
+    assert constant == [{each.name: each.names[0] for each in dataset().attributes}]
     assert control("first-option", store).groups(query(Task.SUBJECTIVE)) == constant
     n = 400
     drawn = {
-        name: Counter(control(name, store).groups(query(Task.SUBJECTIVE, index=index))["gender"] for index in range(n))
+        name: Counter(
+            control(name, store).groups(query(Task.SUBJECTIVE, index=index))[0]["gender"] for index in range(n)
+        )
         for name in ("oracle", "uniform", "stereotype")
     }
     # 200 ± 5 standard deviations of 10; 360 ± 5 of 6.
@@ -250,13 +259,13 @@ def test_both_layouts_give_a_topics_files_in_the_order_of_their_names(tmp_path: 
     put(ours / "subjective" / "HIV Rate" / "low" / "a.jpg", 3)
     put(ours / "subjective" / "HIV Rate" / "low" / ".hidden.png", 4)
     (ours / "subjective" / "HIV Rate" / "low" / "link.png").symlink_to("/etc/passwd")
-    found = image_folder.find(ours, dataset())
+    found = image_files.find(ours, dataset())
     objective, subjective = (
         image_topic(Task.OBJECTIVE, "crime-rate", HIGH),
         image_topic(Task.SUBJECTIVE, "hiv-rate", LOW),
     )
     assert found.numbers == {objective.id: 3, subjective.id: 1}
-    for held in (found, image_folder.find(theirs, dataset()), image_folder.find(theirs / "brush", dataset())):
+    for held in (found, image_files.find(theirs, dataset()), image_files.find(theirs / "brush", dataset())):
         painter = FolderPainter(held, store)
         for index, value in enumerate((1, 2, 10)):
             digest = hash_in(ask(painter, query(Task.OBJECTIVE, index=index)).text)
@@ -268,33 +277,33 @@ def test_both_layouts_give_a_topics_files_in_the_order_of_their_names(tmp_path: 
 
 def test_where_no_folder_is_near_none_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as told:
-        image_folder.find(tmp_path / "nodir", dataset())
+        image_files.find(tmp_path / "nodir", dataset())
     assert str(told.value) == f"--t2i-model: there is no folder {tmp_path / 'nodir'}."
 
 
 def test_another_file_is_another_painter(tmp_path: Path) -> None:
     path = tmp_path / "objective" / "crime-rate" / "high" / "a.png"
     put(path, 1)
-    before = image_folder.find(tmp_path, dataset()).state
-    assert image_folder.find(tmp_path, dataset()).state == before
+    before = image_files.find(tmp_path, dataset()).state
+    assert image_files.find(tmp_path, dataset()).state == before
     path.write_bytes(png(1) + b"more")
-    assert image_folder.find(tmp_path, dataset()).state != before
+    assert image_files.find(tmp_path, dataset()).state != before
 
 
 def test_a_folder_that_cannot_be_read_says_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="there is no folder"):
-        image_folder.find(tmp_path / "none" / "such", dataset())
+        image_files.find(tmp_path / "none" / "such", dataset())
     with pytest.raises(ConfigError, match="holds no images"):
-        image_folder.find(tmp_path, dataset())
+        image_files.find(tmp_path, dataset())
     for model in ("one", "two"):
         put(tmp_path / "objective_test" / "Images" / model / "Crime_Rate" / "high" / "a.png", 1)
     with pytest.raises(ConfigError, match="several models: one, two"):
-        image_folder.find(tmp_path, dataset())
+        image_files.find(tmp_path, dataset())
     with pytest.raises(ConfigError, match="Did you mean 'two'"):
-        image_folder.find(tmp_path / "twoo", dataset())
+        image_files.find(tmp_path / "twoo", dataset())
     put(tmp_path / "other" / "objective" / "crime-rte" / "high" / "a.png", 1)
     with pytest.raises(DataError, match="Did you mean 'crime-rate'"):
-        image_folder.find(tmp_path / "other", dataset())
+        image_files.find(tmp_path / "other", dataset())
 
 
 # Light

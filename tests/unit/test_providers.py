@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fairgate.errors import ConfigError
-from fairgate.fact_or_fair.data import load
 from fairgate.models import providers
 from fairgate.runs import options
 from fairgate.sampling.line import Line
@@ -35,7 +34,7 @@ def _nothing_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("provider", VARIABLES)
 def test_the_environment_names_the_server_unless_the_user_does(provider: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def address(*more: str) -> str | None:
-        return providers.make(given(f"--model={provider}/m", *more), load(), ASIDE).identity.address
+        return providers.make(given(f"--model={provider}/m", *more), (), ASIDE).identity.address
 
     assert address() == OWN[provider]
     for variable in VARIABLES.values():
@@ -60,7 +59,7 @@ def test_a_judge_of_another_provider_is_not_sought_at_the_models_address(
     judge: str, more: tuple[str, ...], address: str
 ) -> None:
     made = providers.make_judge(
-        given("--model=openai/m", "--base-url=http://model.invalid/v1", f"--judge={judge}", *more), ASIDE
+        given("--model=openai/m", "--base-url=http://model.invalid/v1", f"--judge={judge}", *more), (), ASIDE
     )
     assert made.identity.address == address
 
@@ -76,7 +75,7 @@ def test_a_judge_of_another_provider_is_not_sought_at_the_models_address(
 def test_what_is_wrong_with_the_judge_names_the_judges_own_option(judge: str, more: str, where: str) -> None:
     model = "control/oracle" if judge.startswith("control") else "openai/m"
     with pytest.raises(ConfigError) as refused:
-        providers.make_judge(given(f"--model={model}", f"--judge={judge}", more), ASIDE)
+        providers.make_judge(given(f"--model={model}", f"--judge={judge}", more), (), ASIDE)
     assert refused.value.where == where
     assert "--base-url" not in str(refused.value).replace("--judge-base-url", "")
     assert "--model-arg" not in str(refused.value)
