@@ -54,6 +54,21 @@ class ItemCase:
         return f"{self.topic.attribute}-{self.topic.item}-{self.topic.context}"
 
     @property
+    def context(self) -> str:
+        """Whether the text answers the question."""
+        return str(self.topic.context)
+
+    @property
+    def attribute(self) -> str:
+        """What tells the two people apart."""
+        return self.topic.attribute
+
+    @property
+    def level(self) -> None:
+        """An item is one case of a context."""
+        return
+
+    @property
     def test(self) -> str:
         """The test function, without its `test_`."""
         return TASK
