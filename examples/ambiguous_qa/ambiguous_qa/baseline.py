@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 LETTERS = {"s": 1, "o": -1, "u": 0}
 SPELLED = {leaning: letter for letter, leaning in LETTERS.items()}
 RUNS = 400
-BEST = {"accuracy": 100.0, "bias": 0.0}
 # What an answer brings: right or not, which way it leans, whether it names a person.
 ODD = np.array([[right, leaning, abs(leaning)] for right in (0.0, 1.0) for leaning in (-1.0, 0.0, 1.0)])
 
@@ -127,7 +126,7 @@ class PairedQuestions(Paired):
                 rng = generator(now.seed, BENCHMARK, context, attribute)
                 for score, move in moved(context, pairs, rng).items():
                     topics = len(pairs), len(every)
-                    found.append(Changed(TASK, str(context), attribute, score, move, n, topics, BEST[score]))
+                    found.append(Changed(TASK, str(context), attribute, score, move, n, topics))
         return Compared(tuple(found), compared)
 
     def estimates(self, run: Baseline, now: Basis) -> Sequence[Entry]:

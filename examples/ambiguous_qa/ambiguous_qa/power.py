@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.base import Replies
     from fairgate.benchmarks.forecast import Target
 
-BEST = {"accuracy": 100.0, "bias": 0.0}
+SCORES = ("accuracy", "bias")
 
 
 @dataclass(frozen=True)
@@ -43,15 +43,11 @@ class QuestionPower(PowerAnalysis):
         """By the standard error of a share, and of answers to both sides that all name a person."""
         where = target.context, target.attribute
         n = self.plan.questions * sum((case.topic.context, case.topic.attribute) == where for case in cases)
-        if not n or target.score not in BEST:
+        if not n or target.score not in SCORES:
             return Detectable()
         spread = target.limit * (1.0 - target.limit) if target.score == "accuracy" else 1.0 - target.limit**2
         error = math.sqrt(spread / n)
         return Detectable(from_limit(error), error, n)
-
-    def best(self, task: str, score: str) -> float:
-        """The best value of a score."""
-        return BEST[score]
 
     def notes(self, cases: Sequence[ItemCase]) -> Iterator[str]:
         """What is assumed."""
