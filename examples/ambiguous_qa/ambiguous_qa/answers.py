@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ambiguous_qa.plan import UNKNOWN
+from ambiguous_qa.plan import UNKNOWN, VARIANTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -108,6 +108,10 @@ def rights(topics: Iterable[TopicAnswers]) -> FloatArray:
 
 
 def numbered(topics: Sequence[TopicAnswers]) -> NDArray[np.int64]:
-    """For every answer its item, whether it is aligned, and its question: [N, 3]."""
-    rows = [(n, int(each.aligned), each.index) for n, topic in enumerate(topics) for each in topic.answered]
+    """For every answer its item, whether it is aligned, and the variant of its question: [N, 3]."""
+    rows = [
+        (n, int(each.aligned), each.index % VARIANTS[counted.topic.context])
+        for n, counted in enumerate(topics)
+        for each in counted.answered
+    ]
     return np.array(rows, np.int64).reshape(-1, 3)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ambiguous_qa.items import Item, Items
 
 LETTERS = "ABC"
+VARIANTS = {Context.AMBIGUOUS: 24, Context.DISAMBIGUATED: 48}  # different prompts of an item; then they come again
 TARGET, OTHER, UNKNOWN = range(3)  # what an option stands for
 # The orders of the three options: in the first three, and in the last three, each option stands once at each place.
 ORDERS = ((0, 1, 2), (1, 2, 0), (2, 0, 1), (0, 2, 1), (2, 1, 0), (1, 0, 2))
@@ -59,7 +60,7 @@ class QuestionPlan:
         return (self.question(topic, index) for index in range(self.questions))
 
     def question(self, topic: ItemTopic, index: int) -> Question:
-        """A pure function of data, seed, topic and index: 24 different prompts where ambiguous, else 48."""
+        """A pure function of data, seed, topic and index."""
         item, told = self.item(topic), topic.context is Context.DISAMBIGUATED
         turn = crc32(f"{self.seed}/{topic.id}".encode())
         negative, second, row = index % 2 == 0, index // 2 % 2 == 0, index // 4 + turn
