@@ -27,7 +27,7 @@ from fairgate.benchmarks.registry import registry
 from fairgate.bigbench import data as bigbench_data
 from fairgate.bigbench.baseline import SUBJECTS
 from fairgate.bigbench.change import changes
-from fairgate.bigbench.plan import SitterPlan
+from fairgate.bigbench.plan import SubjectPlan
 from fairgate.bigbench.portrayals import Portrayal
 from fairgate.bigbench.prompts import Prompts, load_wording
 from fairgate.bigbench.topics import Task as BigTask
@@ -43,7 +43,7 @@ from fairgate.fact_or_fair.image_baseline import PORTRAITS
 from fairgate.fact_or_fair.topics import Context, Task
 from fairgate.maths.distributions import shares
 from fairgate.maths.estimates import estimate_scores
-from fairgate.maths.misclassification import Known
+from fairgate.maths.misclassification import JudgeConfusion
 from fairgate.maths.paired import Units, resampled
 from fairgate.verdicts.gate import Verdict
 from fairgate.verdicts.thresholds import load
@@ -191,7 +191,7 @@ def whole_run(level: float, points: float, alike: float, n: int, rng: np.random.
 
 # What F²Bench's plans have of each of ten categories; a judge that is right in 19 of 20 of its 104 gold texts a task.
 CATEGORIES, INSTANCES, REPEATS = 10, 4, {"quick": 1, "paper": 4}
-RIGHT, GOLD = 0.95, Known(49, 3, 3, 49)
+RIGHT, GOLD = 0.95, JudgeConfusion(49, 3, 3, 49)
 IMAGES = {"quick": (6, 20), "paper": (20, 20)}
 SITTERS = {"quick": (5, 4, 1, 1), "paper": (5, 20, 1, 20)}
 
@@ -331,7 +331,7 @@ def people(drops: Drops, alike: float, plan: str, rng: np.random.Generator) -> I
     """People drawn by the truth, a fifth of them of the first group instead; later more of them."""
     data = bigbench_data.load()
     subjects, implicit, asked, explicit = SITTERS[plan]
-    sitters = SitterPlan(data, Prompts(data, load_wording()), subjects, implicit, asked, explicit)
+    sitters = SubjectPlan(data, Prompts(data, load_wording()), subjects, implicit, asked, explicit)
     sides: tuple[dict[str, Portrayal], dict[str, Portrayal]] = {}, {}
     for topic in sitters.every:
         sitter = sitters.sitter(topic)

@@ -20,11 +20,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks.bigbench_coverage import implicit, painters
 from benchmarks.calibration import CONFUSION
 from fairgate.bigbench import estimates, scores
-from fairgate.bigbench.board import pair_rows
 from fairgate.bigbench.data import load
+from fairgate.bigbench.score_table import pair_rows
 from fairgate.maths.distributions import total_variation
 from fairgate.maths.estimates import estimate_likeness
-from fairgate.maths.unmixing import Mixing
+from fairgate.maths.unmixing import ConfusionMatrix
 
 if TYPE_CHECKING:
     from fairgate.bigbench.data import Attribute, Bigbench
@@ -42,8 +42,8 @@ def held(found: Estimate | Interval, true: float) -> tuple[float, float, float]:
     return found.low - 1e-9 <= true <= found.high + 1e-9, found.high - found.low, found.value - true
 
 
-def calibrated(confusion: FloatArray, known: int, rng: np.random.Generator) -> Mixing:
-    return Mixing(np.stack([rng.multinomial(known, row) for row in confusion]).astype(np.int64))
+def calibrated(confusion: FloatArray, known: int, rng: np.random.Generator) -> ConfusionMatrix:
+    return ConfusionMatrix(np.stack([rng.multinomial(known, row) for row in confusion]).astype(np.int64))
 
 
 def alone(

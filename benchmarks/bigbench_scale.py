@@ -38,29 +38,29 @@ def main() -> None:
 
 
 def one(images: int) -> None:
-    from fairgate.bigbench.board import board
     from fairgate.bigbench.controls import SitterControls
     from fairgate.bigbench.data import load
-    from fairgate.bigbench.plan import People, SitterPlan, tally
+    from fairgate.bigbench.plan import People, SubjectPlan, tally
     from fairgate.bigbench.prompts import Prompts, load_wording
+    from fairgate.bigbench.score_table import board
     from fairgate.domain import Query, Reply, Role
     from fairgate.faces.detector import DetectorModel
     from fairgate.faces.detectors import make
     from fairgate.models.control_painter import ControlPainter
     from fairgate.models.controls import ControlSpec
     from fairgate.sampling.limits import Bounds, Limits
-    from fairgate.sampling.line import Line
     from fairgate.sampling.sampler import Sampler
+    from fairgate.sampling.scheduler import Scheduler
     from fairgate.store.images import ImageStore
     from fairgate.store.ledger import Ledger
 
     data = load()
     # All sitters of the generated set, with as many images each as come nearest.
-    whole = SitterPlan(data, Prompts(data, load_wording()), None, 1, None, 1)
+    whole = SubjectPlan(data, Prompts(data, load_wording()), None, 1, None, 1)
     each = max(1, round(images / len(whole.every)))
     # One subject of each family is 256 images.
     part = None if images >= len(whole.every) else max(1, round(images / 256))
-    plan = SitterPlan(data, whole.prompts, part, each, part, each)
+    plan = SubjectPlan(data, whole.prompts, part, each, part, each)
     people = People.of(data)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "ledger.sqlite"
@@ -77,7 +77,7 @@ def one(images: int) -> None:
             models=models,
             ledger=path,
             run="scale",
-            line=Line(Limits(Bounds(in_flight=16), {})),
+            line=Scheduler(Limits(Bounds(in_flight=16), {})),
         )
         began = time.perf_counter()
         sampler.start()

@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.coverage import STATISTICS, key_of, plug_in, truths
 from fairgate.maths.estimates import Estimates, estimate_scores
-from fairgate.maths.unmixing import Mixing
+from fairgate.maths.unmixing import ConfusionMatrix
 
 if TYPE_CHECKING:
     from fairgate.maths.distributions import FloatArray
@@ -44,7 +44,7 @@ def runs_of(
     corrected: list[Estimates] = []
     for _ in range(runs):
         counts = rng.multinomial(n, shown / shown.sum(axis=-1, keepdims=True))
-        mixing = Mixing(np.stack([rng.multinomial(known, row) for row in confusion]).astype(np.int64))
+        mixing = ConfusionMatrix(np.stack([rng.multinomial(known, row) for row in confusion]).astype(np.int64))
         raw.append(estimate_scores(counts, key_of(k), rng=rng, replicates=600))
         corrected.append(estimate_scores(counts, key_of(k), rng=rng, replicates=600, mixing=mixing))
     return summed(raw, right), summed(corrected, right)

@@ -127,12 +127,12 @@ def ours_sampler(base_url: str, n: int, in_flight: int, *, at_once: bool = False
     from fairgate.models.openai import OpenAIChat
     from fairgate.models.retries import Retries
     from fairgate.sampling.limits import Bounds, Limits
-    from fairgate.sampling.line import Line
     from fairgate.sampling.sampler import Sampler
+    from fairgate.sampling.scheduler import Scheduler
 
     each = -(-n // PER_TOPIC)
     plan = QueryPlan(load(), seed=0, profiles=Profiles.RANDOM, objective=each, subjective=each)
-    line = Line(Limits(Bounds(in_flight=in_flight)))
+    line = Scheduler(Limits(Bounds(in_flight=in_flight)))
     retries = Retries(aside=line.step_aside)
     http = OpenAIChat("stub", base_url, max_in_flight=in_flight, retries=retries)
     model: ChatModel = AtOnce() if at_once else http

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairgate.maths import strata
-from fairgate.maths.misclassification import Interval, Known, corrected_replicates
+from fairgate.maths.misclassification import Interval, JudgeConfusion, corrected_replicates
 
 if TYPE_CHECKING:
     from fairgate.maths.distributions import FloatArray
@@ -22,9 +22,9 @@ RUNS, CATEGORIES, GOLD = 400, 10, 52
 SENSITIVITY, SPECIFICITY = 0.8, 0.9
 
 
-def known(rng: np.random.Generator) -> Known:
+def known(rng: np.random.Generator) -> JudgeConfusion:
     yes, no = rng.binomial(GOLD, SENSITIVITY), rng.binomial(GOLD, SPECIFICITY)
-    return Known(yes, GOLD - yes, GOLD - no, no)
+    return JudgeConfusion(yes, GOLD - yes, GOLD - no, no)
 
 
 def holds(found: Interval, truth: float) -> bool:

@@ -33,8 +33,8 @@ from fairgate.fact_or_fair.queries import Profiles, QueryPlan
 from fairgate.models.openai import OpenAIChat
 from fairgate.models.retries import Retries, Waits, retry_after
 from fairgate.sampling.limits import Bounds, Limits
-from fairgate.sampling.line import Line
 from fairgate.sampling.sampler import Sampler
+from fairgate.sampling.scheduler import Scheduler
 from fairgate.store.ledger import Ledger
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def ours(base_url: str, n: int, timeout: float) -> tuple[float, int, str]:
     """The sampler: seconds until it ended, how many answers the ledger holds then, and how it ended."""
     each = n // PER_TOPIC
     plan = QueryPlan(load(), seed=0, profiles=Profiles.RANDOM, objective=each, subjective=each)
-    line = Line(Limits(Bounds(in_flight=IN_FLIGHT)))
+    line = Scheduler(Limits(Bounds(in_flight=IN_FLIGHT)))
     model = OpenAIChat(
         "tiny", base_url, max_in_flight=IN_FLIGHT, timeout=timeout, retries=Retries(aside=line.step_aside)
     )

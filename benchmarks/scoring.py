@@ -13,9 +13,9 @@ import numpy as np
 
 from fairgate.domain import AnswerKind, Modality
 from fairgate.fact_or_fair import scores
-from fairgate.fact_or_fair.board import TASKS, board
 from fairgate.fact_or_fair.counts import Counts, IntArray
 from fairgate.fact_or_fair.data import Dataset, KeyKind, load
+from fairgate.fact_or_fair.score_table import TASKS, board
 from fairgate.fact_or_fair.topics import Context, Task
 
 STATISTICS, LEVELS, GROUPS = 19, 2, 4

@@ -6,7 +6,7 @@ FairgateError(Exception)        trouble, which never is a score: an *error* of t
 ├── DataError                   a data file, ours or the user's
 ├── PluginError                 an installed benchmark that cannot be used
 ├── LedgerError                 the store of samples
-├── Unequipped                  this machine lacks what the run needs: a package, the weights of a network
+├── MissingDependency                  this machine lacks what the run needs: a package, the weights of a network
 ├── CallFailed                  one sample could not be had, after all retries
 ├── RunStopped                  no further sample can be had: bad key, unknown model, spent quota
 │   └── BudgetSpent             … because the user's own budget is spent
@@ -32,10 +32,10 @@ class FairgateError(Exception):
     `where` names the file and key, option or address; `mend` says what to do.
     """
 
-    def __init__(self, what: str, *, where: str | None = None, mend: str | None = None) -> None:
-        self.what, self.where, self.mend = what, where, mend
+    def __init__(self, what: str, *, where: str | None = None, hint: str | None = None) -> None:
+        self.what, self.where, self.hint = what, where, hint
         place = f"{where}: " if where else ""
-        remedy = f" {mend}" if mend else ""
+        remedy = f" {hint}" if hint else ""
         super().__init__(f"{place}{what}{remedy}")
 
 
@@ -55,15 +55,15 @@ class LedgerError(FairgateError):
     """The store of samples cannot be read or written."""
 
 
-class Unequipped(FairgateError):
+class MissingDependency(FairgateError):
     """This machine lacks what the run needs: a package, or the weights of a network."""
 
 
 class CallFailed(FairgateError):
     """One sample could not be had, after all retries; others may still be. `attempts` counts its requests."""
 
-    def __init__(self, what: str, *, where: str | None = None, mend: str | None = None, attempts: int = 1) -> None:
-        super().__init__(what, where=where, mend=mend)
+    def __init__(self, what: str, *, where: str | None = None, hint: str | None = None, attempts: int = 1) -> None:
+        super().__init__(what, where=where, hint=hint)
         self.attempts = attempts
 
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fairgate.benchmarks.registry import registry
+from fairgate.controller import LOST, Controller
 from fairgate.errors import FairgateError, Finding
-from fairgate.gatekeeper import LOST, Gatekeeper
 from fairgate.runs import options
 from fairgate.runs.outputs import check_outputs
-from fairgate.runs.past import recall
+from fairgate.runs.past_run import recall
 from fairgate.runs.run import Run
 from fairgate.verdicts.gate import Verdict
 
@@ -51,7 +51,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", f"{mark}: {meaning}")
     losses = _losses(config)
     if not hasattr(config, "workerinput"):
-        config.pluginmanager.register(Gatekeeper(config, run, losses), "fairgate-gatekeeper")
+        config.pluginmanager.register(Controller(config, run, losses), "fairgate-gatekeeper")
 
 
 def _losses(config: pytest.Config) -> list[str]:

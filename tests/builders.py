@@ -12,10 +12,10 @@ from fairgate.fact_or_fair import plots
 from fairgate.fact_or_fair import sections as fact_or_fair
 from fairgate.fact_or_fair.topics import Context, Level, StatisticTopic, Task
 from fairgate.models.base import Identity
-from fairgate.report.report import Calls, CaseCount, Finding, Report, Telling, Tokens
+from fairgate.report.report import Calls, CaseCount, Example, Finding, Report, Tokens
 from fairgate.store.samples import FAILED, Sample
 from fairgate.verdicts.gate import GateResult, Verdict
-from fairgate.verdicts.scoreboard import Entry
+from fairgate.verdicts.score_result import ScoreResult
 from fairgate.verdicts.thresholds import Allowed, CaseLimits, GateLimit, PlanSize, Thresholds
 from tests.plugins import REGISTRY
 
@@ -73,7 +73,7 @@ def no_answer(asked: Query, kind: AnswerKind) -> Sample:
     return Sample(asked, Reply("no"), Answer(kind, None, "test"))
 
 
-def entry(score: str = "TV", **given: object) -> Entry:
+def entry(score: str = "TV", **given: object) -> ScoreResult:
     usual: dict[str, object] = {
         "benchmark": "fact-or-fair",
         "modality": Modality.TEXT,
@@ -86,7 +86,7 @@ def entry(score: str = "TV", **given: object) -> Entry:
         "n": 100,
         "topics": (36, 36),
     }
-    return Entry(score=score, **(usual | given))  # type: ignore[arg-type] # filled in by name
+    return ScoreResult(score=score, **(usual | given))  # type: ignore[arg-type] # filled in by name
 
 
 def limit(score: str = "TV", **given: object) -> GateLimit:
@@ -142,4 +142,4 @@ def report(**given: object) -> Report:
 
 
 def finding(*sentences: str, reply: Shown | None = None, cell: str | None = None) -> Finding:
-    return Finding(gate().name, tuple(Telling(each, cell, reply) for each in sentences))
+    return Finding(gate().name, tuple(Example(each, cell, reply) for each in sentences))

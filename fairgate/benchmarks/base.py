@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from fairgate.runs.settings import Settings
     from fairgate.store.samples import Sample, Steps
     from fairgate.verdicts.gate import GateResult
-    from fairgate.verdicts.scoreboard import Entry
+    from fairgate.verdicts.score_result import ScoreResult
     from fairgate.verdicts.thresholds import JudgeLimits
 
 # The stored reply to a query, whichever model it is sent to; None where there is none.
@@ -151,7 +151,7 @@ class Circumstances:
 
 
 @dataclass(frozen=True)
-class Look:
+class InterimAnalysis:
     """One interim analysis: after `asked` of the plan's `whole` queries a unit, with intervals of this `confidence`.
 
     `number` counts from 1, up to `most`. `share`: the part of the run's whole error, 0 to 1, that it may make.
@@ -175,7 +175,7 @@ class Scored:
     whether the outcomes are of images. `sections`: tables for readers.
     """
 
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[ScoreResult, ...] = ()
     outcomes: Counter[AnswerKind] | None = None
     tables: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
@@ -310,7 +310,7 @@ class Benchmark(ABC, Generic[TopicT, CaseT, Held]):
 
     # Interim analyses: used with --stop-early
 
-    def looks(self) -> Sequence[Look]:
+    def looks(self) -> Sequence[InterimAnalysis]:
         """The interim analyses of what is asked in rounds, the last of them at its end; empty without rounds."""
         return ()
 
@@ -319,7 +319,7 @@ class Benchmark(ABC, Generic[TopicT, CaseT, Held]):
         del topic
         return False
 
-    def at(self, look: Look) -> Benchmark[TopicT, CaseT, Held]:
+    def at(self, look: InterimAnalysis) -> Benchmark[TopicT, CaseT, Held]:
         """The same benchmark with the plan of an interim analysis."""
         del look
         return self
@@ -368,7 +368,7 @@ class Benchmark(ABC, Generic[TopicT, CaseT, Held]):
         del case, held, alpha
         return None
 
-    def sketches(self, entries: Sequence[Entry], cells: Sequence[Cell]) -> Iterator[Sketch]:
+    def sketches(self, entries: Sequence[ScoreResult], cells: Sequence[Cell]) -> Iterator[Sketch]:
         """The plots of its entries and cells, beside those of the counts that every report has."""
         del entries, cells
         yield from ()

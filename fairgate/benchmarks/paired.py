@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from fairgate.domain import Modality, Topic
     from fairgate.maths.paired import Moved
     from fairgate.models.base import Identity
-    from fairgate.verdicts.scoreboard import Entry
+    from fairgate.verdicts.score_result import ScoreResult
 
 LETTERS = ascii_letters + digits
 NONE = {
@@ -181,7 +181,7 @@ class Paired(ABC):
         """What moved over what both runs hold of these cases (None: of all). Called where `Part.apart` is None."""
 
     @abstractmethod
-    def estimates(self, run: Baseline, now: Basis) -> Sequence[Entry]:
+    def estimates(self, run: Baseline, now: Basis) -> Sequence[ScoreResult]:
         """The estimates of what a saved run answered, as entries; their values are the estimates'."""
 
 

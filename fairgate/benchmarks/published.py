@@ -152,7 +152,7 @@ def read_table(folder: Path, name: str) -> list[dict[str, str]]:
         raise DataError(
             "the published tables are not there.",
             where=str(path),
-            mend="Run from a checkout: the wheel carries the package alone.",
+            hint="Run from a checkout: the wheel carries the package alone.",
         ) from None
 
 

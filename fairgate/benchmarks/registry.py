@@ -79,19 +79,19 @@ def _load() -> Iterator[Plugin]:
             raise PluginError(
                 f"the benchmark {point.name!r} cannot be loaded: {type(error).__name__}: {error}.",
                 where=f"package {package}, entry point {point.value}",
-                mend="Update or uninstall the package.",
+                hint="Update or uninstall the package.",
             ) from error
         if not isinstance(loaded, Plugin):
             raise PluginError(
                 f"the benchmark {point.name!r} is {type(loaded).__name__}, not a fairgate.benchmarks.base.Plugin.",
                 where=f"package {package}, entry point {point.value}",
-                mend="docs/benchmarks.md says what a benchmark provides.",
+                hint="docs/benchmarks.md says what a benchmark provides.",
             )
         if loaded.name in named:
             raise PluginError(
                 f"two installed benchmarks are named {loaded.name!r}.",
                 where=f"package {package}, entry point {point.value}",
-                mend="Uninstall one of them.",
+                hint="Uninstall one of them.",
             )
         named[loaded.name] = loaded
     yield from sorted(named.values(), key=lambda plugin: (plugin.order, plugin.name))

@@ -45,7 +45,7 @@ def read_alignment(path: Path, data: Bigbench) -> Aligned:
     """
     raw = _json(path)
     if not isinstance(raw, dict):
-        raise DataError("is no alignment file.", where=str(path), mend="Its keys are prompts.")
+        raise DataError("is no alignment file.", where=str(path), hint="Its keys are prompts.")
     known, notes, odd = names(data), list[str](), list[str]()
     found: dict[str, Portrayal] = {}
     for prompt, held in raw.items():
@@ -56,14 +56,14 @@ def read_alignment(path: Path, data: Bigbench) -> Aligned:
             notes.append(f"{shown} is no prompt that is known, and was passed over")
             continue
         if sitter.id in found:
-            raise DataError("stands for a prompt that another line has already.", where=where, mend="Remove one.")
+            raise DataError("stands for a prompt that another line has already.", where=where, hint="Remove one.")
         if not isinstance(held, dict):
-            raise DataError("holds no attributes.", where=where, mend="Write attribute: {group: share}.")
+            raise DataError("holds no attributes.", where=where, hint="Write attribute: {group: share}.")
         sides = [held]
         if len(sitter.subject.people) > 1:
             if unknown := [side for side in held if side not in SIDES]:
                 raise DataError(
-                    f"{unknown[0]!r} is neither left nor right.", where=where, mend="Two people are asked for."
+                    f"{unknown[0]!r} is neither left nor right.", where=where, hint="Two people are asked for."
                 )
             sides = [held.get(side, {}) for side in SIDES]
         people = tuple(_person(side, data, known, where) for side in sides)
@@ -79,37 +79,37 @@ def _json(path: Path) -> Any:
         if len(held) < len(pairs):
             names = [name for name, _ in pairs]
             twice = next(name for name in names if names.count(name) > 1)
-            raise DataError(f"{twice[:LONGEST]!r} stands there twice.", where=str(path), mend="Remove one.")
+            raise DataError(f"{twice[:LONGEST]!r} stands there twice.", where=str(path), hint="Remove one.")
         return held
 
     try:
         return json.loads(read_text(path), object_pairs_hook=once)
     except OSError as error:
         raise DataError(
-            f"cannot be read: {error.strerror}.", where=str(path), mend="Name an alignment file."
+            f"cannot be read: {error.strerror}.", where=str(path), hint="Name an alignment file."
         ) from error
     except (ValueError, RecursionError) as error:
-        raise DataError(f"is no JSON: {error}.", where=str(path), mend="Name an alignment file.") from error
+        raise DataError(f"is no JSON: {error}.", where=str(path), hint="Name an alignment file.") from error
 
 
 def _person(raw: object, data: Bigbench, known: Names, where: str) -> Mapping[str, Mapping[str, float]]:
     if not isinstance(raw, dict):
-        raise DataError("holds no attributes.", where=where, mend="Write attribute: {group: share}.")
+        raise DataError("holds no attributes.", where=where, hint="Write attribute: {group: share}.")
     person: dict[str, Mapping[str, float]] = {}
     for name, held in raw.items():
         attribute = next((each for each in data.attributes if each.name == SPELLED.get(name, name)), None)
         if attribute is None or not isinstance(held, dict):
             raise DataError(f"{name!r} is no attribute with shares.", where=where)
         if attribute.name in person:
-            raise DataError(f"{name!r} stands for an attribute that is there already.", where=where, mend="Remove one.")
+            raise DataError(f"{name!r} stands for an attribute that is there already.", where=where, hint="Remove one.")
         groups = {group: known.group(group) for group in held}
         for number, (group, ours) in enumerate(groups.items()):
             if ours not in attribute.names:
                 raise DataError(f"{group!r} is no group of {name}.", where=where)
             if ours in list(groups.values())[:number]:
-                mend = "Remove one."
+                hint = "Remove one."
                 raise DataError(
-                    f"{group!r} stands for a group that is there already.", where=f"{where}, {name}", mend=mend
+                    f"{group!r} stands for a group that is there already.", where=f"{where}, {name}", hint=hint
                 )
         person[attribute.name] = {
             str(groups[group]): _share(share, f"{where}, {name}, {group}") for group, share in held.items()
@@ -120,5 +120,5 @@ def _person(raw: object, data: Bigbench, known: Names, where: str) -> Mapping[st
 def _share(value: Any, where: str) -> float:
     # Comparisons with NaN are false. Above 1 are percents and counts, of which eta by `reference` would be anything.
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1 + ROUNDING:
-        raise DataError(f"{repr(value)[:LONGEST]} is no share.", where=where, mend="Write a number of 0 to 1.")
+        raise DataError(f"{repr(value)[:LONGEST]} is no share.", where=where, hint="Write a number of 0 to 1.")
     return float(value)

@@ -21,13 +21,13 @@ from fairgate.benchmarks.paired import (
     letter_of,
     with_unknown,
 )
-from fairgate.bigbench.board import board
-from fairgate.bigbench.cases import SitterCase
+from fairgate.bigbench.cases import SubjectCase
 from fairgate.bigbench.change import changes
 from fairgate.bigbench.data import BENCHMARK, load
 from fairgate.bigbench.plan import People, sitting, tally
 from fairgate.bigbench.portrayals import UNKNOWN, Portrayal
 from fairgate.bigbench.prompts import all_sitters
+from fairgate.bigbench.score_table import board
 from fairgate.bigbench.topics import Task
 from fairgate.domain import AnswerKind, Modality
 
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.base import Replies
     from fairgate.benchmarks.paired import Baseline, Basis, Known
     from fairgate.bigbench.data import Bigbench
-    from fairgate.bigbench.plan import SitterPlan, SitterTally
-    from fairgate.bigbench.prompts import Sitter
-    from fairgate.bigbench.topics import Sitting
-    from fairgate.verdicts.scoreboard import Entry
+    from fairgate.bigbench.plan import SubjectPlan, SubjectTally
+    from fairgate.bigbench.prompts import IdentityPrompt
+    from fairgate.bigbench.topics import SubjectTopic
+    from fairgate.verdicts.score_result import ScoreResult
 
 PEOPLE = "people"  # whose letters also tell groups that are not known
 
@@ -86,7 +86,7 @@ class PairedSubjects(Paired):
     """
 
     data: Bigbench
-    plan: SitterPlan | None = None
+    plan: SubjectPlan | None = None
     detector: str | None = None
     race_map: str | None = None
     part = SUBJECTS
@@ -97,7 +97,7 @@ class PairedSubjects(Paired):
         return [each.name for each in self.data.attributes]
 
     @property
-    def _plan(self) -> SitterPlan:
+    def _plan(self) -> SubjectPlan:
         if self.plan is None:
             raise ValueError("a saved run has no plan")
         return self.plan
@@ -121,7 +121,7 @@ class PairedSubjects(Paired):
         """Every combination of the attributes' groups."""
         return {PEOPLE: with_unknown(each.names for each in self.data.attributes)}
 
-    def letters(self, topic: Sitting, reply: Replies) -> tuple[str, int]:
+    def letters(self, topic: SubjectTopic, reply: Replies) -> tuple[str, int]:
         """The people in a subject's images, and how many images show any."""
         counted = tally(self._plan, topic, self._people, reply)[0]
         return of_sitter(counted, self.data), counted.kinds[AnswerKind.CHOSEN]
@@ -139,7 +139,7 @@ class PairedSubjects(Paired):
         both = (min(_images(one[name]), _images(other[name])) for name in one if name in other)
         return Compared(tuple(found), sum(both))
 
-    def estimates(self, run: Baseline, now: Basis) -> Sequence[Entry]:
+    def estimates(self, run: Baseline, now: Basis) -> Sequence[ScoreResult]:
         """The scores of the run, by attribute and in all."""
         if self.part.held(run.asked) is None:
             return ()
@@ -147,7 +147,7 @@ class PairedSubjects(Paired):
 
 
 def _selected(cases: frozenset[base.Case], task: Task, attribute: str) -> bool:
-    return any(isinstance(each, SitterCase) and (each.task, each.attribute) == (task, attribute) for each in cases)
+    return any(isinstance(each, SubjectCase) and (each.task, each.attribute) == (task, attribute) for each in cases)
 
 
 def _images(portrayal: Portrayal) -> int:
@@ -173,7 +173,7 @@ def _whole(data: Bigbench, task: str, attribute: str) -> int:
     return sum(each.asked == attribute for each in all_sitters(data))
 
 
-def of_sitter(counted: SitterTally, data: Bigbench) -> str:
+def of_sitter(counted: SubjectTally, data: Bigbench) -> str:
     """A subject's images, a letter for each person; as many for an image that shows nobody."""
     sizes = [len(each.groups) + 1 for each in data.attributes]
     people = len(counted.portrayal.sitter.subject.people)
@@ -186,7 +186,7 @@ def of_sitter(counted: SitterTally, data: Bigbench) -> str:
     return "".join(said)
 
 
-def portrayal_of(letters: str, sitter: Sitter, data: Bigbench) -> Portrayal:
+def portrayal_of(letters: str, sitter: IdentityPrompt, data: Bigbench) -> Portrayal:
     """The subject's images, of the same groups."""
     sizes = [len(each.groups) + 1 for each in data.attributes]
     people = len(sitter.subject.people)

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 from fairgate.benchmarks.base import Benchmark, Scored
 from fairgate.bigbench.against_truth import sketch
 from fairgate.bigbench.baseline import PairedSubjects
-from fairgate.bigbench.board import board, rates
 from fairgate.bigbench.cases import cases as cases_of
 from fairgate.bigbench.cases import shown_by
 from fairgate.bigbench.controls import SitterControls
 from fairgate.bigbench.findings import findings
 from fairgate.bigbench.notes import notes
-from fairgate.bigbench.plan import People, SitterTally, tally
+from fairgate.bigbench.plan import People, SubjectTally, tally
 from fairgate.bigbench.portrayals import Portrayal
 from fairgate.bigbench.power import SubjectsPower
+from fairgate.bigbench.score_table import board, rates
 from fairgate.bigbench.sections import sections, tables
 from fairgate.bigbench.tables import effects, stability
 from fairgate.bigbench.topics import Task
@@ -32,24 +32,24 @@ if TYPE_CHECKING:
 
     from fairgate.benchmarks.base import Circumstances, Offers, Plugin, Replies
     from fairgate.bigbench.alignment import Aligned
-    from fairgate.bigbench.cases import SitterCase
+    from fairgate.bigbench.cases import SubjectCase
     from fairgate.bigbench.data import Bigbench
-    from fairgate.bigbench.plan import SitterPlan
-    from fairgate.bigbench.topics import Sitting
+    from fairgate.bigbench.plan import SubjectPlan
+    from fairgate.bigbench.topics import SubjectTopic
     from fairgate.faces.seen import Seen
-    from fairgate.maths.unmixing import Mixing
+    from fairgate.maths.unmixing import ConfusionMatrix
     from fairgate.report.evidence import Evidence, Painted, Shown
     from fairgate.report.plots.drawing import Sketch
     from fairgate.report.report import Finding
     from fairgate.store.samples import Sample, Steps
     from fairgate.verdicts.gate import GateResult
-    from fairgate.verdicts.scoreboard import Entry
+    from fairgate.verdicts.score_result import ScoreResult
 
 # What each sitter's images show.
-Sat = dict["Sitting", SitterTally]
+Sat = dict["SubjectTopic", SubjectTally]
 
 
-class BigBench(Benchmark["Sitting", "SitterCase", Sat]):
+class BigBench(Benchmark["SubjectTopic", "SubjectCase", Sat]):
     """Sitters, and whom their images show.
 
     `aligned`: what a file of the original program holds, where one stands in for the model. `race_map` names what a
@@ -61,7 +61,7 @@ class BigBench(Benchmark["Sitting", "SitterCase", Sat]):
     def __init__(
         self,
         plugin: Plugin,
-        plan: SitterPlan,
+        plan: SubjectPlan,
         aligned: Aligned | None,
         race_map: str | None,
         seed: int,
@@ -96,7 +96,7 @@ class BigBench(Benchmark["Sitting", "SitterCase", Sat]):
         return People.of(self.data, self._race_map)
 
     @cached_property
-    def cases(self) -> tuple[SitterCase, ...]:
+    def cases(self) -> tuple[SubjectCase, ...]:
         """One a family and attribute, and one an attribute over all pairs."""
         return cases_of(self.plan)
 
@@ -105,7 +105,7 @@ class BigBench(Benchmark["Sitting", "SitterCase", Sat]):
         """Whom they paint."""
         return SitterControls(self.plan, self.people)
 
-    def about(self, case: SitterCase) -> str:
+    def about(self, case: SubjectCase) -> str:
         """The family."""
         return case.family or "pairs of advantage and disadvantage"
 
@@ -115,7 +115,7 @@ class BigBench(Benchmark["Sitting", "SitterCase", Sat]):
         sizes = {name: getattr(plan, name) for name in ("subjects", "implicit", "asked", "explicit")}
         return {"images": {"sitters": sizes}}
 
-    def applies(self, case: SitterCase, offers: Offers) -> bool:
+    def applies(self, case: SubjectCase, offers: Offers) -> bool:
         """Where a model can be asked for anything, or there is an alignment file: a folder holds other images."""
         return self.aligned is not None or (Modality.IMAGE in offers.sampled and not offers.from_folder)
 
@@ -123,15 +123,15 @@ class BigBench(Benchmark["Sitting", "SitterCase", Sat]):
         """That a calibration is one of this detector."""
         self.mixings(now)
 
-    def work(self, topic: Sitting) -> Iterable[Steps[Seen]]:
+    def work(self, topic: SubjectTopic) -> Iterable[Steps[Seen]]:
         """A sitter's images."""
         return self.plan.work(topic)
 
-    def size(self, topic: Sitting) -> int:
+    def size(self, topic: SubjectTopic) -> int:
         """Planned samples."""
         return self.plan.size(topic)
 
-    def answers(self, topic: Sitting) -> int:
+    def answers(self, topic: SubjectTopic) -> int:
         """Images."""
         return self.plan.images(topic)
 
@@ -145,12 +145,12 @@ class BigBench(Benchmark["Sitting", "SitterCase", Sat]):
         """The power of its plan."""
         return SubjectsPower(self.plan)
 
-    def count(self, topic: Sitting, reply: Replies) -> SitterTally:
+    def count(self, topic: SubjectTopic, reply: Replies) -> SubjectTally:
         """What a sitter's images show, as they are stored, or as the alignment file has it."""
         if self.aligned is None:
             return tally(self.plan, topic, self.people, reply)[0]
         sitter = self.plan.sitter(topic)
-        return SitterTally(
+        return SubjectTally(
             topic, self._aligned.get(sitter.id, Portrayal(sitter, named=({},) * len(sitter.subject.people)))
         )
 
@@ -158,26 +158,26 @@ class BigBench(Benchmark["Sitting", "SitterCase", Sat]):
     def _aligned(self) -> Mapping[str, Portrayal]:
         return {} if self.aligned is None else {each.sitter.id: each for each in self.aligned.portrayals}
 
-    def read(self, topic: Sitting, reply: Replies) -> tuple[list[Sample], int]:
+    def read(self, topic: SubjectTopic, reply: Replies) -> tuple[list[Sample], int]:
         """The images and what was read from them."""
         sat, samples = tally(self.plan, topic, self.people, reply)
         return samples, sat.missing
 
-    def painted(self, seen: Seen, topic: Sitting) -> Painted:
+    def painted(self, seen: Seen, topic: SubjectTopic) -> Painted:
         """An image with its faces by groups."""
         return painted(seen, [each.name for each in self.data.attributes], self.people.group, topic.sitter)
 
-    def shown(self, topic: Sitting, reply: Replies) -> Iterator[Shown]:
+    def shown(self, topic: SubjectTopic, reply: Replies) -> Iterator[Shown]:
         """The images."""
         seen = (replay(steps, reply) for steps in self.plan.work(topic))
         return shown_images((self.painted(image, topic), samples) for image, samples in seen)
 
-    def tally(self, cases: Sequence[SitterCase], reply: Replies) -> Sat | None:
+    def tally(self, cases: Sequence[SubjectCase], reply: Replies) -> Sat | None:
         """What the images of these cases' sitters show."""
         topics = dict.fromkeys(topic for case in cases for topic in case.topics)
         return {topic: self.count(topic, reply) for topic in topics} or None
 
-    def cell(self, case: SitterCase, held: Sat) -> Cell:
+    def cell(self, case: SubjectCase, held: Sat) -> Cell:
         """People by group."""
         sat = [held[each] for each in case.topics]
         return Cell(
@@ -194,7 +194,7 @@ class BigBench(Benchmark["Sitting", "SitterCase", Sat]):
             kinds=sum((each.kinds for each in sat), Counter()),
         )
 
-    def mixings(self, now: Circumstances) -> Mapping[str, Mixing]:
+    def mixings(self, now: Circumstances) -> Mapping[str, ConfusionMatrix]:
         """How the detector errs, by attribute; empty without a calibration. Raises ConfigError for one that is none."""
         path, detector = now.calibration, now.detector
         if path is None or detector is None:
@@ -205,8 +205,8 @@ class BigBench(Benchmark["Sitting", "SitterCase", Sat]):
         return calibration.load(path, detector).mixings(self.name, groups, self.people.maps, f"--calibration {path}")
 
     def entries(
-        self, cases: Iterable[SitterCase], held: Sat, mixings: Mapping[str, Mixing] | None = None
-    ) -> tuple[Entry, ...]:
+        self, cases: Iterable[SubjectCase], held: Sat, mixings: Mapping[str, ConfusionMatrix] | None = None
+    ) -> tuple[ScoreResult, ...]:
         """The scores of the tasks and attributes of these cases; those in all where every attribute is there.
 
         `mixings`: how the detector errs, by attribute.
@@ -236,7 +236,7 @@ class BigBench(Benchmark["Sitting", "SitterCase", Sat]):
             *rates(kinds, covered),
         )
 
-    def score(self, cases: Sequence[SitterCase], held: Sat, now: Circumstances) -> Scored:
+    def score(self, cases: Sequence[SubjectCase], held: Sat, now: Circumstances) -> Scored:
         """The scores; effects of an asked attribute on others, and scores by number of images."""
         measured = self.mixings(now)
         portrayals = [each.portrayal for each in held.values()]
@@ -252,7 +252,7 @@ class BigBench(Benchmark["Sitting", "SitterCase", Sat]):
             sections=tuple(sections(entries, moved, settled, now.scoring)),
         )
 
-    def sketches(self, entries: Sequence[Entry], cells: Sequence[Cell]) -> Iterator[Sketch]:
+    def sketches(self, entries: Sequence[ScoreResult], cells: Sequence[Cell]) -> Iterator[Sketch]:
         """The shares of the people drawn, beside the truth."""
         del entries
         return sketch(cells)

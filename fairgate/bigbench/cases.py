@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairgate.bigbench.data import BENCHMARK
-from fairgate.bigbench.topics import Sitting, Task
+from fairgate.bigbench.topics import SubjectTopic, Task
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from fairgate.bigbench.data import Bigbench
-    from fairgate.bigbench.plan import SitterPlan, SitterTally
+    from fairgate.bigbench.plan import SubjectPlan, SubjectTally
 
 TESTS = {Task.IMPLICIT: "implicit", Task.EXPLICIT: "explicit", Task.MANIFESTATION: "manifestation"}
 
 
 @dataclass(frozen=True, slots=True)
-class SitterCase:
+class SubjectCase:
     """One pytest case: a family (none for manifestation, which is about pairs) and an attribute.
 
     `topics` are the sitters whose images it looks at; cases share them.
@@ -29,12 +29,12 @@ class SitterCase:
     task: Task
     family: str | None
     attribute: str
-    topics: tuple[Sitting, ...]
+    topics: tuple[SubjectTopic, ...]
 
     @property
-    def topic(self) -> Sitting:
+    def topic(self) -> SubjectTopic:
         """What it is about as a whole, for whoever shows it; samples are those of `topics`."""
-        return Sitting(BENCHMARK, self.task, self.family or "pairs")
+        return SubjectTopic(BENCHMARK, self.task, self.family or "pairs")
 
     @property
     def context(self) -> None:
@@ -72,7 +72,7 @@ class SitterCase:
         return self.id if self.task is Task.EXPLICIT else str(Task.IMPLICIT)
 
 
-def shown_by(tallies: Iterable[SitterTally], data: Bigbench, attribute: str) -> dict[str, int]:
+def shown_by(tallies: Iterable[SubjectTally], data: Bigbench, attribute: str) -> dict[str, int]:
     """People by group over all these sitters; the percents of their shares where a file holds no more."""
     of = data.attribute(attribute)
     shown = dict.fromkeys(of.names, 0)
@@ -84,14 +84,14 @@ def shown_by(tallies: Iterable[SitterTally], data: Bigbench, attribute: str) -> 
     return shown
 
 
-def cases(plan: SitterPlan) -> tuple[SitterCase, ...]:
+def cases(plan: SubjectPlan) -> tuple[SubjectCase, ...]:
     """Every case of a plan, in sorted order; one without sitters is none."""
     data = plan.data
     found = [
-        SitterCase(task, family, attribute.name, plan.topics(task, family, attribute.name))
+        SubjectCase(task, family, attribute.name, plan.topics(task, family, attribute.name))
         for task in (Task.IMPLICIT, Task.EXPLICIT)
         for family in data.families
         for attribute in data.attributes
     ]
-    found += [SitterCase(Task.MANIFESTATION, None, attribute.name, plan.of_pairs()) for attribute in data.attributes]
+    found += [SubjectCase(Task.MANIFESTATION, None, attribute.name, plan.of_pairs()) for attribute in data.attributes]
     return tuple(case for case in found if case.topics)

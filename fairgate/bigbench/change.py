@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairgate.bigbench import estimates, scores
-from fairgate.bigbench.board import LIKENESS, asked_for, implicit_rows, pair_rows
 from fairgate.bigbench.portrayals import UNKNOWN, Portrayal
+from fairgate.bigbench.score_table import LIKENESS, asked_for, implicit_rows, pair_rows
 from fairgate.bigbench.topics import Task
 from fairgate.maths.distributions import shares
 from fairgate.maths.estimates import Estimate, estimate_likeness

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from random import Random
 
     from fairgate.bigbench.data import Bigbench
-    from fairgate.bigbench.plan import People, SitterPlan
-    from fairgate.bigbench.prompts import Sitter
-    from fairgate.bigbench.topics import Sitting
+    from fairgate.bigbench.plan import People, SubjectPlan
+    from fairgate.bigbench.prompts import IdentityPrompt
+    from fairgate.bigbench.topics import SubjectTopic
     from fairgate.domain import Query
     from fairgate.faces.labels import LabelMap
 
@@ -50,7 +50,7 @@ NAMES = {
 class SitterControls(Controls):
     """The people of one image, as the plan's data names them and the maps of `people` paint them."""
 
-    plan: SitterPlan
+    plan: SubjectPlan
     meant: People
 
     @property
@@ -69,12 +69,12 @@ class SitterControls(Controls):
         """One person, or the two of a relation; nobody where it refuses."""
         if name == "refuser":
             return ()
-        sitter = self.plan.sitter(cast("Sitting", query.topic))
+        sitter = self.plan.sitter(cast("SubjectTopic", query.topic))
         return [(groups, self.meant.maps) for groups in posed(name, self.plan.data, sitter, chance, strength)]
 
 
 def posed(
-    control: str, data: Bigbench, sitter: Sitter, chance: Random, strength: float = STRENGTH
+    control: str, data: Bigbench, sitter: IdentityPrompt, chance: Random, strength: float = STRENGTH
 ) -> list[Mapping[str, str]]:
     """The people of one image, each with a group of every attribute. Only `chance.random()` is used."""
     people: list[Mapping[str, str]] = []
@@ -97,7 +97,7 @@ def posed(
     return people
 
 
-def _wanted(control: str, data: Bigbench, sitter: Sitter, person: int, attribute: int) -> int | None:
+def _wanted(control: str, data: Bigbench, sitter: IdentityPrompt, person: int, attribute: int) -> int | None:
     """The place of the group that a control's bias paints for the attribute at this place; None where it has none."""
     if control == "stereotype":
         return _side(data, sitter.subject.id, person)

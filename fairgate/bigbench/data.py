@@ -201,7 +201,7 @@ def in_order(subjects: Iterable[Subject]) -> tuple[Subject, ...]:
 def normalised(values: Sequence[float], where: str, notes: list[str]) -> tuple[float, ...]:
     """Shares of 0 or more that sum to 1; others are made so, and named. Raises DataError where nothing is left."""
     if any(not math.isfinite(value) for value in values) or not any(value > 0 for value in values):
-        raise DataError(f"{list(values)} are no shares.", where=where, mend="Give numbers of 0 or more, not all 0.")
+        raise DataError(f"{list(values)} are no shares.", where=where, hint="Give numbers of 0 or more, not all 0.")
     whole = [max(value, 0.0) for value in values]
     total = sum(whole)
     if min(values) < -ROUNDING:
@@ -243,8 +243,8 @@ def _occupations(folder: Path, attributes: Sequence[Attribute], world: Shares, n
     found = []
     for where, line in _lines(folder / "occupations.csv"):
         if line["family"] not in FAMILIES[Acquired.OCCUPATION]:
-            mend = did_you_mean(line["family"], FAMILIES[Acquired.OCCUPATION])
-            raise DataError(f"no family {line['family']!r}.", where=where, mend=mend)
+            hint = did_you_mean(line["family"], FAMILIES[Acquired.OCCUPATION])
+            raise DataError(f"no family {line['family']!r}.", where=where, hint=hint)
         figures = {each.name: {group: _figure(line, group, where) for group in each.names} for each in known}
         own = {
             name: normalised(list(shares.values()), f"{where} ({line['name']}, {name})", notes)
@@ -326,7 +326,7 @@ def _pairs(folder: Path, subjects: Sequence[Subject]) -> tuple[Pair, ...]:
             raise DataError(
                 f"{line['advantage']!r} and {line['disadvantage']!r} are not both known.",
                 where=where,
-                mend="Write them as occupations.csv, characteristics.csv or relations.csv does.",
+                hint="Write them as occupations.csv, characteristics.csv or relations.csv does.",
             )
         pairs.append(Pair(*members, _number(line, "weight", where), released=line["released"] == "yes"))
     return tuple(pairs)
@@ -338,7 +338,7 @@ def _lines(path: Path) -> list[tuple[str, dict[str, str]]]:
         with path.open(encoding="utf-8", newline="") as file:
             return [(f"{path.name}:{number}", line) for number, line in enumerate(csv.DictReader(file), start=2)]
     except OSError as error:
-        raise DataError(f"cannot be read: {error.strerror}.", where=str(path), mend="Run from a checkout.") from error
+        raise DataError(f"cannot be read: {error.strerror}.", where=str(path), hint="Run from a checkout.") from error
 
 
 def _figure(line: Mapping[str, str], key: str, where: str) -> float:

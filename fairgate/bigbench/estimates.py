@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fairgate.maths.distributions import FloatArray
-    from fairgate.maths.unmixing import Mixing
+    from fairgate.maths.unmixing import ConfusionMatrix
 
 RUNS = 400
 DRAWS = 4_000
@@ -60,7 +60,7 @@ def shown(hits: FloatArray, n: NDArray[np.int64], weights: FloatArray) -> Interv
 
 
 def shown_behind(
-    found: FloatArray, n: NDArray[np.int64], weights: FloatArray, mixing: Mixing, rng: np.random.Generator
+    found: FloatArray, n: NDArray[np.int64], weights: FloatArray, mixing: ConfusionMatrix, rng: np.random.Generator
 ) -> Interval:
     """As `shown`, behind a detector that errs: the share of images that do show what was asked for.
 
@@ -92,7 +92,7 @@ def manifested(
     coefficients: FloatArray,
     weights: FloatArray,
     rng: np.random.Generator,
-    mixing: Mixing | None = None,
+    mixing: ConfusionMatrix | None = None,
     runs: int = RUNS,
 ) -> Estimate | None:
     """The estimate of eta from images of pairs [P, k], of advantage and of disadvantage; None without a whole pair.

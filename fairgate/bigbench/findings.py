@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairgate.bigbench import scores
-from fairgate.bigbench.board import asked_for, implicit_rows, pair_rows
 from fairgate.bigbench.data import BENCHMARK
+from fairgate.bigbench.score_table import asked_for, implicit_rows, pair_rows
 from fairgate.bigbench.topics import Task
 from fairgate.maths.distributions import total_variation
-from fairgate.report.report import Finding, Telling
+from fairgate.report.report import Example, Finding
 from fairgate.verdicts.gate import FAILED
 from fairgate.verdicts.thresholds import RATES
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from fairgate.bigbench.data import Attribute, Bigbench
-    from fairgate.bigbench.plan import SitterTally
+    from fairgate.bigbench.plan import SubjectTally
     from fairgate.bigbench.portrayals import Portrayal
     from fairgate.verdicts.gate import GateResult
 
 MOST = 3  # sentences of a finding
 
 
-def findings(gates: Iterable[GateResult], tallies: Sequence[SitterTally], data: Bigbench) -> Iterator[Finding]:
+def findings(gates: Iterable[GateResult], tallies: Sequence[SubjectTally], data: Bigbench) -> Iterator[Finding]:
     """The most telling families, groups or pairs of each failed gate."""
     by_id = {each.portrayal.sitter.id: each.portrayal for each in tallies}
     for gate in gates:
@@ -37,7 +37,7 @@ def findings(gates: Iterable[GateResult], tallies: Sequence[SitterTally], data: 
         tell = {Task.IMPLICIT: _implicit, Task.EXPLICIT: _explicit, Task.MANIFESTATION: _manifested}[Task(entry.task)]
         worst = sorted((each for name in names for each in tell(data, by_id, name)), key=lambda each: -each[0])
         if worst:
-            yield Finding(gate.name, tuple(Telling(sentence) for _, sentence in worst[:MOST]))
+            yield Finding(gate.name, tuple(Example(sentence) for _, sentence in worst[:MOST]))
 
 
 def _implicit(data: Bigbench, held: Mapping[str, Portrayal], attribute: Attribute) -> Iterator[tuple[float, str]]:

@@ -9,13 +9,13 @@ if TYPE_CHECKING:
 
     from fairgate.bigbench.alignment import Aligned
     from fairgate.bigbench.data import Bigbench
-    from fairgate.bigbench.plan import SitterTally
+    from fairgate.bigbench.plan import SubjectTally
 
 MISSING_SHOWN = 5
 
 
 def notes(
-    seen: Iterable[SitterTally], data: Bigbench, aligned: Aligned | None, calibrated: Collection[str] = ()
+    seen: Iterable[SubjectTally], data: Bigbench, aligned: Aligned | None, calibrated: Collection[str] = ()
 ) -> Iterator[str]:
     """What the scores stand on, what of the data was not used, and by which attributes the detector is `calibrated`."""
     if aligned is not None:

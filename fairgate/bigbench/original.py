@@ -23,7 +23,7 @@ from fairgate.bigbench.data import (
     read_groups,
 )
 from fairgate.bigbench.data import load as load_ours
-from fairgate.bigbench.prompts import SUPPLEMENTS, Sitter, all_sitters
+from fairgate.bigbench.prompts import SUPPLEMENTS, IdentityPrompt, all_sitters
 from fairgate.errors import DataError
 from fairgate.files import read_text
 
@@ -73,7 +73,7 @@ class Names:
         low = " ".join(HUMAN.sub("", text).split()).lower()
         return self.aliases.get(low, low)
 
-    def sitter(self, text: str) -> Sitter | None:
+    def sitter(self, text: str) -> IdentityPrompt | None:
         """The sitter of an identity prompt, None where it names no subject that is known."""
         whole = " ".join(text.split())
         if found := RELATION.fullmatch(whole):
@@ -91,10 +91,10 @@ class Names:
             return None
         known = [word for word in asked if word is not None]
         if not known:
-            return Sitter(subject)
+            return IdentityPrompt(subject)
         if len(known) != len(subject.people) or len({attribute for attribute, _ in known}) != 1:
             return None
-        return Sitter(subject, known[0][0], tuple(group for _, group in known))
+        return IdentityPrompt(subject, known[0][0], tuple(group for _, group in known))
 
     def _split(self, text: str) -> tuple[tuple[str, str] | None, str]:
         """The group that a text begins with, if any, and the name after it."""
@@ -162,7 +162,7 @@ def read_original(folder: Path) -> Bigbench:
     held = [subject for subject in subjects if subject.id in texts]
     if not held:
         raise DataError(
-            "holds no prompts that can be matched.", where=str(folder), mend="Name the original's data folder."
+            "holds no prompts that can be matched.", where=str(folder), hint="Name the original's data folder."
         )
     data = Bigbench(attributes, in_order(held), _pairs(folder, held, notes), texts)
     lacking = [sitter.id for sitter in all_sitters(data) if len(texts.get(sitter.id, ())) != SUPPLEMENTS]
@@ -170,7 +170,7 @@ def read_original(folder: Path) -> Bigbench:
         raise DataError(
             f"{len(lacking)} identity prompts have not {SUPPLEMENTS} prompts each, the first: {lacking[0]}.",
             where=str(folder / "prompt"),
-            mend="Give the whole prompt set.",
+            hint="Give the whole prompt set.",
         )
     return Bigbench(attributes, data.subjects, data.pairs, texts, tuple(notes))
 
@@ -239,7 +239,7 @@ def _prompts(path: Path) -> Iterator[tuple[int, str]]:
             continue
         found = LINE.fullmatch(line.strip())
         if found is None:
-            raise DataError(f"is no prompt: {line[:60]!r}.", where=f"{path}:{number}", mend='Write --prompt "…".')
+            raise DataError(f"is no prompt: {line[:60]!r}.", where=f"{path}:{number}", hint='Write --prompt "…".')
         yield number, found["text"]
 
 
@@ -262,7 +262,7 @@ def _json(path: Path) -> dict[str, Any]:
         held: dict[str, Any] = json.loads(read_text(path))
     except OSError as error:
         raise DataError(
-            f"cannot be read: {error.strerror}.", where=str(path), mend="Name the original's folder."
+            f"cannot be read: {error.strerror}.", where=str(path), hint="Name the original's folder."
         ) from error
     except (ValueError, RecursionError) as error:
         raise DataError(f"is no JSON: {error}.", where=str(path)) from error

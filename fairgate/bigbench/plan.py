@@ -12,8 +12,8 @@ import numpy as np
 
 from fairgate.bigbench.data import BENCHMARK, Acquired
 from fairgate.bigbench.portrayals import UNKNOWN, Portrayal
-from fairgate.bigbench.prompts import SUPPLEMENTS, Sitter, sitters_of
-from fairgate.bigbench.topics import Sitting, Task
+from fairgate.bigbench.prompts import SUPPLEMENTS, IdentityPrompt, sitters_of
+from fairgate.bigbench.topics import SubjectTopic, Task
 from fairgate.domain import AnswerKind
 from fairgate.faces.labels import label_map, map_names
 from fairgate.faces.seen import readings, steps
@@ -36,7 +36,7 @@ STRIDE = 7
 
 
 @dataclass(frozen=True, eq=False)
-class SitterPlan:
+class SubjectPlan:
     """How many subjects of each family sit, and how many images each sitter has.
 
     `subjects` of a family sit alone, `implicit` images each; `asked` of them with every group, `explicit` images each.
@@ -53,7 +53,7 @@ class SitterPlan:
     questions: tuple[Questions, Questions] | None = None
 
     @cached_property
-    def _sitters(self) -> Mapping[str, Sitter]:
+    def _sitters(self) -> Mapping[str, IdentityPrompt]:
         return {each.id: each for subject in self.data.subjects for each in sitters_of(self.data, subject)}
 
     @cached_property
@@ -66,7 +66,7 @@ class SitterPlan:
             for family in self.data.families
         }
 
-    def topics(self, task: Task, family: str, attribute: str) -> tuple[Sitting, ...]:
+    def topics(self, task: Task, family: str, attribute: str) -> tuple[SubjectTopic, ...]:
         """The sitters of a family: alone, or with the groups of an attribute."""
         alone = task is Task.IMPLICIT
         many, images = (self.subjects, self.implicit) if alone else (self.asked, self.explicit)
@@ -78,7 +78,7 @@ class SitterPlan:
             if sitter.asked == wanted and images
         )
 
-    def of_pairs(self) -> tuple[Sitting, ...]:
+    def of_pairs(self) -> tuple[SubjectTopic, ...]:
         """The sitters of implicit prompts that are in a pair of which both sit."""
         sitting_now = {
             subject.id for family in self.data.families for subject in self._sitting[family][: self.subjects]
@@ -91,32 +91,32 @@ class SitterPlan:
         return tuple(sitting(self._sitters[name]) for name in there)
 
     @property
-    def every(self) -> tuple[Sitting, ...]:
+    def every(self) -> tuple[SubjectTopic, ...]:
         """All sitters of the plan, those of implicit prompts first."""
-        named = dict[Sitting, None]()
+        named = dict[SubjectTopic, None]()
         for task in (Task.IMPLICIT, Task.EXPLICIT):
             for family in self.data.families:
                 for attribute in self.data.attributes:
                     named |= dict.fromkeys(self.topics(task, family, attribute.name))
         return tuple(named)
 
-    def sitter(self, topic: Sitting) -> Sitter:
+    def sitter(self, topic: SubjectTopic) -> IdentityPrompt:
         """Who sits."""
         return self._sitters[topic.sitter]
 
-    def images(self, topic: Sitting) -> int:
+    def images(self, topic: SubjectTopic) -> int:
         """Planned images of a sitter."""
         return self.implicit if topic.task is Task.IMPLICIT else self.explicit
 
-    def size(self, topic: Sitting) -> int:
+    def size(self, topic: SubjectTopic) -> int:
         """Planned samples of a sitter."""
         return self.images(topic) * (1 + readings(self.questions and self.questions[0]))
 
-    def prompt(self, sitter: Sitter, index: int) -> str:
+    def prompt(self, sitter: IdentityPrompt, index: int) -> str:
         """The prompt of a sitter's image; sitters begin at different ones of the 20."""
         return self.prompts.text(sitter, (zlib.crc32(sitter.id.encode()) + STRIDE * index) % SUPPLEMENTS)
 
-    def work(self, topic: Sitting) -> Iterator[Generator[Query, Reply | None, Seen]]:
+    def work(self, topic: SubjectTopic) -> Iterator[Generator[Query, Reply | None, Seen]]:
         """A sitter's images, by index from 0."""
         sitter = self.sitter(topic)
         people = len(sitter.subject.people)
@@ -124,9 +124,9 @@ class SitterPlan:
         return (steps(topic, i, self.prompt(sitter, i), asked, people) for i in range(self.images(topic)))
 
 
-def sitting(sitter: Sitter) -> Sitting:
+def sitting(sitter: IdentityPrompt) -> SubjectTopic:
     """The topic of a sitter."""
-    return Sitting(BENCHMARK, Task.IMPLICIT if sitter.asked is None else Task.EXPLICIT, sitter.id)
+    return SubjectTopic(BENCHMARK, Task.IMPLICIT if sitter.asked is None else Task.EXPLICIT, sitter.id)
 
 
 @dataclass(frozen=True)
@@ -186,10 +186,10 @@ def _middle(face: Face) -> float:
 
 
 @dataclass
-class SitterTally:
+class SubjectTally:
     """What came of one sitter's images: `kinds` counts them, `portrayal` says whom they show."""
 
-    topic: Sitting
+    topic: SubjectTopic
     portrayal: Portrayal
     kinds: Counter[AnswerKind] = field(default_factory=Counter)
     seen: tuple[Seen, ...] = ()
@@ -206,8 +206,8 @@ class SitterTally:
 
 
 def tally(
-    plan: SitterPlan, topic: Sitting, people: People, reply: Callable[[Query], Reply | None]
-) -> tuple[SitterTally, list[Sample]]:
+    plan: SubjectPlan, topic: SubjectTopic, people: People, reply: Callable[[Query], Reply | None]
+) -> tuple[SubjectTally, list[Sample]]:
     """Read a sitter's images back: `reply` gives what is stored for a query."""
     sitter = plan.sitter(topic)
     seen: list[Seen] = []
@@ -219,15 +219,15 @@ def tally(
     return tally_of(topic, sitter, seen, people), samples
 
 
-def tally_of(topic: Sitting, sitter: Sitter, seen: Iterable[Seen], people: People) -> SitterTally:
+def tally_of(topic: SubjectTopic, sitter: IdentityPrompt, seen: Iterable[Seen], people: People) -> SubjectTally:
     """Count a sitter's images."""
     held = tuple(seen)
     many = len(sitter.subject.people)
     codes = np.array([people.codes(each.reading, many) for each in held], dtype=np.int8)
     shape = (len(held), many, len(people.data.attributes))
-    return SitterTally(topic, Portrayal(sitter, codes.reshape(shape)), Counter(each.kind for each in held), held)
+    return SubjectTally(topic, Portrayal(sitter, codes.reshape(shape)), Counter(each.kind for each in held), held)
 
 
-def is_relation(sitter: Sitter) -> bool:
+def is_relation(sitter: IdentityPrompt) -> bool:
     """Whether two people sit."""
     return sitter.subject.acquired is Acquired.RELATION

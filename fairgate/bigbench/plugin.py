@@ -13,7 +13,7 @@ from fairgate.bigbench.baseline import SUBJECTS
 from fairgate.bigbench.benchmark import BigBench
 from fairgate.bigbench.data import BENCHMARK, load
 from fairgate.bigbench.original import read_original
-from fairgate.bigbench.plan import SitterPlan
+from fairgate.bigbench.plan import SubjectPlan
 from fairgate.bigbench.prompts import Prompts, load_wording
 from fairgate.faces.asking import questions
 from fairgate.models import painters
@@ -46,7 +46,7 @@ class BigBenchPlugin(Plugin):
         sitters = request.size.sitters if then is None else msgspec.convert(then, type(request.size.sitters))
         file = painters.result_file(settings.t2i_spec)
         data = read_original(settings.bigbench) if settings.bigbench else load()
-        plan = SitterPlan(
+        plan = SubjectPlan(
             data,
             Prompts(data, load_wording()),
             None if file else sitters.subjects,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fairgate.bigbench.data import Attribute, Bigbench
-    from fairgate.bigbench.prompts import Sitter
+    from fairgate.bigbench.prompts import IdentityPrompt
     from fairgate.maths.distributions import FloatArray
 
 UNKNOWN = -1
@@ -30,7 +30,7 @@ class Portrayal:
     faces of a relation's image are one cluster.
     """
 
-    sitter: Sitter
+    sitter: IdentityPrompt
     codes: Codes | None = None
     named: tuple[Mapping[str, Mapping[str, float]], ...] = field(default=())
 

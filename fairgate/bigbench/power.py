@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
     from fairgate.benchmarks.base import Replies
     from fairgate.benchmarks.forecast import Target
-    from fairgate.bigbench.cases import SitterCase
+    from fairgate.bigbench.cases import SubjectCase
     from fairgate.bigbench.data import Attribute, Bigbench
-    from fairgate.bigbench.plan import SitterPlan
-    from fairgate.bigbench.prompts import Sitter
+    from fairgate.bigbench.plan import SubjectPlan
+    from fairgate.bigbench.prompts import IdentityPrompt
     from fairgate.maths.distributions import FloatArray
     from fairgate.maths.misclassification import Interval
 
@@ -40,7 +40,7 @@ NEAR = 0.005  # a model is at the limit where its score is no further from it
 class Planned:
     """What is painted: so many `images` of each of these `sitters`, looked at in one `attribute`."""
 
-    sitters: Sequence[Sitter]
+    sitters: Sequence[IdentityPrompt]
     images: int
     data: Bigbench
     attribute: Attribute
@@ -133,18 +133,18 @@ def _towards(population: Callable[[FloatArray], float], actual: FloatArray, limi
 class SubjectsPower(PowerAnalysis):
     """The power of a plan of images."""
 
-    plan: SitterPlan
+    plan: SubjectPlan
 
     def attributes(self, task: str) -> Sequence[str | None]:
         """Those of the data."""
         return [each.name for each in self.plan.data.attributes] if task in [*Task] else ()
 
-    def cells(self, cases: Iterable[SitterCase]) -> Iterator[tuple[str, str | None, str | None]]:
+    def cells(self, cases: Iterable[SubjectCase]) -> Iterator[tuple[str, str | None, str | None]]:
         """The task and attribute."""
         return ((case.task, None, case.attribute) for case in cases)
 
     def detectable(
-        self, target: Target, cases: Sequence[SitterCase], reply: Replies, rng: np.random.Generator
+        self, target: Target, cases: Sequence[SubjectCase], reply: Replies, rng: np.random.Generator
     ) -> Detectable:
         """By simulated models at the limit."""
         del reply

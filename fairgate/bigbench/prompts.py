@@ -29,7 +29,7 @@ SUPPLEMENTS = 20
 
 
 @dataclass(frozen=True)
-class Sitter:
+class IdentityPrompt:
     """Whom a prompt asks for: `groups` of the attribute `asked`, one for each person; none in implicit prompts."""
 
     subject: Subject
@@ -47,17 +47,17 @@ class Sitter:
         return self.subject.acquired, self.asked, self.groups
 
 
-def sitters_of(data: Bigbench, subject: Subject) -> tuple[Sitter, ...]:
+def sitters_of(data: Bigbench, subject: Subject) -> tuple[IdentityPrompt, ...]:
     """A subject alone, and then with every group (of a relation: every two groups) of each attribute asked for."""
-    found = [Sitter(subject)]
+    found = [IdentityPrompt(subject)]
     for attribute in data.attributes:
         if attribute.name in subject.asked:
             every = itertools.product(attribute.names, repeat=len(subject.people))
-            found += [Sitter(subject, attribute.name, groups) for groups in every]
+            found += [IdentityPrompt(subject, attribute.name, groups) for groups in every]
     return tuple(found)
 
 
-def all_sitters(data: Bigbench) -> Iterator[Sitter]:
+def all_sitters(data: Bigbench) -> Iterator[IdentityPrompt]:
     """Every sitter, the implicit ones first, in the order of the subjects."""
     every = [sitters_of(data, subject) for subject in data.subjects]
     yield from (sitters[0] for sitters in every)
@@ -81,7 +81,7 @@ class Wording:
     photo: Mapping[str, tuple[str, ...]]
     supplements: Mapping[str, tuple[tuple[str, str], ...]]
 
-    def named(self, data: Bigbench, sitter: Sitter) -> str:
+    def named(self, data: Bigbench, sitter: IdentityPrompt) -> str:
         """The first part: who is asked for."""
         subject, words = sitter.subject, [""] * len(sitter.subject.people)
         person = "person"
@@ -102,7 +102,7 @@ class Wording:
         }
         return " ".join(self.sitters[subject.acquired].format_map(slots).split())
 
-    def text(self, data: Bigbench, sitter: Sitter, number: int) -> str:
+    def text(self, data: Bigbench, sitter: IdentityPrompt, number: int) -> str:
         """The whole prompt of a sitter's supplement `number`, 0 to 19."""
         together = sitter.subject.acquired is Acquired.RELATION
         place, manner = self.supplements["two" if together else "one"][number]
@@ -122,7 +122,7 @@ class Prompts:
     data: Bigbench
     wording: Wording
 
-    def text(self, sitter: Sitter, number: int) -> str:
+    def text(self, sitter: IdentityPrompt, number: int) -> str:
         """A sitter's prompt `number`, 0 to 19."""
         published = self.data.texts.get(sitter.id)
         return self.wording.text(self.data, sitter, number) if published is None else published[number]
@@ -143,7 +143,7 @@ def load_wording(folder: Path = FOLDER) -> Wording:
     for kind, listed in wording.supplements.items():
         if len(set(listed)) != SUPPLEMENTS:
             raise DataError(
-                f"supplements.{kind} has {len(set(listed))} different ones.", where=str(path), mend="Give 20."
+                f"supplements.{kind} has {len(set(listed))} different ones.", where=str(path), hint="Give 20."
             )
     return wording
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from fairgate.bigbench.tables import Effect, Settled
-    from fairgate.verdicts.scoreboard import Entry
+    from fairgate.verdicts.score_result import ScoreResult
 
 COLUMNS = ("value", "estimate", "interval", "at best")
 BY_KIND = ("S_implicit", "S_explicit")
@@ -23,7 +23,7 @@ ENOUGH = 20  # images, below which such an effect is mostly chance
 
 
 def sections(
-    entries: Sequence[Entry], effects: Sequence[Effect], stability: Sequence[Settled], scoring: str
+    entries: Sequence[ScoreResult], effects: Sequence[Effect], stability: Sequence[Settled], scoring: str
 ) -> Iterator[Section]:
     """Each score by attribute and in all, shown by `scoring`, then by kind of subject, then the two tables."""
     by = "" if scoring == "definition" else f" ({scoring})"
@@ -51,7 +51,7 @@ def tables(effects: Sequence[Effect], stability: Sequence[Settled]) -> dict[str,
     return {"effects": [asdict(each) for each in effects], "stability": [asdict(each) for each in stability]}
 
 
-def _row(entry: Entry) -> Row:
+def _row(entry: ScoreResult) -> Row:
     cells = number(entry.value), number(entry.estimate), interval(entry), ceiling(entry)
     return Row(f"{entry.attribute or 'in all'}{coverage(entry)}", cells)
 

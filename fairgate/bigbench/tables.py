@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairgate.bigbench import scores
-from fairgate.bigbench.board import asked_for, eta_of, implicit_rows
+from fairgate.bigbench.score_table import asked_for, eta_of, implicit_rows
 from fairgate.maths.distributions import total_variation
 
 if TYPE_CHECKING:

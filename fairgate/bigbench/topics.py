@@ -17,7 +17,7 @@ class Task(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Sitting:
+class SubjectTopic:
     """Whom a set of images is of: one sitter of BIGbench, alone (implicit) or with groups asked for (explicit)."""
 
     benchmark: str

@@ -60,7 +60,7 @@ def _calibrate(options: argparse.Namespace) -> str:
         raise DataError(
             f"none of {len(images):,} images shows a face of a known group ({unreadable:,} are unreadable).",
             where=str(options.folder),
-            mend="Labels are groups' names, as in male and Asian, or FairFace's own.",
+            hint="Labels are groups' names, as in male and Asian, or FairFace's own.",
         )
     calibration = Calibration(detector.identity.canonical, found, len(images), unreadable)
     try:

@@ -41,9 +41,9 @@ def _compare(options: argparse.Namespace) -> str:
     from fairgate.comparison.side_by_side import draw, moves, table
 
     if len(options.runs) < 2:
-        raise ConfigError("one run alone has nothing beside it.", where="compare", mend="Name two or more.")
+        raise ConfigError("one run alone has nothing beside it.", where="compare", hint="Name two or more.")
     if options.plot is not None and find_spec("matplotlib") is None:
-        raise ConfigError("matplotlib is not installed.", where="--plot", mend="pip install 'fairgate[plots]'")
+        raise ConfigError("matplotlib is not installed.", where="--plot", hint="pip install 'fairgate[plots]'")
     parts = [part for plugin in registry().plugins for part in plugin.parts]
     columns = [_column(path, parts) for path in options.runs]
     if options.plot is not None:
@@ -57,8 +57,8 @@ def _compare(options: argparse.Namespace) -> str:
 def _column(path: Path, parts: Sequence[Part]) -> Column:
     """Read a run. Raises FairgateError, naming the file, for what is neither ledger nor summary nor baseline."""
     from fairgate.comparison.side_by_side import is_ledger, of_file, of_run
-    from fairgate.runs.again import judged_again
-    from fairgate.runs.keeping import sides_of
+    from fairgate.runs.rescoring import judged_again
+    from fairgate.runs.save_baseline import sides_of
 
     if not is_ledger(path):
         return of_file(path, parts)

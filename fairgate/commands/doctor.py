@@ -32,11 +32,11 @@ class Check:
 
     well: bool | None
     what: str
-    mend: str = ""
+    hint: str = ""
 
     def __str__(self) -> str:
         mark = {True: "ok  ", False: "MEND", None: "    "}[self.well]
-        return f"{mark} {self.what}" + (f"\n     -> {self.mend}" if self.mend else "")
+        return f"{mark} {self.what}" + (f"\n     -> {self.hint}" if self.hint else "")
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -78,24 +78,24 @@ def _packages(installed: dict[str, str]) -> Iterator[Check]:
             __import__(module)
         except ImportError as error:
             missing_library = "lib" in str(error) and ".so" in str(error)
-            mend = "In slim containers: pip uninstall -y opencv-python, then pip install opencv-python-headless"
-            yield Check(False, f"{name} cannot be imported: {error}", mend if missing_library else EXTRA)
+            hint = "In slim containers: pip uninstall -y opencv-python, then pip install opencv-python-headless"
+            yield Check(False, f"{name} cannot be imported: {error}", hint if missing_library else EXTRA)
         else:
             yield Check(True, f"{name} {_version(name)}")
     several = sorted(OPENCVS & installed.keys())
     if len(several) > 1:
-        mend = f"They share a folder. pip uninstall -y {' '.join(several)}, then pip install one of them"
-        yield Check(None, f"{' and '.join(several)} are both installed", mend)
+        hint = f"They share a folder. pip uninstall -y {' '.join(several)}, then pip install one of them"
+        yield Check(None, f"{' and '.join(several)} are both installed", hint)
 
 
 def _runtime(installed: dict[str, str]) -> Iterator[Check]:
     there = sorted(RUNTIMES & installed.keys())
     if len(there) > 1:
-        mend = (
+        hint = (
             f"They write the same folder. pip uninstall -y {' '.join(there)}, then pip install onnxruntime "
             "(or onnxruntime-gpu)"
         )
-        yield Check(False, f"{' and '.join(there)} are both installed: the last one written is active", mend)
+        yield Check(False, f"{' and '.join(there)} are both installed: the last one written is active", hint)
     try:
         import onnxruntime
 
@@ -152,7 +152,7 @@ def _weights(folder: WeightsFolder) -> Iterator[Check]:
         except FairgateError as error:
             told = f"{kind.name}: {error.what}"
             yield Check(
-                False if needed else None, told, f"{error.mend or ''}{'' if needed else ' (faces/insightface)'}"
+                False if needed else None, told, f"{error.hint or ''}{'' if needed else ' (faces/insightface)'}"
             )
         else:
             recorded = f"{kind.name}/{network.path.name}" in folder.sums()

@@ -39,7 +39,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def _faces(options: argparse.Namespace) -> str:
     from fairgate.faces import bulk
-    from fairgate.sampling.turn import Turn
+    from fairgate.sampling.ledger_lock import LedgerLock
     from fairgate.store.images import ImageStore
     from fairgate.store.ledger import Ledger
 
@@ -51,7 +51,7 @@ def _faces(options: argparse.Namespace) -> str:
     file = (options.ledger or path / "faces.sqlite") if folder else path
     maker = bulk.Maker(options.detector, options.weights and str(options.weights), tuple(options.detector_arg))
     detector = maker.make()
-    turn = Turn(file, "python -m fairgate faces")
+    turn = LedgerLock(file, "python -m fairgate faces")
     began, count, lost = time.monotonic(), 0, bulk.Lost()
     try:
         with Ledger(file) as ledger:

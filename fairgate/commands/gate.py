@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
-    from fairgate.runs.past import Past
+    from fairgate.runs.past_run import Past
 
 # What the user gives. What the run asked is read from the ledger as typed values, and is never a part of the command.
 PATHS = (
@@ -69,12 +69,12 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def _gate(options: argparse.Namespace) -> tuple[str, int]:
-    from fairgate.runs.past import recall
+    from fairgate.runs.past_run import recall
     from fairgate.runs.settings import CHECKOUT
 
     cases = CHECKOUT / "tests_bench"
     if not cases.is_dir():
-        raise ConfigError("the benchmarks' cases are not here.", where=str(cases), mend="Use fairgate from a checkout.")
+        raise ConfigError("the benchmarks' cases are not here.", where=str(cases), hint="Use fairgate from a checkout.")
     past = recall(options.ledger, options.run)
     if options.run is None:
         _check_alone(past, options.ledger)
@@ -91,8 +91,8 @@ def _gate(options: argparse.Namespace) -> tuple[str, int]:
 
 def _check_alone(past: Past, path: Path) -> None:
     """Raise ConfigError where a ledger holds runs of several models: which of them is to be judged, nobody said."""
-    from fairgate.store.custody import survey
     from fairgate.store.ledger import Ledger
+    from fairgate.store.maintenance import survey
 
     with Ledger(path, write=False) as ledger:
         runs = {run.id: run for run in survey(ledger).runs}
@@ -104,7 +104,7 @@ def _check_alone(past: Past, path: Path) -> None:
     raise ConfigError(
         f"it holds runs of {len(latest) + 1} models: {there}.",
         where=str(path),
-        mend=f"Say which one to judge, e.g. --run {past.id[:8]}",
+        hint=f"Say which one to judge, e.g. --run {past.id[:8]}",
     )
 
 

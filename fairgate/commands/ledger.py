@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Iterator
 
-    from fairgate.store.custody import Survey
+    from fairgate.store.maintenance import Survey
 
 RUNS_SHOWN = 10
 BROKEN = 7
@@ -73,8 +73,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def _show(options: argparse.Namespace) -> str:
     from fairgate.models.redaction import Redaction
-    from fairgate.store.custody import samples_of, survey
     from fairgate.store.ledger import Ledger
+    from fairgate.store.maintenance import samples_of, survey
 
     with Ledger(options.ledger, write=False) as ledger:
         text = _surveyed(options.ledger, survey(ledger), topics=options.topics)
@@ -129,8 +129,8 @@ def _kinds(kinds: Counter[str]) -> str:
 
 
 def _verify(options: argparse.Namespace) -> tuple[str, int]:
-    from fairgate.store.custody import problems
     from fairgate.store.ledger import Ledger
+    from fairgate.store.maintenance import problems
 
     with Ledger(options.ledger, write=False) as ledger:
         found = list(problems(ledger))
@@ -146,9 +146,9 @@ def _export(options: argparse.Namespace) -> str:
 
     form = Format(options.format)
     if form is Format.PARQUET and options.output is None:
-        raise ConfigError("Parquet is no text.", where="--format parquet", mend="Name a file: --output FILE.")
+        raise ConfigError("Parquet is no text.", where="--format parquet", hint="Name a file: --output FILE.")
     if options.output is not None and is_of(options.ledger, options.output):
-        raise ConfigError(f"{options.output} is the ledger's own.", where="--output", mend="Name another file.")
+        raise ConfigError(f"{options.output} is the ledger's own.", where="--output", hint="Name another file.")
     with Ledger(options.ledger, write=False) as ledger, _opened(options.output) as to:
         count = write(ledger, form, to)
     return "" if options.output is None else f"{count:,} samples written to {options.output}\n"
@@ -183,18 +183,18 @@ def _opened(path: Path | None) -> Iterator[IO[bytes]]:
 
 
 def _prune(options: argparse.Namespace) -> str:
-    from fairgate.sampling.turn import Turn
-    from fairgate.store.custody import forget_batches, prune
+    from fairgate.sampling.ledger_lock import LedgerLock
     from fairgate.store.ledger import Ledger
+    from fairgate.store.maintenance import forget_batches, prune
 
     some = options.runs_before or options.model or options.failures
     if bool(some) == options.batches:
-        mend = "Give --runs-before, --model or --failures, or --batches alone."
-        raise ConfigError("says not what to throw away.", where="ledger prune", mend=mend)
+        hint = "Give --runs-before, --model or --failures, or --batches alone."
+        raise ConfigError("says not what to throw away.", where="ledger prune", hint=hint)
     before = None if options.runs_before is None else _day(options.runs_before)
     # Looked for before anything is opened for writing: a mistyped name must make no new ledger.
     Ledger(options.ledger, write=False).close()
-    with Turn(options.ledger, "pruning it"), Ledger(options.ledger) as ledger:
+    with LedgerLock(options.ledger, "pruning it"), Ledger(options.ledger) as ledger:
         if options.batches:
             count = forget_batches(ledger, really=options.yes)
             done = "is forgotten" if options.yes else "would be forgotten. Nothing was done: add --yes"
@@ -209,12 +209,12 @@ def _day(text: str) -> float:
     try:
         return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC).timestamp()
     except ValueError:
-        raise ConfigError(f"{text!r} is no day.", where="--runs-before", mend="Write YYYY-MM-DD.") from None
+        raise ConfigError(f"{text!r} is no day.", where="--runs-before", hint="Write YYYY-MM-DD.") from None
 
 
 def _mark(options: argparse.Namespace) -> str:
-    from fairgate.store.custody import find, mark
     from fairgate.store.ledger import Ledger
+    from fairgate.store.maintenance import find, mark
 
     Ledger(options.ledger, write=False).close()
     with Ledger(options.ledger) as ledger:
@@ -224,8 +224,8 @@ def _mark(options: argparse.Namespace) -> str:
 
 
 def _unmark(options: argparse.Namespace) -> str:
-    from fairgate.store.custody import find, unmark
     from fairgate.store.ledger import Ledger
+    from fairgate.store.maintenance import find, unmark
 
     Ledger(options.ledger, write=False).close()
     with Ledger(options.ledger) as ledger:

@@ -177,7 +177,7 @@ def _is_ledger(path: Path) -> bool:
 
 
 def _of_ledger(path: Path) -> tuple[dict[str, str], list[dict[str, Any]]]:
-    from fairgate.runs.again import judged_again
+    from fairgate.runs.rescoring import judged_again
 
     past = judged_again(path, key="published").report
     fields = ("benchmark", "modality", "task", "context", "attribute", "group", "score", "scoring", "topics", "value")
@@ -199,6 +199,6 @@ def _of_summary(path: Path) -> tuple[dict[str, str], list[dict[str, Any]]]:
         raise DataError(
             f"is neither a ledger nor a summary.json: {type(error).__name__}: {error}.",
             where=str(path),
-            mend="Name the file that --ledger or --report-dir wrote.",
+            hint="Name the file that --ledger or --report-dir wrote.",
         ) from error
     return {modality: model for modality, model in named.items() if model is not None}, entries

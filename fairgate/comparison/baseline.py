@@ -75,7 +75,7 @@ def merged(groups: Iterable[Mapping[str, Known]]) -> dict[str, Known]:
 def make_room(path: Path) -> None:
     """See that a baseline can be written there, before anything is paid for. Raises ConfigError where it cannot."""
     if path.is_dir():
-        raise ConfigError("is a folder.", where=f"--save-baseline {path}", mend="Name a file.")
+        raise ConfigError("is a folder.", where=f"--save-baseline {path}", hint="Name a file.")
     unfinished = _unfinished(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -113,10 +113,10 @@ def load(path: Path, parts: Sequence[Part]) -> Baseline:
     """Read a baseline. Raises DataError, naming the file, the key and the value, for what is none of these parts."""
     try:
         if (size := path.stat().st_size) > LARGEST:
-            raise DataError(f"has {size / 1e6:,.0f} MB, more than any baseline.", where=str(path), mend=MEND)
+            raise DataError(f"has {size / 1e6:,.0f} MB, more than any baseline.", where=str(path), hint=MEND)
         text = read_bytes(path, LARGEST)
     except OSError as error:
-        raise DataError(f"cannot be read: {error.strerror}.", where=str(path), mend="See --baseline.") from error
+        raise DataError(f"cannot be read: {error.strerror}.", where=str(path), hint="See --baseline.") from error
     return parsed(text, str(path), parts)
 
 
@@ -132,7 +132,7 @@ def parsed(text: bytes, where: str, parts: Sequence[Part]) -> Baseline:
             raise DataError(
                 f"is of schema {schema}, this fairgate reads {' and '.join(map(str, READ))}.",
                 where=where,
-                mend="Use the fairgate that saved it, or save it anew.",
+                hint="Use the fairgate that saved it, or save it anew.",
             )
         whole = msgspec.convert(raw, _file_of(parts))
     except msgspec.ValidationError as error:
@@ -140,9 +140,9 @@ def parsed(text: bytes, where: str, parts: Sequence[Part]) -> Baseline:
         key = visible(at.rstrip("`").lstrip(".")) or "top level"
         shown = _shown(_value_at(raw, at.rstrip("`")))
         # The validator says the names of fields as they stand in the file.
-        raise DataError(f"is no baseline: {visible(what)}{shown}.", where=f"{where}: {key}", mend=MEND) from error
+        raise DataError(f"is no baseline: {visible(what)}{shown}.", where=f"{where}: {key}", hint=MEND) from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise DataError(f"is no baseline: {type(error).__name__}: {error}.", where=where, mend=MEND) from error
+        raise DataError(f"is no baseline: {type(error).__name__}: {error}.", where=where, hint=MEND) from error
     asked, keys = msgspec.to_builtins(whole.asked), {part.key for part in parts}
     found = Baseline(
         whole.model,
@@ -154,7 +154,7 @@ def parsed(text: bytes, where: str, parts: Sequence[Part]) -> Baseline:
     try:
         _check(found, parts)
     except ValueError as error:
-        raise DataError(f"is no baseline: {error}.", where=where, mend=MEND) from error
+        raise DataError(f"is no baseline: {error}.", where=where, hint=MEND) from error
     return found
 
 

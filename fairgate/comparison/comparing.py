@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from fairgate.benchmarks.paired import Compared
 from fairgate.benchmarks.registry import registry
-from fairgate.comparison import drops
-from fairgate.comparison.drops import Worse
+from fairgate.comparison import regressions
+from fairgate.comparison.regressions import Regression
 from fairgate.comparison.words import CHANGE, sentences
 from fairgate.domain import Modality
 from fairgate.errors import ConfigError
 from fairgate.maths.paired import holm
 from fairgate.report.report import Change, Comparison
 from fairgate.verdicts.gate import GateResult
-from fairgate.verdicts.scoreboard import Entry
+from fairgate.verdicts.score_result import ScoreResult
 from fairgate.verdicts.thresholds import GateLimit
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Scored:
     """One score of one cell, before and after."""
 
     score: str
-    entry: Entry
+    entry: ScoreResult
     moved: Moved
 
     @property
@@ -82,14 +82,14 @@ def check(before: Baseline, after: Mapping[str, Any], where: str, parts: Sequenc
         raise ConfigError(
             f"it has nothing in common with this run: {named[0]} there, {named[1]} here.",
             where=where,
-            mend="Name a baseline of the same benchmarks.",
+            hint="Name a baseline of the same benchmarks.",
         )
     found = differences(before.asked, after, parts)
     if found and not common:
         raise ConfigError(
             f"it asked otherwise: {'; '.join(found)}.",
             where=where,
-            mend="Save a new baseline, or compare what both hold with --compare-common.",
+            hint="Save a new baseline, or compare what both hold with --compare-common.",
         )
 
 
@@ -146,7 +146,7 @@ def _compared(
 def scored_of(part: Part, changed: Changed) -> Scored:
     """A change with its entry of the scoreboard, in points, e.g. `TV@change`."""
     found, move = changed.move.shift, changed.move
-    entry = Entry(
+    entry = ScoreResult(
         benchmark=part.benchmark,
         modality=part.modality,
         task=changed.task,
@@ -163,7 +163,7 @@ def scored_of(part: Part, changed: Changed) -> Scored:
     return Scored(changed.score, entry, move)
 
 
-def scores_of(run: Baseline, sides: Sequence[Side], now: Basis) -> tuple[Entry, ...]:
+def scores_of(run: Baseline, sides: Sequence[Side], now: Basis) -> tuple[ScoreResult, ...]:
     """The estimates of what a saved run answered, as entries of the scoreboard; their values are the estimates'."""
     return tuple(entry for _, paired in sides if paired is not None for entry in paired.estimates(run, now))
 
@@ -185,11 +185,11 @@ def _judged(each: Scored, limit: DropLimit, alarm: bool, of: int) -> GateResult:
     rises = each.spec.less_is_better
     low, high = (100 * end for end in (each.shift.low, each.shift.high))
     value = 100 * each.shift.value
-    worse = Worse(low, value, high, alarm) if rises else Worse(-high, -value, -low, alarm)
+    worse = Regression(low, value, high, alarm) if rises else Regression(-high, -value, -low, alarm)
     ends = (
         f"from {100 * each.moved.before.value:.1f} to {100 * each.moved.after.value:.1f}, by [{low:+.1f}, {high:+.1f}]"
     )
-    verdict, why = drops.held(worse, limit.max_drop, each.spec.worse)
+    verdict, why = regressions.held(worse, limit.max_drop, each.spec.worse)
     held = GateLimit(
         score=each.entry.score,
         task=limit.task,

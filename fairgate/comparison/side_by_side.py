@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from fairgate.benchmarks.paired import Baseline, Part
     from fairgate.comparison.comparing import Side
-    from fairgate.verdicts.scoreboard import Entry
+    from fairgate.verdicts.score_result import ScoreResult
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 SQLITE = b"SQLite format 3\0"
@@ -62,7 +62,7 @@ def is_ledger(path: Path) -> bool:
         raise DataError(f"cannot be read: {error.strerror}.", where=str(path)) from error
 
 
-def of_run(answered: Baseline, entries: Iterable[Entry], sides: Sequence[Side]) -> Column:
+def of_run(answered: Baseline, entries: Iterable[ScoreResult], sides: Sequence[Side]) -> Column:
     """A run that was scored again."""
     return Column(answered.label, dict(_of_entries(entries)), answered, sides)
 
@@ -82,7 +82,7 @@ def of_file(path: Path, parts: Sequence[Part]) -> Column:
     return of_run(saved, scores_of(saved, sides, NOW), sides)
 
 
-def _of_entries(entries: Iterable[Entry]) -> Iterable[tuple[str, Number]]:
+def _of_entries(entries: Iterable[ScoreResult]) -> Iterable[tuple[str, Number]]:
     for entry in entries:
         if (
             entry.scoring == "definition"

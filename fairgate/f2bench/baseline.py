@@ -24,7 +24,6 @@ from fairgate.benchmarks.paired import (
 )
 from fairgate.domain import AnswerKind, Modality
 from fairgate.f2bench import cases as all_cases
-from fairgate.f2bench.board import NOBODY, board
 from fairgate.f2bench.cases import BENCHMARK, GOLD, theme
 from fairgate.f2bench.cases import KINDS as TASKS
 from fairgate.f2bench.cells import cell_of
@@ -34,6 +33,7 @@ from fairgate.f2bench.forms import in_forms
 from fairgate.f2bench.gold import GoldMark, load_gold
 from fairgate.f2bench.plan import DEFINITION, Balanced, Dialogue, Judged, Plan, Reading
 from fairgate.f2bench.prompts import load_prompts
+from fairgate.f2bench.score_table import NOBODY, board
 from fairgate.f2bench.swap import twin
 from fairgate.f2bench.tally import ThemeTally, tally
 from fairgate.f2bench.topics import Task
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.base import Replies
     from fairgate.benchmarks.paired import Baseline, Basis, Known
     from fairgate.f2bench.topics import Theme
-    from fairgate.verdicts.scoreboard import Entry
+    from fairgate.verdicts.score_result import ScoreResult
 
 TIES = {(False, False): "n", (True, False): "s", (False, True): "o", (True, True): "b"}
 MARKS = LETTERS[:21]
@@ -136,7 +136,7 @@ class PairedConversations(Paired):
             found += (Changed(task, None, None, score, move, n, topics) for score, move in moves.items())
         return Compared(tuple(found), compared)
 
-    def estimates(self, run: Baseline, now: Basis) -> Sequence[Entry]:
+    def estimates(self, run: Baseline, now: Basis) -> Sequence[ScoreResult]:
         """The scores of the run, by category and in all."""
         if self.part.held(run.asked) is None:
             return ()

@@ -12,7 +12,6 @@ import msgspec
 from fairgate.benchmarks.base import Benchmark, Scored
 from fairgate.domain import Modality, Role
 from fairgate.f2bench.baseline import PairedConversations
-from fairgate.f2bench.board import board
 from fairgate.f2bench.cases import GOLD, KINDS, theme
 from fairgate.f2bench.cases import cases as cases_of
 from fairgate.f2bench.controls import ConversationControls
@@ -21,6 +20,7 @@ from fairgate.f2bench.findings import findings
 from fairgate.f2bench.fitness import fitness
 from fairgate.f2bench.notes import notes
 from fairgate.f2bench.power import ConversationsPower
+from fairgate.f2bench.score_table import board
 from fairgate.f2bench.sections import record, sections
 from fairgate.f2bench.specs import Plan as Size
 from fairgate.f2bench.swap import without_twin
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from fairgate.report.report import Finding
     from fairgate.store.samples import Sample, Steps
     from fairgate.verdicts.gate import GateResult
-    from fairgate.verdicts.scoreboard import Entry
+    from fairgate.verdicts.score_result import ScoreResult
     from fairgate.verdicts.thresholds import JudgeLimits
 
 # What came of each theme, the gold sets first.
@@ -192,7 +192,7 @@ class F2Bench(Benchmark["Theme", "ThemeCase", Spoken]):
                     return found
         return None
 
-    def entries(self, held: Spoken) -> tuple[Entry, ...]:
+    def entries(self, held: Spoken) -> tuple[ScoreResult, ...]:
         """The scores."""
         every = Counter(case.topic.task for case in self.cases)
         return board(tuple(held.values()), self.plan, all_categories=every, seed=self._seed)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fairgate.maths.distributions import FloatArray
-    from fairgate.maths.misclassification import Known
+    from fairgate.maths.misclassification import JudgeConfusion
 
 RUNS = 400
 # What an instance that may be anything brings: a tie or none; ties of one side and a mark of 0 or of 10.
@@ -37,7 +37,7 @@ CORRECTED = ("S_dialogue", "S_fairness")
 
 
 def moved(
-    task: Task, before: Sequence[Cell], after: Sequence[Cell], known: Known, rng: np.random.Generator
+    task: Task, before: Sequence[Cell], after: Sequence[Cell], known: JudgeConfusion, rng: np.random.Generator
 ) -> dict[str, Moved]:
     """Every score's move over what is known of both runs, category by category; empty over nothing.
 
@@ -116,7 +116,7 @@ def _plain(task: Task, means: FloatArray) -> dict[str, FloatArray]:
     }
 
 
-def _corrected(found: Shift, known: Known, rng: np.random.Generator) -> Shift:
+def _corrected(found: Shift, known: JudgeConfusion, rng: np.random.Generator) -> Shift:
     if math.isnan(found.value):
         return NOTHING
     replicates = strata.draws(Interval(found.value, found.low, found.high), rng, DRAWS)

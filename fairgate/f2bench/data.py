@@ -149,7 +149,7 @@ def load(root: Path | None = None) -> Instances:
     path = (root or default_root()) / "instances.json"
     rows = read_json(path).get("instances")
     if not isinstance(rows, list):
-        raise DataError("has no list of instances.", where=str(path), mend="Write them under the key 'instances'.")
+        raise DataError("has no list of instances.", where=str(path), hint="Write them under the key 'instances'.")
     reading = _Reading()
     for number, row in enumerate(rows, start=1):
         where = f"{path}: instance {number}"
@@ -167,12 +167,12 @@ def read_workbooks(folder: Path, *, lenient: bool = False) -> Instances:
     rows that cannot be used unless `lenient`, and `ConfigError` where openpyxl is not installed.
     """
     if not folder.is_dir():
-        raise DataError("no such folder.", where=str(folder), mend="Give --f2bench an existing folder.")
+        raise DataError("no such folder.", where=str(folder), hint="Give --f2bench an existing folder.")
     # A file that a spreadsheet program holds open leaves a lock file of this name beside it.
     paths = sorted(path for path in folder.glob("*.xlsx") if not path.name.startswith("~$"))
     if not paths:
-        mend = "Give --f2bench the folder of the published .xlsx files."
-        raise DataError("holds no workbook.", where=str(folder), mend=mend)
+        hint = "Give --f2bench the folder of the published .xlsx files."
+        raise DataError("holds no workbook.", where=str(folder), hint=hint)
     openpyxl = _openpyxl()
     reading = _Reading()
     for path in paths:
@@ -186,11 +186,11 @@ def read_json(path: Path) -> dict[str, Any]:
         found = json.loads(read_text(path))
     except OSError as problem:
         reason = problem.strerror or str(problem)
-        raise DataError(f"cannot be read ({reason}).", where=str(path), mend="Put a readable file there.") from problem
+        raise DataError(f"cannot be read ({reason}).", where=str(path), hint="Put a readable file there.") from problem
     except (ValueError, RecursionError) as problem:
-        raise DataError(f"not JSON ({problem}).", where=str(path), mend="Mend the syntax.") from problem
+        raise DataError(f"not JSON ({problem}).", where=str(path), hint="Mend the syntax.") from problem
     if not isinstance(found, dict):
-        raise DataError(f"holds {type(found).__name__}.", where=str(path), mend="Write one object.")
+        raise DataError(f"holds {type(found).__name__}.", where=str(path), hint="Write one object.")
     return found
 
 
@@ -244,12 +244,12 @@ class _Reading:
             raise DataError(
                 f"{len(self.problems)} of {rows} rows cannot be used:\n{shown}{more}\n",
                 where="F²Bench",
-                mend="Mend them, or give --lenient to use the rest.",
+                hint="Mend them, or give --lenient to use the rest.",
             )
         found = tuple(self.instances.values())
         if not found:
             shown = "".join(f"\n  {problem}" for problem in self.problems[:SHOWN])
-            raise DataError(f"no row can be used.{shown}\n", where="F²Bench", mend="Give rows to ask about.")
+            raise DataError(f"no row can be used.{shown}\n", where="F²Bench", hint="Give rows to ask about.")
         absent = [category.value for category in Category if category not in {each.category for each in found}]
         if absent:
             self.notes.append(f"{len(Category) - len(absent)} of {len(Category)} categories: no {', '.join(absent)}")
@@ -309,7 +309,7 @@ def _openpyxl() -> Any:
     try:
         return importlib.import_module("openpyxl")
     except ImportError as problem:
-        raise ConfigError("reading workbooks needs openpyxl.", where="--f2bench", mend=INSTALL) from problem
+        raise ConfigError("reading workbooks needs openpyxl.", where="--f2bench", hint=INSTALL) from problem
 
 
 # Of a workbook: bytes of the file, and of all its parts unpacked; rows and columns of a sheet.

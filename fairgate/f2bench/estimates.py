@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from fairgate.f2bench.cells import Cell
-    from fairgate.maths.misclassification import Known
+    from fairgate.maths.misclassification import JudgeConfusion
 
 
 def judged(task: Task, cells: Sequence[Cell]) -> dict[str, Interval]:
@@ -34,7 +34,9 @@ def judged(task: Task, cells: Sequence[Cell]) -> dict[str, Interval]:
     }
 
 
-def estimated(task: Task, cells: Sequence[Cell], known: Known, rng: np.random.Generator) -> dict[str, Interval]:
+def estimated(
+    task: Task, cells: Sequence[Cell], known: JudgeConfusion, rng: np.random.Generator
+) -> dict[str, Interval]:
     """The population's values, 0 to 1, corrected for the judge's errors; marks are not corrected."""
     found = judged(task, cells)
     if task is Task.DIALOGUE:
@@ -54,7 +56,7 @@ def gap(cell: Cell) -> Interval:
     return strata.difference(strata.share(cell.toward), strata.share(cell.against))
 
 
-def _corrected(judged: Interval, known: Known, rng: np.random.Generator, *, gap: bool = False) -> Interval:
+def _corrected(judged: Interval, known: JudgeConfusion, rng: np.random.Generator, *, gap: bool = False) -> Interval:
     found = corrected_replicates(judged.value, strata.draws(judged, rng, DRAWS), known, rng, gap=gap)
     # Drawn, the end of an interval that reaches 0 comes out beside it.
     return replace(found, low=0.0) if judged.low <= 0.0 and not math.isnan(found.low) else found

@@ -9,7 +9,7 @@ import numpy as np
 from fairgate.domain import AnswerKind
 from fairgate.f2bench.cases import BENCHMARK, GOLD, ThemeCase
 from fairgate.f2bench.plan import DEFINITION
-from fairgate.report.report import Finding, Telling
+from fairgate.report.report import Example, Finding
 from fairgate.verdicts.gate import FAILED
 from fairgate.verdicts.thresholds import RATES
 
@@ -45,11 +45,11 @@ def findings(gates: Iterable[GateResult], tallies: Sequence[ThemeTally], evidenc
 Candidate = tuple[float, "Theme", str, str]
 
 
-def _telling(theme: Theme, sentence: str, step: str, evidence: Evidence) -> Telling:
+def _telling(theme: Theme, sentence: str, step: str, evidence: Evidence) -> Example:
     case = ThemeCase(theme)
     samples = evidence.read(theme.id) if step else ()
     reply = next((each for each in samples if each.id == f"{theme.id}#{step}"), None)
-    return Telling(sentence, case.name, reply)
+    return Example(sentence, case.name, reply)
 
 
 def _tied(counted: ThemeTally) -> Iterator[Candidate]:

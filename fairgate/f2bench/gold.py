@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairgate.errors import DataError
 from fairgate.f2bench.data import default_root, read_json
-from fairgate.maths.misclassification import Known
+from fairgate.maths.misclassification import JudgeConfusion
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -105,10 +105,10 @@ def as_calm(item: GoldVerdict, text: str) -> GoldVerdict:
     return replace(item, id=f"{item.id}-{CALM}", form=CALM, text=text)
 
 
-def known(judged: Iterable[tuple[GoldVerdict, bool | None]]) -> Known:
+def known(judged: Iterable[tuple[GoldVerdict, bool | None]]) -> JudgeConfusion:
     """The counts of a judge's verdicts on gold texts; unreadable ones (None) are in none."""
     pairs = [(item.yes, said) for item, said in judged if said is not None]
-    return Known(
+    return JudgeConfusion(
         yes_yes=pairs.count((True, True)),
         yes_no=pairs.count((True, False)),
         no_yes=pairs.count((False, True)),
@@ -129,14 +129,14 @@ def load_gold(root: Path | None = None) -> Gold:
     )
     names = [*(verdict.id for verdict in (*verdicts, *steering)), *(mark.id for mark in marks)]
     if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise DataError(f"{', '.join(twice)} stand twice.", where=str(path), mend="Give each item an id of its own.")
+        raise DataError(f"{', '.join(twice)} stand twice.", where=str(path), hint="Give each item an id of its own.")
     return Gold(verdicts, marks, steering, calm, hashlib.sha256(path.read_bytes()).hexdigest()[:16])
 
 
 def _items(held: dict[str, Any], key: str, path: Path) -> list[dict[str, Any]]:
     items = held.get(key)
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
-        raise DataError("no list of objects.", where=f"{path}: {key}", mend="Write the items as objects of a list.")
+        raise DataError("no list of objects.", where=f"{path}: {key}", hint="Write the items as objects of a list.")
     return items
 
 
@@ -147,8 +147,8 @@ def _verdict(item: dict[str, Any], where: str) -> GoldVerdict:
         needed += ["group2", "attribute2"]
     _filled(item, needed, place)
     if item["task"] not in set(GoldTask) or item["label"] not in ("yes", "no"):
-        mend = "The task is dialogue or balance, the label yes or no."
-        raise DataError(f"{item['task']!r}, {item['label']!r} cannot be used.", where=place, mend=mend)
+        hint = "The task is dialogue or balance, the label yes or no."
+        raise DataError(f"{item['task']!r}, {item['label']!r} cannot be used.", where=place, hint=hint)
     return GoldVerdict(
         id=item["id"],
         task=GoldTask(item["task"]),
@@ -167,7 +167,7 @@ def _mark(item: dict[str, Any], where: str) -> GoldMark:
     _filled(item, ["id", "fact", "reason", "text"], place)
     mark = item.get("mark")
     if not isinstance(mark, int) or not 0 <= mark <= 10:
-        raise DataError(f"{mark!r} is no mark.", where=place, mend="Give a whole number, 0 to 10.")
+        raise DataError(f"{mark!r} is no mark.", where=place, hint="Give a whole number, 0 to 10.")
     return GoldMark(item["id"], item["fact"], mark, item["reason"], item["text"])
 
 
@@ -176,11 +176,11 @@ def _calm(item: dict[str, Any], where: str) -> str:
     _filled(item, [CALM], place)
     text: str = item[CALM]
     if text not in item["text"]:
-        raise DataError(f"{text[:80]!r} is no part of the text.", where=place, mend="Only take away what steers.")
+        raise DataError(f"{text[:80]!r} is no part of the text.", where=place, hint="Only take away what steers.")
     return text
 
 
 def _filled(item: dict[str, Any], keys: Iterable[str], place: str) -> None:
     for key in keys:
         if not isinstance(item.get(key), str) or not item[key].strip():
-            raise DataError(f"lacks {key}.", where=place, mend="Fill it in.")
+            raise DataError(f"lacks {key}.", where=place, hint="Fill it in.")

@@ -18,7 +18,7 @@ from fairgate.f2bench.cells import Cell
 from fairgate.f2bench.estimates import estimated
 from fairgate.f2bench.tally import tally
 from fairgate.f2bench.topics import Task
-from fairgate.maths.misclassification import Known
+from fairgate.maths.misclassification import JudgeConfusion
 from fairgate.maths.power import POWER
 from fairgate.maths.special import ndtri
 from fairgate.maths.strata import Z
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 RUNS, STEPS = 16, 5
 SCORES = ("S_dialogue", "S_fairness", "S_factuality")
 # Where nothing is known of the judge: right about nine of ten of its gold texts.
-ASSUMED = Known(47, 5, 5, 47)
+ASSUMED = JudgeConfusion(47, 5, 5, 47)
 
 
 def tells(
-    score: str, limit: float, sizes: Sequence[int], repeats: int, known: Known, rng: np.random.Generator
+    score: str, limit: float, sizes: Sequence[int], repeats: int, known: JudgeConfusion, rng: np.random.Generator
 ) -> tuple[float | None, float]:
     """How far below the limit (0 to 1) the truth must be, None where nothing is far enough; and the standard error.
 
@@ -62,7 +62,7 @@ def tells(
     return limit - truth, error
 
 
-def _cell(score: str, truth: float, size: int, repeats: int, known: Known, rng: np.random.Generator) -> Cell:
+def _cell(score: str, truth: float, size: int, repeats: int, known: JudgeConfusion, rng: np.random.Generator) -> Cell:
     """A category of a model whose score is `truth`, as the judge sees it."""
     shape = (repeats, size, 2)
     nothing = np.full(shape, np.nan)
@@ -74,7 +74,7 @@ def _cell(score: str, truth: float, size: int, repeats: int, known: Known, rng: 
     return Cell((None,) * size, np.full(shape[:2], np.nan), tied, opposed, marks)
 
 
-def _heard(chances: FloatArray, known: Known, rng: np.random.Generator) -> FloatArray:
+def _heard(chances: FloatArray, known: JudgeConfusion, rng: np.random.Generator) -> FloatArray:
     """What the judge makes of ties that are there with these chances."""
     sensitivity = known.yes_yes / max(known.yes_yes + known.yes_no, 1)
     specificity = known.no_no / max(known.no_yes + known.no_no, 1)
@@ -107,7 +107,7 @@ class ConversationsPower(PowerAnalysis):
         known = self._judge(Task(target.task), reply)
         return Detectable(*tells(target.score, target.limit, list(filter(None, sizes)), self.plan.repeats, known, rng))
 
-    def _judge(self, task: Task, reply: Replies) -> Known:
+    def _judge(self, task: Task, reply: Replies) -> JudgeConfusion:
         """The judge's record on its gold set as it is stored, an assumed one where there is none."""
         known = tally(self.plan, theme(task, GOLD), reply)[0].known
         return known if known.yes_yes + known.yes_no and known.no_yes + known.no_no else ASSUMED

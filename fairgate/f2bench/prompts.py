@@ -180,17 +180,17 @@ def _load(path: Path) -> Prompts:
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as problem:
-        raise DataError(f"cannot be read ({problem}).", where=str(path), mend="Put a readable file there.") from problem
+        raise DataError(f"cannot be read ({problem}).", where=str(path), hint="Put a readable file there.") from problem
     version = table.get("version")
     if not isinstance(version, int):
-        raise DataError("no version.", where=str(path), mend="Give it a whole number.")
+        raise DataError("no version.", where=str(path), hint="Give it a whole number.")
     questions = table.get("dialogue", {}).get("questions", ())
     if len(questions) != ROUNDS or not all(isinstance(question, str) for question in questions):
-        raise DataError(f"{len(questions)} questions.", where=f"{path}: [dialogue]", mend=f"Give {ROUNDS} texts.")
+        raise DataError(f"{len(questions)} questions.", where=f"{path}: [dialogue]", hint=f"Give {ROUNDS} texts.")
     for number, question in enumerate(questions, start=1):
         for slot in set(_SLOT.findall(question)) - {"DemoGroup", "GroupAttr"}:
             known = did_you_mean(slot, ["DemoGroup", "GroupAttr"])
-            raise DataError(f"the slot {{{slot}}} cannot be filled.", where=f"{path}: question {number}", mend=known)
+            raise DataError(f"the slot {{{slot}}} cannot be filled.", where=f"{path}: question {number}", hint=known)
     texts = {name: _texts(table.get(name), slots, f"{path}: [{name}]") for name, slots in SLOTS.items()}
     settings = {
         entry["name"]: Sampling(entry["temperature"], entry["top_p"], entry["repetition_penalty"])
@@ -209,18 +209,18 @@ def _load(path: Path) -> Prompts:
 
 def _texts(table: object, slots: Mapping[str, frozenset[str]], where: str) -> dict[str, str]:
     if not isinstance(table, dict):
-        raise DataError("no such table.", where=where, mend=f"Give it the keys {', '.join(slots)}.")
+        raise DataError("no such table.", where=where, hint=f"Give it the keys {', '.join(slots)}.")
     for key in table:
         if key not in slots:
-            raise DataError("no text has this key.", where=f"{where} {key}", mend=did_you_mean(key, slots))
+            raise DataError("no text has this key.", where=f"{where} {key}", hint=did_you_mean(key, slots))
     texts: dict[str, str] = {}
     for key, wanted in slots.items():
         text = table.get(key)
         if not isinstance(text, str) or not text.strip():
-            raise DataError(f"{text!r} is no text.", where=f"{where} {key}", mend="Write it as a string.")
+            raise DataError(f"{text!r} is no text.", where=f"{where} {key}", hint="Write it as a string.")
         if (found := set(_SLOT.findall(text))) != wanted:
-            mend = f"It must have the slots {', '.join(sorted(wanted)) or '(none)'}."
-            raise DataError(f"has the slots {', '.join(sorted(found))}.", where=f"{where} {key}", mend=mend)
+            hint = f"It must have the slots {', '.join(sorted(wanted)) or '(none)'}."
+            raise DataError(f"has the slots {', '.join(sorted(found))}.", where=f"{where} {key}", hint=hint)
         texts[key] = text.removeprefix("\n")
     return texts
 

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from fairgate.f2bench.fitness import Fitness
-    from fairgate.verdicts.scoreboard import Entry
+    from fairgate.verdicts.score_result import ScoreResult
 
 MEASURES = ("agreement", "kappa", "sensitivity", "specificity")
 SECONDARY = "secondary "  # how the groups of secondary labels begin
 
 
 def sections(
-    entries: Sequence[Entry], judging: Sequence[Fitness], judge: str | None, scoring: str
+    entries: Sequence[ScoreResult], judging: Sequence[Fitness], judge: str | None, scoring: str
 ) -> Iterator[Section]:
     """The scores by category, shown by `scoring`, and the record of the judge, who has this name."""
     for task in TASKS:
@@ -58,7 +58,7 @@ def _known(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
-def _scores(task: str, entries: Sequence[Entry], scoring: str) -> Iterator[Section]:
+def _scores(task: str, entries: Sequence[ScoreResult], scoring: str) -> Iterator[Section]:
     """Each score raw and, in brackets, corrected for the judge's errors."""
     columns = tuple(score.name for score in SCORES if any(name == task for _, name in score.tasks))
     shown = [each for each in entries if each.task == task and each.score in columns]
@@ -76,7 +76,7 @@ def _scores(task: str, entries: Sequence[Entry], scoring: str) -> Iterator[Secti
         yield Section(f"F²Bench {task}, {by}", columns, tuple(rows))
 
 
-def _both(entry: Entry | None) -> str:
+def _both(entry: ScoreResult | None) -> str:
     if entry is None or entry.value is None:
         return "-"
     return number(entry.value) if entry.estimate is None else f"{entry.value:.1f} ({entry.estimate:.1f})"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fairgate.domain import Query, Reply
     from fairgate.f2bench.plan import Plan
     from fairgate.f2bench.topics import Theme
-    from fairgate.maths.misclassification import Known
+    from fairgate.maths.misclassification import JudgeConfusion
     from fairgate.store.samples import Sample
 
 
@@ -60,7 +60,7 @@ class ThemeTally:
         return tuple(each for each in texts if not _steers(each))
 
     @property
-    def known(self) -> Known:
+    def known(self) -> JudgeConfusion:
         """The judge's verdicts on them."""
         said = ((each.item, None if each.said is None else bool(each.said)) for each in self.straight)
         return known((item, yes) for item, yes in said if isinstance(item, GoldVerdict))

@@ -48,7 +48,7 @@ def questions(people: int = 1, path: Path = ROOT / "prompts.toml") -> Questions:
     table = tomllib.loads(path.read_text(encoding="utf-8"))
     name = {1: "one", 2: "two"}[people]
     if not isinstance(table.get(name), str) or not isinstance(table.get("version"), int):
-        raise DataError(f"needs `version` and `{name}`.", where=str(path), mend="Give it both.")
+        raise DataError(f"needs `version` and `{name}`.", where=str(path), hint="Give it both.")
     lists = {f"{{{attribute}}}": ", ".join(map(_shown, own_labels("fairface")[attribute])) for attribute in ATTRIBUTES}
     text = re.sub(r"\{(?:gender|race|age)\}", lambda slot: lists[slot[0]], table[name].removeprefix("\n"))
     return Questions(table["version"], text, people)

@@ -52,7 +52,7 @@ class FairFace:
                 f"takes {entry.shape} and gives {widths} values: FairFace takes [n, 3, 224, 224] and gives 18 logits, "
                 "or race, gender and age (7, 2, 9).",
                 where=str(path),
-                mend="Export the model of seven races (res34_fair_align_multi_7).",
+                hint="Export the model of seven races (res34_fair_align_multi_7).",
             )
         self._input = entry.name
         self._at_once = entry.shape[0] if isinstance(entry.shape[0], int) else AT_ONCE
@@ -129,7 +129,7 @@ class GenderAge:
             raise FairgateError(f"insightface does not load this model: {error}.", where=str(path)) from error
         if told != "genderage":
             raise FairgateError(
-                f"tells {told}, not gender and age.", where=str(path), mend="python -m fairgate weights pull"
+                f"tells {told}, not gender and age.", where=str(path), hint="python -m fairgate weights pull"
             )
         self.session = self._model.session
         self._labels, self._ages = own_labels("insightface"), own_labels("fairface")["age"]

@@ -166,12 +166,12 @@ def on_ray(
     try:
         import ray
     except ImportError as error:
-        raise ConfigError("ray is not installed.", where="--ray", mend=INSTALL) from error
+        raise ConfigError("ray is not installed.", where="--ray", hint=INSTALL) from error
     _reached(address)
     try:
         ray.init(address=address, ignore_reinit_error=True, log_to_driver=False, logging_level="warning")
     except (OSError, RuntimeError, ValueError) as error:
-        raise ConfigError(f"no Ray cluster answers: {error}.", where=f"--ray {address}", mend=START) from error
+        raise ConfigError(f"no Ray cluster answers: {error}.", where=f"--ray {address}", hint=START) from error
     resources = ray.cluster_resources()
     gpus = int(resources.get("GPU", 0))
     many = actors or gpus or max(1, int(resources.get("CPU", 1)))
@@ -201,7 +201,7 @@ def on_ray(
                 raise FairgateError(
                     f"no actor was placed within {PLACED / 60:g} minutes.",
                     where=f"--ray {address}",
-                    mend="`ray status` says what the cluster is busy with.",
+                    hint="`ray status` says what the cluster is busy with.",
                 )
             (ready,) = done
             new = ready in starting
@@ -216,7 +216,7 @@ def on_ray(
                     again.append(queries)
                 if not readers:
                     raise FairgateError(
-                        f"no actor is left: {error}.", where=address, mend="Start it again: what was read is kept."
+                        f"no actor is left: {error}.", where=address, hint="Start it again: what was read is kept."
                     ) from None
                 if again and idle:
                     give(idle.pop())
@@ -275,4 +275,4 @@ def _reached(address: str) -> None:
     try:
         socket.create_connection((host, int(port)), timeout=PATIENCE).close()
     except (OSError, OverflowError) as error:
-        raise ConfigError(f"no Ray cluster answers: {error}.", where=f"--ray {address}", mend=START) from error
+        raise ConfigError(f"no Ray cluster answers: {error}.", where=f"--ray {address}", hint=START) from error

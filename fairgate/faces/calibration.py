@@ -18,7 +18,7 @@ import numpy as np
 
 from fairgate.errors import ConfigError, DataError
 from fairgate.files import read_bytes
-from fairgate.maths.unmixing import Mixing
+from fairgate.maths.unmixing import ConfusionMatrix
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -51,20 +51,20 @@ class Confusion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     counts: tuple[tuple[Count, ...], ...]
     undetected: tuple[Count, ...]
 
-    def mixing(self, groups: Sequence[str], where: str) -> Mixing:
+    def mixing(self, groups: Sequence[str], where: str) -> ConfusionMatrix:
         """The counts in this order of groups. Raises ConfigError where they cannot serve to correct."""
         if missing := [group for group in groups if group not in self.groups]:
-            raise ConfigError(f"{self.attribute} {missing[0]!r} was not calibrated.", where=where, mend=_AGAIN)
+            raise ConfigError(f"{self.attribute} {missing[0]!r} was not calibrated.", where=where, hint=_AGAIN)
         order = [self.groups.index(group) for group in groups]
         try:
-            mixing = Mixing(np.array(self.counts, np.int64)[np.ix_(order, order)])
+            mixing = ConfusionMatrix(np.array(self.counts, np.int64)[np.ix_(order, order)])
         except (ValueError, IndexError) as error:
-            raise ConfigError(f"{self.attribute}: {error}.", where=where, mend=_AGAIN) from error
+            raise ConfigError(f"{self.attribute}: {error}.", where=where, hint=_AGAIN) from error
         if not mixing.informative:
             raise ConfigError(
                 f"by {self.attribute} the detector finds much the same whatever is there: nothing can be corrected.",
                 where=where,
-                mend="Use another detector.",
+                hint="Use another detector.",
             )
         return mixing
 
@@ -87,7 +87,7 @@ class Calibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def mixings(
         self, benchmark: str, groups: Mapping[str, Sequence[str]], maps: Mapping[str, LabelMap], where: str
-    ) -> Mapping[str, Mixing]:
+    ) -> Mapping[str, ConfusionMatrix]:
         """How the detector errs by a benchmark's groups, by attribute; one that was not measured is none.
 
         `groups` and `maps`: an attribute's groups in order, and what labels mean. Raises ConfigError as `Confusion`
@@ -107,25 +107,25 @@ _AGAIN = "Calibrate again, on a folder that has faces of every group."
 def load(path: Path, detector: Identity) -> Calibration:
     """The calibration of this very detector. Raises ConfigError for a file that is none, or of another detector."""
     where = f"--calibration {path}"
-    mend = "Measure it: python -m fairgate calibrate DIR."
+    hint = "Measure it: python -m fairgate calibrate DIR."
     try:
         found = msgspec.json.decode(read_bytes(path), type=Calibration)
     except OSError as error:
-        raise ConfigError(f"cannot be read: {error.strerror}.", where=where, mend=mend) from error
+        raise ConfigError(f"cannot be read: {error.strerror}.", where=where, hint=hint) from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ConfigError(f"is no calibration: {error}.", where=where, mend=mend) from error
+        raise ConfigError(f"is no calibration: {error}.", where=where, hint=hint) from error
     if found.schema != SCHEMA:
-        raise ConfigError(f"has schema {found.schema}, and this fairgate reads {SCHEMA}.", where=where, mend=mend)
+        raise ConfigError(f"has schema {found.schema}, and this fairgate reads {SCHEMA}.", where=where, hint=hint)
     if found.detector != detector.canonical:
         raise ConfigError(
             f"is of another detector, or of other weights: {found.detector}, and not {detector.canonical}.",
             where=where,
-            mend=mend,
+            hint=hint,
         )
     for each in found.confusions:
         sizes = {len(each.groups), len(each.counts), len(each.undetected), *map(len, each.counts)}
         if len(sizes) != 1 or len(set(each.groups)) != len(each.groups) or not each.groups:
-            raise ConfigError(f"{each.attribute} has no square table of counts.", where=where, mend=mend)
+            raise ConfigError(f"{each.attribute} has no square table of counts.", where=where, hint=hint)
     return found
 
 
@@ -149,7 +149,7 @@ def labelled(folder: Path) -> tuple[Labelled, ...]:
                 raise DataError(
                     f"has the columns {', '.join(columns) or 'none'}.",
                     where=str(table),
-                    mend=f"It needs `file` and any of {', '.join(ATTRIBUTES)}.",
+                    hint=f"It needs `file` and any of {', '.join(ATTRIBUTES)}.",
                 )
             found = tuple(_labelled(folder, row, known, f"{table}: row {reader.line_num}") for row in reader)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
@@ -157,7 +157,7 @@ def labelled(folder: Path) -> tuple[Labelled, ...]:
     if not found:
         raise DataError("has no rows.", where=str(table))
     if twice := next((path for path, n in Counter(each.path for each in found).items() if n > 1), None):
-        raise DataError(f"names {twice.name!r} twice.", where=str(table), mend="One row a file: each counts once.")
+        raise DataError(f"names {twice.name!r} twice.", where=str(table), hint="One row a file: each counts once.")
     return found
 
 

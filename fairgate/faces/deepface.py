@@ -9,7 +9,7 @@ import threading
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
-from fairgate.errors import ConfigError, FairgateError, Unequipped
+from fairgate.errors import ConfigError, FairgateError, MissingDependency
 from fairgate.faces.attributes import range_of
 from fairgate.faces.reading import Face, Reading
 from fairgate.models.base import Identity
@@ -29,13 +29,13 @@ class DeepFaceDetector:
 
     def __init__(self, name: str, arguments: Sequence[str] = ()) -> None:
         if arguments:
-            raise ConfigError(f"{arguments[0]!r}: DeepFace takes none.", where="--detector-arg", mend="Remove it.")
+            raise ConfigError(f"{arguments[0]!r}: DeepFace takes none.", where="--detector-arg", hint="Remove it.")
         try:
             from deepface import DeepFace
         except ImportError as error:
-            raise Unequipped(f"deepface is not installed ({error}).", where="--detector", mend=EXTRA) from error
+            raise MissingDependency(f"deepface is not installed ({error}).", where="--detector", hint=EXTRA) from error
         except ValueError as error:  # what it raises at its import where its TensorFlow lacks tf-keras
-            raise Unequipped(f"deepface cannot be loaded: {error}", where="--detector") from error
+            raise MissingDependency(f"deepface cannot be loaded: {error}", where="--detector") from error
         self._name, self._analyze = name, DeepFace.analyze
         self.identity = Identity("deepface", name, parameters={"version": 1, "deepface": _version()})
         # Its networks are fetched and loaded at the first call, which no two threads may make at once.

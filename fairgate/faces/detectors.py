@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
-from fairgate.errors import ConfigError, Unequipped, did_you_mean
+from fairgate.errors import ConfigError, MissingDependency, did_you_mean
 from fairgate.faces.labels import ROOT
 from fairgate.faces.weights import WeightsFolder, default_folder
 from fairgate.models.base import Identity
@@ -44,11 +44,11 @@ def make(spec: str, *, weights: Path | None = None, arguments: Sequence[str] = (
         raise ConfigError(
             "a vision model is asked over HTTP, by a run alone.",
             where=f"--detector {spec}",
-            mend="Give it to pytest, which asks what its ledger does not hold; or name a detector that runs here.",
+            hint="Give it to pytest, which asks what its ledger does not hold; or name a detector that runs here.",
         )
     if spec not in ONNX:
         known = [*ONNX, "deepface/retinaface", "openai/NAME"]
-        raise ConfigError(f"no detector {spec!r}.", where="--detector", mend=did_you_mean(spec, known))
+        raise ConfigError(f"no detector {spec!r}.", where="--detector", hint=did_you_mean(spec, known))
     size, confidence = _arguments(arguments, CONTROL_SIZE if provider == "control" else SIZE)
     _installed()
     from fairgate.faces.onnx_detector import OnnxDetector
@@ -75,7 +75,7 @@ def _arguments(given: Sequence[str], size: int) -> tuple[int, float]:
     for each in given:
         key, _, value = each.partition("=")
         if key not in ARGUMENTS:
-            raise ConfigError(f"{each!r} is not known.", where="--detector-arg", mend=did_you_mean(key, ARGUMENTS))
+            raise ConfigError(f"{each!r} is not known.", where="--detector-arg", hint=did_you_mean(key, ARGUMENTS))
         low, high = ARGUMENTS[key]
         try:
             chosen[key] = float(value)
@@ -85,7 +85,7 @@ def _arguments(given: Sequence[str], size: int) -> tuple[int, float]:
             raise ConfigError(
                 f"{value!r} cannot be used.",
                 where=f"--detector-arg {key}",
-                mend=f"From {low} to {high}{', a multiple of 32' if key == 'size' else ''}.",
+                hint=f"From {low} to {high}{', a multiple of 32' if key == 'size' else ''}.",
             )
     return int(chosen["size"]), chosen["confidence"]
 
@@ -94,7 +94,7 @@ def equipped() -> bool:
     """Whether the packages are here that open images and find faces: the extra `images`."""
     try:
         _installed()
-    except Unequipped:
+    except MissingDependency:
         return False
     return True
 
@@ -104,4 +104,4 @@ def _installed() -> None:
         try:
             version(package)
         except PackageNotFoundError as error:
-            raise Unequipped(f"{package} is not installed, and faces are found with it.", mend=EXTRA) from error
+            raise MissingDependency(f"{package} is not installed, and faces are found with it.", hint=EXTRA) from error

@@ -55,7 +55,7 @@ def label_map(benchmark: str, attribute: str, name: str = DEFAULT, path: Path = 
         raise ConfigError(f"{benchmark} has no label map for {attribute!r}.", where=str(path))
     names = {each for (of, kind, each) in maps if (of, kind) == (benchmark, attribute)}
     if name not in names:
-        raise ConfigError(f"no label map {name!r} for {attribute}.", where="--race-map", mend=did_you_mean(name, names))
+        raise ConfigError(f"no label map {name!r} for {attribute}.", where="--race-map", hint=did_you_mean(name, names))
     return maps[benchmark, attribute, name]
 
 
@@ -83,12 +83,12 @@ def _load(path: Path) -> Mapping[tuple[str, str, str], LabelMap]:
 def _read(name: str, entry: Mapping[str, object], where: str) -> LabelMap:
     groups, left_out, reason = entry.get("groups"), entry.get("left_out", []), entry.get("reason")
     if odd := sorted(set(entry) - {"groups", "left_out", "reason"}):
-        raise DataError(f"unknown key {odd[0]!r}.", where=where, mend="Remove it.")
+        raise DataError(f"unknown key {odd[0]!r}.", where=where, hint="Remove it.")
     if not (isinstance(groups, dict) and isinstance(left_out, list) and isinstance(reason, str) and reason.strip()):
-        raise DataError("needs `reason` and `groups`.", where=where, mend="Give it both.")
+        raise DataError("needs `reason` and `groups`.", where=where, hint="Give it both.")
     twice = {_plain(each) for each in groups} & {_plain(each) for each in left_out}
     if twice:
-        raise DataError(f"{min(twice)!r} has a group and is left out.", where=where, mend="Choose one.")
+        raise DataError(f"{min(twice)!r} has a group and is left out.", where=where, hint="Choose one.")
     plain = {_plain(label): str(group) for label, group in groups.items()}
     return LabelMap(name, reason.strip(), plain, frozenset(map(_plain, left_out)))
 

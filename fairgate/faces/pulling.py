@@ -51,7 +51,7 @@ def package_address(package: str = "buffalo_l") -> str:
     except ImportError as error:
         raise FairgateError(
             f"insightface, which knows the address of its models, cannot be imported ({error}).",
-            mend="pip install 'fairgate[images]', or give the address with --url URL.",
+            hint="pip install 'fairgate[images]', or give the address with --url URL.",
         ) from error
     return str(model_zoo_download_url(f"{package}.zip"))
 
@@ -110,7 +110,7 @@ class Puller:
             raise FairgateError(
                 f"{error.strerror or error}.",
                 where=str(self._folder.path),
-                mend="Name another folder with --weights DIR.",
+                hint="Name another folder with --weights DIR.",
             ) from error
 
     def _keep(self, kind: Kind, path: Path, origin: str) -> Network:
@@ -139,7 +139,7 @@ class Puller:
                 raise FairgateError(
                     f"its SHA-256 is {sha256}, and that of {key} was {of.get('sha256')} when it was pulled.",
                     where=origin,
-                    mend="Find out why it changed; --replace takes it all the same.",
+                    hint="Find out why it changed; --replace takes it all the same.",
                 )
         aim.parent.mkdir(exist_ok=True)
         size = path.stat().st_size
@@ -189,7 +189,7 @@ class Puller:
         raise FairgateError(
             f"could not be fetched: {trouble}.",
             where=shown(url),
-            mend="Nothing was kept. Try again, or bring the files: python -m fairgate weights add KIND FILE",
+            hint="Nothing was kept. Try again, or bring the files: python -m fairgate weights add KIND FILE",
         )
 
     async def _followed(self, url: str, aim: Path) -> str:
@@ -205,7 +205,7 @@ class Puller:
 
     async def _write(self, answer: Response, aim: Path, where: str) -> str:
         if answer.status != 200:
-            raise FairgateError(f"answers with HTTP {answer.status}.", where=where, mend="Check the address.")
+            raise FairgateError(f"answers with HTTP {answer.status}.", where=where, hint="Check the address.")
         said = answer.get_header("content-length") or ""
         whole = int(said) if said.isdigit() else None
         digest, size = hashlib.sha256(), 0
@@ -230,7 +230,7 @@ def _read(url: str) -> Url:
         return Url(url)
     except ValueError:
         raise ConfigError(
-            f"{shown(url)} cannot be read.", where="--url", mend="Give an address that begins with https://."
+            f"{shown(url)} cannot be read.", where="--url", hint="Give an address that begins with https://."
         ) from None
 
 
@@ -249,7 +249,7 @@ def _allowed(url: Url, *, redirected_from: Url | None) -> Url:
     raise ConfigError(
         f"{shown(str(url))!r} is not fetched: only https is (http from this machine).",
         where=where,
-        mend="Give an address that begins with https://.",
+        hint="Give an address that begins with https://.",
     )
 
 
@@ -264,7 +264,7 @@ def shown(url: str) -> str:
 def _compare(found: str, wanted: str | None, where: str) -> None:
     if wanted is not None and wanted.strip().lower() != found:
         raise FairgateError(
-            f"its SHA-256 is {found}, not {wanted.strip()}.", where=where, mend="Nothing was kept of it."
+            f"its SHA-256 is {found}, not {wanted.strip()}.", where=where, hint="Nothing was kept of it."
         )
 
 

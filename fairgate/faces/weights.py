@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairgate.errors import ConfigError, FairgateError, Unequipped, did_you_mean
+from fairgate.errors import ConfigError, FairgateError, MissingDependency, did_you_mean
 from fairgate.faces.labels import ROOT
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def kinds(path: Path = ROOT / "weights.toml") -> Mapping[str, Kind]:
 def kind(name: str) -> Kind:
     """The network of this name. Raises ConfigError, with a suggestion, where there is none."""
     if name not in kinds():
-        raise ConfigError(f"no weights are called {name!r}.", mend=did_you_mean(name, kinds()))
+        raise ConfigError(f"no weights are called {name!r}.", hint=did_you_mean(name, kinds()))
     return kinds()[name]
 
 
@@ -83,24 +83,24 @@ class WeightsFolder:
         wanted = kind(name)
         found = self.files(name)
         if not found:
-            raise Unequipped(
+            raise MissingDependency(
                 f"{wanted.title}: no weights are there.",
                 where=str(self.path / name),
-                mend=f"{_pull(wanted)}, or name a folder that has them with --weights DIR.",
+                hint=f"{_pull(wanted)}, or name a folder that has them with --weights DIR.",
             )
         if len(found) > 1:
             raise FairgateError(
                 f"{found[0].name} and {found[1].name}: which is to be used?",
                 where=str(self.path / name),
-                mend="Leave one.",
+                hint="Leave one.",
             )
         sha256 = sum_of(found[0])
         recorded = self.sums().get(self._key(found[0]), {}).get("sha256")
         if recorded not in (None, sha256):
-            raise Unequipped(
+            raise MissingDependency(
                 f"its SHA-256 is {sha256[:12]}…, and was {str(recorded)[:12]}… when it was pulled.",
                 where=str(found[0]),
-                mend="Remove the file and pull it again: python -m fairgate weights pull",
+                hint="Remove the file and pull it again: python -m fairgate weights pull",
             )
         return Network(found[0], sha256)
 
@@ -115,9 +115,9 @@ class WeightsFolder:
         except FileNotFoundError:
             return {}
         except (OSError, ValueError) as error:
-            raise FairgateError(f"cannot be read: {error}.", where=str(self.path / SUMS), mend="Restore it.") from error
+            raise FairgateError(f"cannot be read: {error}.", where=str(self.path / SUMS), hint="Restore it.") from error
         if not (isinstance(recorded, dict) and all(isinstance(each, dict) for each in recorded.values())):
-            raise FairgateError("is no record of sums.", where=str(self.path / SUMS), mend="Restore it.")
+            raise FairgateError("is no record of sums.", where=str(self.path / SUMS), hint="Restore it.")
         return recorded
 
     def _key(self, path: Path) -> str:

@@ -77,7 +77,7 @@ class Attribute:
         for group in self.groups:
             if group.name == name:
                 return group
-        raise DataError(f"{name!r} is no group.", where=self.name, mend=did_you_mean(name, self.names))
+        raise DataError(f"{name!r} is no group.", where=self.name, hint=did_you_mean(name, self.names))
 
     def word(self, name: str) -> str:
         """The word of the group of that name in a sentence. Raises `DataError` where there is none."""
@@ -196,16 +196,16 @@ def group_values(attribute: Attribute, values: Sequence[Value], where: str) -> d
     primary = [value for value in values if value.role is Role.PRIMARY]
     units = sorted({value.unit for value in primary})
     if len(units) > 1:
-        mend = "Primary rows form one consistent set: make the others alternate."
-        raise DataError(f"primary values mix units: {', '.join(map(repr, units))}.", where=where, mend=mend)
+        hint = "Primary rows form one consistent set: make the others alternate."
+        raise DataError(f"primary values mix units: {', '.join(map(repr, units))}.", where=where, hint=hint)
     comparable = [value for value in values if value.unit in units]
     found: dict[str, Value] = {}
     for group in attribute.groups:
         for label, rows in [*((p, comparable) for p in group.pooled), *((p, primary) for p in group.labels)]:
             serving = [value for value in rows if value.group == label]
             if len(serving) > 1:
-                mend = "Keep one as primary."
-                raise DataError(f"{len(serving)} values could serve {label!r}.", where=where, mend=mend)
+                hint = "Keep one as primary."
+                raise DataError(f"{len(serving)} values could serve {label!r}.", where=where, hint=hint)
             if serving:
                 found[group.name] = serving[0]
                 break

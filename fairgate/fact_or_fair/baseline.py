@@ -22,16 +22,16 @@ from fairgate.benchmarks.paired import (
     letter_of,
 )
 from fairgate.domain import Modality
-from fairgate.fact_or_fair.board import TASKS
 from fairgate.fact_or_fair.cases import BENCHMARK, Case, text_topic
 from fairgate.fact_or_fair.change import FIELDS, moved, moved_apart
 from fairgate.fact_or_fair.data import load
 from fairgate.fact_or_fair.explain import load_prompts
 from fairgate.fact_or_fair.original_files import SCENARIOS
+from fairgate.fact_or_fair.score_table import TASKS
 from fairgate.fact_or_fair.topics import Level
 from fairgate.maths.estimates import estimate_scores
 from fairgate.store.samples import from_replies
-from fairgate.verdicts.scoreboard import Entry
+from fairgate.verdicts.score_result import ScoreResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -204,9 +204,9 @@ class PairedChoices(Paired):
         )
         return sum(min(len(before.letters[topic]), len(after.letters[topic])) for topic in both)
 
-    def estimates(self, run: Baseline, now: Basis) -> Sequence[Entry]:
+    def estimates(self, run: Baseline, now: Basis) -> Sequence[ScoreResult]:
         """By task, context and attribute."""
-        found: list[Entry] = []
+        found: list[ScoreResult] = []
         for task, context in TASKS[Modality.TEXT]:
             for attribute in self.attributes:
                 cell = Choices(run, run, self.dataset, task, context, attribute, None)
@@ -260,7 +260,7 @@ def entries_of(
     right: BoolArray,
     where: tuple[Modality, str, str | None, str],
     rng: np.random.Generator,
-) -> Iterator[Entry]:
+) -> Iterator[ScoreResult]:
     """The estimates of answers [S, 2, k] of which so many [S, 2] are independent; `where`: modality to attribute."""
     found = estimate_scores(counts, right, effective=np.minimum(independent, counts.sum(axis=-1)), rng=rng)
     there = right.any(axis=(1, 2))
@@ -268,7 +268,7 @@ def entries_of(
     for score, field in FIELDS.items():
         each = getattr(found, field)
         if not np.isnan(each.value):
-            yield Entry(
+            yield ScoreResult(
                 benchmark=BENCHMARK,
                 modality=modality,
                 task=task,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from fairgate.fact_or_fair.counts import BoolArray, FloatArray, IntArray
     from fairgate.maths.paired import Units
-    from fairgate.maths.unmixing import Mixing
+    from fairgate.maths.unmixing import ConfusionMatrix
 
 RUNS = 400
 # The scores that are compared, and their names among the estimates.
@@ -59,7 +59,10 @@ def moved_apart(
 
 
 def moved_images(
-    images: Sequence[tuple[Units, Units]], key: BoolArray, rng: np.random.Generator, mixing: Mixing | None = None
+    images: Sequence[tuple[Units, Units]],
+    key: BoolArray,
+    rng: np.random.Generator,
+    mixing: ConfusionMatrix | None = None,
 ) -> dict[str, Moved]:
     """The same over images that show a face in both runs: faces by group of each [images, k], of S statistics x 2.
 
@@ -108,7 +111,7 @@ def _moved(
     runs: tuple[FloatArray, FloatArray],
     rng: np.random.Generator,
     unchanged: Mapping[str, FloatArray] | None = None,
-    mixing: Mixing | None = None,
+    mixing: ConfusionMatrix | None = None,
 ) -> dict[str, Moved]:
     # The same generator for both: the noise of simulation is no difference between two runs.
     seed = int(rng.integers(2**32))

@@ -147,14 +147,14 @@ class Dataset:
         for attribute in self.attributes:
             if attribute.name == name:
                 return attribute
-        raise DataError(f"no attribute {name!r}.", mend=did_you_mean(name, [each.name for each in self.attributes]))
+        raise DataError(f"no attribute {name!r}.", hint=did_you_mean(name, [each.name for each in self.attributes]))
 
     def statistic(self, slug: str) -> Statistic:
         """The statistic of that slug. Raises `DataError` where there is none."""
         for statistic in self.statistics:
             if statistic.slug == slug:
                 return statistic
-        raise DataError(f"no statistic {slug!r}.", mend=did_you_mean(slug, [each.slug for each in self.statistics]))
+        raise DataError(f"no statistic {slug!r}.", hint=did_you_mean(slug, [each.slug for each in self.statistics]))
 
 
 def default_root() -> Path:
@@ -179,11 +179,11 @@ class _Loading:
         self.layers: dict[str, Path] = {"data": root} | ({"overlay": overlay} if overlay else {})
         self.originals = scenarios
         if not root.is_dir():
-            mend = "Run fairgate from a checkout: the wheel carries no data."
-            raise DataError("no such folder.", where=str(root), mend=mend)
+            hint = "Run fairgate from a checkout: the wheel carries no data."
+            raise DataError("no such folder.", where=str(root), hint=hint)
         for folder, option in ((overlay, "--data"), (scenarios, "--scenarios")):
             if folder and not folder.is_dir():
-                raise DataError("no such folder.", where=str(folder), mend=f"Give {option} an existing folder.")
+                raise DataError("no such folder.", where=str(folder), hint=f"Give {option} an existing folder.")
         if overlay:
             self._check_names(overlay)
 
@@ -231,11 +231,11 @@ class _Loading:
         for name in sorted(found - known):
             if Path(name).suffix in DATA_SUFFIXES:
                 raise DataError(
-                    "no data file has this name.", where=str(overlay / name), mend=did_you_mean(name, known)
+                    "no data file has this name.", where=str(overlay / name), hint=did_you_mean(name, known)
                 )
         if not found & known:
-            mend = f"Put at least one of these there: {', '.join(sorted(known))}."
-            raise DataError("holds no data file.", where=str(overlay), mend=mend)
+            hint = f"Put at least one of these there: {', '.join(sorted(known))}."
+            raise DataError("holds no data file.", where=str(overlay), hint=hint)
 
     def _files(self, name: str) -> list[tuple[str, Path]]:
         """The file in each layer that has it. The first layer must, but for what only users write."""
@@ -251,8 +251,8 @@ class _Loading:
                 key = tuple(row.filled(column) for column in keys)
                 if key in layer:
                     where = f"{path}: line {row.line}"
-                    mend = f"Keep one; the other is line {layer[key].line}."
-                    raise DataError(f"{', '.join(key)} stands twice.", where=where, mend=mend)
+                    hint = f"Keep one; the other is line {layer[key].line}."
+                    raise DataError(f"{', '.join(key)} stands twice.", where=where, hint=hint)
                 layer[key] = row
             layers.append(layer)
         return layers
@@ -295,7 +295,7 @@ class _Loading:
                 row.one_of("slug", every)
                 kept.pop(slug, None)
         if not kept:
-            raise DataError("every statistic is dropped.", where="drop.csv", mend="Leave at least one.")
+            raise DataError("every statistic is dropped.", where="drop.csv", hint="Leave at least one.")
         return every, kept
 
     def _values(self, slugs: Collection[str]) -> dict[tuple[str, str], list[Value]]:
@@ -326,8 +326,8 @@ class _Loading:
             for group in (row["published"], *row.parts("tie")):
                 if group and group not in groups:
                     where = f"{row.path}: {slug}, {attribute}, {level}"
-                    mend = f"{did_you_mean(group, groups)} Replace the row in the folder of --data, or drop {slug!r}."
-                    raise DataError(f"{group!r} is no group of {attribute}.", where=where, mend=mend)
+                    hint = f"{did_you_mean(group, groups)} Replace the row in the folder of --data, or drop {slug!r}."
+                    raise DataError(f"{group!r} is no group of {attribute}.", where=where, hint=hint)
             claim = Claim(row["published"], row.parts("tie"), row["note"]) if row["published"] else None
             claims[slug, attribute, level] = row, claim
         return claims
@@ -348,8 +348,8 @@ class _Loading:
             for level in Level:
                 where = f"{self._last('answer_key.csv')}: {slug}, {attribute.name}, {level}"
                 if (slug, attribute.name, level) not in claims:
-                    mend = f"Add the row; leave its cell 'published' empty if the statistic has no {attribute.name}."
-                    raise DataError("the row is missing.", where=where, mend=mend)
+                    hint = f"Add the row; leave its cell 'published' empty if the statistic has no {attribute.name}."
+                    raise DataError("the row is missing.", where=where, hint=hint)
                 _, claim = claims[slug, attribute.name, level]
                 if claim is None:
                     continue
@@ -359,11 +359,11 @@ class _Loading:
             if len(named) == 1:
                 where = f"{self._last('answer_key.csv')}: {slug}, {attribute.name}"
                 raise DataError(
-                    f"only {named[0]} has a group.", where=where, mend="Name a group for both levels, or none."
+                    f"only {named[0]} has a group.", where=where, hint="Name a group for both levels, or none."
                 )
         if not published:
             where = f"{self._last('answer_key.csv')}: {slug}"
-            raise DataError("no attribute has a group.", where=where, mend="Name the highest and the lowest group.")
+            raise DataError("no attribute has a group.", where=where, hint="Name the highest and the lowest group.")
         try:
             year = int(row["year"])
         except ValueError:
@@ -390,7 +390,7 @@ class _Loading:
         for role, path in self._files(name):
             for slug, levels in self.library.json(path, role).items():
                 if slug not in slugs:
-                    raise DataError("no statistic.", where=f"{path}: {slug}", mend=did_you_mean(slug, slugs))
+                    raise DataError("no statistic.", where=f"{path}: {slug}", hint=did_you_mean(slug, slugs))
                 merged[slug] = path, levels
         return merged
 
@@ -409,10 +409,10 @@ class _Loading:
             slug = statistic.slug
             shape = f'Write {{"{slug}": {{"high": …, "low": …}}}}.'
             if slug not in sentences:
-                raise DataError("the statistic is missing.", where=f"{self._last(name)}: {slug}", mend=shape)
+                raise DataError("the statistic is missing.", where=f"{self._last(name)}: {slug}", hint=shape)
             path, levels = sentences[slug]
             if not isinstance(levels, dict) or set(levels) != {level.value for level in Level}:
-                raise DataError(f"{levels!r} is not one entry for each level.", where=f"{path}: {slug}", mend=shape)
+                raise DataError(f"{levels!r} is not one entry for each level.", where=f"{path}: {slug}", hint=shape)
             for level in Level:
                 where = f"{path}: {slug}, {level}"
                 texts[slug, level] = checked_texts(levels[level], count, (), where, or_more=or_more)
@@ -465,10 +465,10 @@ class _Loading:
         names = tuple(line.strip() for line in self.library.text(path, role).splitlines() if line.strip())
         for name in names:
             if names.count(name) > 1:
-                raise DataError(f"{name!r} stands twice.", where=str(path), mend="Keep one.")
+                raise DataError(f"{name!r} stands twice.", where=str(path), hint="Keep one.")
         if len(names) < NAMES_AT_LEAST:
             raise DataError(
-                f"{len(names)} names.", where=str(path), mend=f"Write at least {NAMES_AT_LEAST}, one a line."
+                f"{len(names)} names.", where=str(path), hint=f"Write at least {NAMES_AT_LEAST}, one a line."
             )
         return names
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from fairgate.fact_or_fair.data import Dataset
     from fairgate.fact_or_fair.faces_tally import Groups
-    from fairgate.maths.unmixing import Mixing
+    from fairgate.maths.unmixing import ConfusionMatrix
     from fairgate.models.base import Identity
 
 
@@ -24,7 +24,7 @@ def published_errors(detector: Identity) -> Mapping[str, float]:
     return tables.detector_errors("DeepFace") if detector.provider == "deepface" else {}
 
 
-def mixings(path: Path, detector: Identity, dataset: Dataset, groups: Groups) -> Mapping[str, Mixing]:
+def mixings(path: Path, detector: Identity, dataset: Dataset, groups: Groups) -> Mapping[str, ConfusionMatrix]:
     """How it errs by a calibration, by attribute. Raises ConfigError for a file that is none of this detector."""
     from fairgate.faces import calibration
 

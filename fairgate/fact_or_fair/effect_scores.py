@@ -12,7 +12,7 @@ from fairgate.fact_or_fair.cases import BENCHMARK, Case
 from fairgate.fact_or_fair.choices import LEVELS, PEOPLE, Choices, choices_of, faces_of
 from fairgate.fact_or_fair.topics import Context, Task
 from fairgate.maths import effects
-from fairgate.verdicts.scoreboard import Entry
+from fairgate.verdicts.score_result import ScoreResult
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -29,7 +29,7 @@ NAMING = (Context.ATTRIBUTION, Context.INGROUP)
 
 def effects_of_choices(
     source: Tallies[TopicTally], wordings: int | None, key: KeyKind, confidence: float
-) -> Iterator[Entry]:
+) -> Iterator[ScoreResult]:
     """By context: contrast, preference and its spread by attribute, joint preference, pull, in-group bias, position."""
     dataset = source.dataset
     names = [each.name for each in dataset.attributes]
@@ -54,7 +54,7 @@ def effects_of_choices(
         yield _entry(source, context, None, "position", found, letters, _covered(source, context, ()))
 
 
-def effects_of_faces(source: Tallies[FacesTally], key: KeyKind, confidence: float) -> Iterator[Entry]:
+def effects_of_faces(source: Tallies[FacesTally], key: KeyKind, confidence: float) -> Iterator[ScoreResult]:
     """Contrast and preference of subjective images, by attribute."""
     dataset = source.dataset
     for attribute in dataset.attributes:
@@ -83,7 +83,7 @@ def choices_of_topic(
 
 def _by_attribute(
     source: Tallies[TopicTally], context: Context, name: str, here: Choices, key: KeyKind, confidence: float
-) -> Iterator[Entry]:
+) -> Iterator[ScoreResult]:
     dataset = source.dataset
     k, groups, named = dataset.attribute(name).k, here.groups[name], here.named[name]
     given = here.asked, groups, here.chosen
@@ -158,7 +158,7 @@ def _entry(
     found: Effect | Largest | Spread,
     here: Choices,
     topics: tuple[int, int],
-) -> Entry:
+) -> ScoreResult:
     kinds = source.kinds(Task.SUBJECTIVE, context)
     failed = 100 * kinds[AnswerKind.FAILED] / kinds.total() if kinds.total() else 0.0
     return _made(source.modality, context, attribute, score, found, len(here.chosen), topics, failed)
@@ -173,10 +173,10 @@ def _made(
     n: int,
     topics: tuple[int, int],
     failed: float,
-) -> Entry:
+) -> ScoreResult:
     known = not math.isnan(found.value)
     value, low, high = (100 * each if known else None for each in (found.value, found.low, found.high))
-    return Entry(
+    return ScoreResult(
         benchmark=BENCHMARK,
         modality=modality,
         task=Task.SUBJECTIVE,

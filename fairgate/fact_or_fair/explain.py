@@ -61,10 +61,10 @@ def load_prompts(path: Path = FILE) -> Prompts:
     table = tomllib.loads(path.read_text(encoding="utf-8"))
     if set(table) != KEYS:
         odd = ", ".join(sorted(set(table) ^ KEYS))
-        raise DataError(f"unknown or missing: {odd}.", where=str(path), mend=f"Give it {', '.join(sorted(KEYS))}.")
+        raise DataError(f"unknown or missing: {odd}.", where=str(path), hint=f"Give it {', '.join(sorted(KEYS))}.")
     for slot in ("{Mark}", "{Lines}"):
         if slot not in table["judge"]:
-            raise DataError(f"lacks the slot {slot}.", where=f"{path}: judge", mend="Put it in.")
+            raise DataError(f"lacks the slot {slot}.", where=f"{path}: judge", hint="Put it in.")
     return Prompts(table["version"], table["explained_instruction"], table["judge"].removeprefix("\n"))
 
 

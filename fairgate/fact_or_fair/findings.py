@@ -14,18 +14,18 @@ from fairgate.fact_or_fair.queries import ADJECTIVE
 from fairgate.fact_or_fair.topics import Context, Level, Task
 from fairgate.maths.distributions import entropy, total_variation
 from fairgate.report.evidence import Evidence
-from fairgate.report.report import Finding, Telling
+from fairgate.report.report import Example, Finding
 from fairgate.verdicts.gate import FAILED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from fairgate.fact_or_fair.board import Source
     from fairgate.fact_or_fair.counts import Counts, FloatArray
     from fairgate.fact_or_fair.data import Dataset, KeyKind
+    from fairgate.fact_or_fair.score_table import Source
     from fairgate.report.evidence import Shown
     from fairgate.verdicts.gate import GateResult
-    from fairgate.verdicts.scoreboard import Entry
+    from fairgate.verdicts.score_result import ScoreResult
 
 LEVELS = tuple(Level)
 MOST = 3  # topics of a finding
@@ -73,7 +73,7 @@ def findings(
 class _Gate:
     """What one failed gate is about."""
 
-    def __init__(self, entry: Entry, attribute: str, counts: Counts, dataset: Dataset) -> None:
+    def __init__(self, entry: ScoreResult, attribute: str, counts: Counts, dataset: Dataset) -> None:
         self.entry, self.attribute, self.counts, self.dataset = entry, attribute, counts, dataset
         self.p = counts.p
         self.chance = 100 / len(counts.groups)
@@ -82,7 +82,7 @@ class _Gate:
         self.says, self.picks = ("it paints", "it paints") if images else ("it says", "it picks")
         self.answers = "faces" if images else "answers"
 
-    def told(self, sentence: str, s: int, level: int, group: int, read: Callable[[str], Iterable[Shown]]) -> Telling:
+    def told(self, sentence: str, s: int, level: int, group: int, read: Callable[[str], Iterable[Shown]]) -> Example:
         """A topic's sentence, with the first sample that picks the group."""
         entry, slug = self.entry, self.counts.statistics[s]
         context = None if entry.context is None else Context(entry.context)
@@ -94,14 +94,14 @@ class _Gate:
         wanted = self.counts.groups[group]
         reply = next((each for each in read(topic.id) if each.group(self.attribute) == wanted), None)
         after = AFTER.get(context, "") if context else ""
-        return Telling(f"{after}{sentence}", case.name, reply)
+        return Example(f"{after}{sentence}", case.name, reply)
 
     def asked(self, s: int, level: int) -> str:
         """What a topic asks for, e.g. `highest Crime Rate`."""
         return f"{ADJECTIVE[LEVELS[level]]} {self.dataset.statistic(self.counts.statistics[s]).name}"
 
 
-def _worst(gate: _Gate, read: Callable[[str], Iterable[Shown]]) -> Iterator[Telling]:
+def _worst(gate: _Gate, read: Callable[[str], Iterable[Shown]]) -> Iterator[Example]:
     if gate.entry.score == "S_fact":
         return _wrong_facts(gate, read)
     return _uneven(gate, read) if gate.entry.score in UNEVEN else _moved(gate, read)
@@ -114,7 +114,7 @@ def _places(badness: FloatArray) -> list[tuple[int, ...]]:
     return [place for place in places if badness[place] > 0]
 
 
-def _wrong_facts(gate: _Gate, read: Callable[[str], Iterable[Shown]]) -> Iterator[Telling]:
+def _wrong_facts(gate: _Gate, read: Callable[[str], Iterable[Shown]]) -> Iterator[Example]:
     counts, p = gate.counts, gate.p
     wrong = 1.0 - np.where(counts.key, p, 0.0).sum(axis=-1)
     wrong[~counts.key.any(axis=-1) | np.isnan(p).any(axis=-1)] = np.nan
@@ -128,7 +128,7 @@ def _wrong_facts(gate: _Gate, read: Callable[[str], Iterable[Shown]]) -> Iterato
         yield gate.told(sentence, s, level, said, read)
 
 
-def _uneven(gate: _Gate, read: Callable[[str], Iterable[Shown]]) -> Iterator[Telling]:
+def _uneven(gate: _Gate, read: Callable[[str], Iterable[Shown]]) -> Iterator[Example]:
     uneven = 1.0 - entropy(gate.p)
     uneven[~gate.counts.applies] = np.nan
     for s, level in _places(uneven):
@@ -140,7 +140,7 @@ def _uneven(gate: _Gate, read: Callable[[str], Iterable[Shown]]) -> Iterator[Tel
         yield gate.told(sentence, s, level, most, read)
 
 
-def _moved(gate: _Gate, read: Callable[[str], Iterable[Shown]]) -> Iterator[Telling]:
+def _moved(gate: _Gate, read: Callable[[str], Iterable[Shown]]) -> Iterator[Example]:
     p = gate.p
     moved = total_variation(p[:, 0], p[:, 1])
     moved[~gate.counts.applies] = np.nan

@@ -23,12 +23,12 @@ from fairgate.benchmarks.paired import (
 )
 from fairgate.domain import AnswerKind, Modality
 from fairgate.fact_or_fair.baseline import PROMPTS, changed_of, entries_of, key_kind, right_groups
-from fairgate.fact_or_fair.board import TASKS
 from fairgate.fact_or_fair.cases import BENCHMARK, Case, image_topic
 from fairgate.fact_or_fair.change import moved_images
 from fairgate.fact_or_fair.data import load
 from fairgate.fact_or_fair.detector import mixings
 from fairgate.fact_or_fair.faces_tally import Groups
+from fairgate.fact_or_fair.score_table import TASKS
 from fairgate.fact_or_fair.topics import Level
 from fairgate.maths.paired import Units
 from fairgate.store.samples import replay
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from fairgate.fact_or_fair.data import Dataset
     from fairgate.fact_or_fair.portraits import PortraitPlan
     from fairgate.fact_or_fair.topics import StatisticTopic, Task
-    from fairgate.maths.unmixing import Mixing
-    from fairgate.verdicts.scoreboard import Entry
+    from fairgate.maths.unmixing import ConfusionMatrix
+    from fairgate.verdicts.score_result import ScoreResult
 
 FACES = "faces"  # whose letters also tell groups that are not known
 DATA = "data"
@@ -168,15 +168,15 @@ class PairedPortraits(Paired):
             answers += most
         return Compared(tuple(found), answers)
 
-    def _mixings(self, now: Basis) -> Mapping[str, Mixing]:
+    def _mixings(self, now: Basis) -> Mapping[str, ConfusionMatrix]:
         """How the detector of both runs errs, by attribute; empty without a calibration."""
         if now.calibration is None or now.detector is None:
             return {}
         return mixings(now.calibration, now.detector, self.dataset, self._shown)
 
-    def estimates(self, run: Baseline, now: Basis) -> Sequence[Entry]:
+    def estimates(self, run: Baseline, now: Basis) -> Sequence[ScoreResult]:
         """By task and attribute."""
-        found: list[Entry] = []
+        found: list[ScoreResult] = []
         for task, _ in TASKS[Modality.IMAGE]:
             for attribute in self.attributes:
                 counts, draws = _alone(run, self.dataset, task, attribute)

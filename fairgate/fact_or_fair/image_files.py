@@ -32,7 +32,7 @@ def find(root: Path, dataset: Dataset) -> ImageFiles:
     base, wanted = (root, None) if root.is_dir() else (root.parent, root.name)
     if not base.is_dir():
         raise ConfigError(
-            f"there is no folder {root}.", where="--t2i-model", mend="Write folder/DIR, or folder//abs/DIR."
+            f"there is no folder {root}.", where="--t2i-model", hint="Write folder/DIR, or folder//abs/DIR."
         )
     slugs = {
         _plain(name): statistic.slug for statistic in dataset.statistics for name in (statistic.slug, statistic.name)
@@ -40,12 +40,12 @@ def find(root: Path, dataset: Dataset) -> ImageFiles:
     models = sorted(folders(base / f"{task}_test" / "Images") for task in OWN_TASKS)
     names = sorted({name for found in models for name in found})
     if wanted is not None and wanted not in names:
-        raise ConfigError(f"there is no folder {root}.", where="--t2i-model", mend=did_you_mean(wanted, names))
+        raise ConfigError(f"there is no folder {root}.", where="--t2i-model", hint=did_you_mean(wanted, names))
     if wanted is None and len(names) > 1:
         raise ConfigError(
             f"{root} holds the images of several models: {', '.join(names)}.",
             where="--t2i-model",
-            mend=f"Name one, as in folder/{root / names[0]}.",
+            hint=f"Name one, as in folder/{root / names[0]}.",
         )
     model = wanted or (names[0] if names else base.name)
     files: dict[Topic, tuple[Path, ...]] = {}
@@ -56,7 +56,7 @@ def find(root: Path, dataset: Dataset) -> ImageFiles:
         raise ConfigError(
             f"{root} holds no images.",
             where="--t2i-model",
-            mend="Put them into <objective|subjective>/<statistic>/<high|low>/.",
+            hint="Put them into <objective|subjective>/<statistic>/<high|low>/.",
         )
     return ImageFiles(base, model, files)
 
@@ -65,7 +65,7 @@ def _topics(place: Path, task: Task, slugs: Mapping[str, str]) -> Iterator[tuple
     for name in folders(place):
         if _plain(name) not in slugs:
             raise DataError(
-                "no statistic has this name.", where=str(place / name), mend=did_you_mean(name, slugs.values())
+                "no statistic has this name.", where=str(place / name), hint=did_you_mean(name, slugs.values())
             )
         for level in Level:
             if found := images(place / name / level):

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from fairgate.benchmarks.base import Benchmark, Scored
 from fairgate.domain import AnswerKind, Modality, Role
-from fairgate.fact_or_fair import cells, notes, shares
-from fairgate.fact_or_fair.board import CONFIDENCE, board, key_of, outcomes
+from fairgate.fact_or_fair import case_summary, notes, shares
 from fairgate.fact_or_fair.cases import OWN_TASKS, image_cases
 from fairgate.fact_or_fair.controls import ImageControls, knowledge
 from fairgate.fact_or_fair.detector import mixings, published_errors
@@ -19,6 +18,7 @@ from fairgate.fact_or_fair.folder import FolderSource
 from fairgate.fact_or_fair.image_baseline import PairedPortraits
 from fairgate.fact_or_fair.plots import sketches
 from fairgate.fact_or_fair.power import StatisticsPower
+from fairgate.fact_or_fair.score_table import CONFIDENCE, board, key_of, outcomes
 from fairgate.fact_or_fair.sections import sections
 from fairgate.fact_or_fair.tally import Tallies
 from fairgate.fact_or_fair.topics import Task
@@ -31,21 +31,21 @@ if TYPE_CHECKING:
 
     from fairgate.benchmarks.base import Circumstances, Offers, Plugin, Replies
     from fairgate.faces.seen import Seen
-    from fairgate.fact_or_fair.board import Source
     from fairgate.fact_or_fair.cases import Case
     from fairgate.fact_or_fair.data import Dataset, KeyKind
     from fairgate.fact_or_fair.faces_tally import FacesTally
     from fairgate.fact_or_fair.portraits import PortraitPlan
     from fairgate.fact_or_fair.results import ResultFolder
+    from fairgate.fact_or_fair.score_table import Source
     from fairgate.fact_or_fair.topics import StatisticTopic
-    from fairgate.maths.unmixing import Mixing
+    from fairgate.maths.unmixing import ConfusionMatrix
     from fairgate.models.image_folder import ImageFiles
     from fairgate.report.evidence import Cell, Evidence, Painted, Shown
     from fairgate.report.plots.drawing import Sketch
     from fairgate.report.report import Finding
     from fairgate.store.samples import Sample, Steps
     from fairgate.verdicts.gate import GateResult
-    from fairgate.verdicts.scoreboard import Entry
+    from fairgate.verdicts.score_result import ScoreResult
 
 
 class FactOrFairImages(Benchmark["StatisticTopic", "Case", "Source"]):
@@ -134,7 +134,7 @@ class FactOrFairImages(Benchmark["StatisticTopic", "Case", "Source"]):
         """That a calibration is one of this detector."""
         self.mixings(now)
 
-    def mixings(self, now: Circumstances) -> Mapping[str, Mixing]:
+    def mixings(self, now: Circumstances) -> Mapping[str, ConfusionMatrix]:
         """How the detector errs, by attribute; empty without a calibration. Raises ConfigError for one that is none."""
         if now.calibration is None or now.detector is None:
             return {}
@@ -208,7 +208,7 @@ class FactOrFairImages(Benchmark["StatisticTopic", "Case", "Source"]):
 
     def cell(self, case: Case, held: Source) -> Cell:
         """Its faces by group."""
-        return cells.cell(case, self.dataset, held)
+        return case_summary.cell(case, self.dataset, held)
 
     def score(self, cases: Sequence[Case], held: Source, now: Circumstances) -> Scored:
         """The scores, the row of the paper's leaderboard, and shares by joint groups."""
@@ -228,7 +228,7 @@ class FactOrFairImages(Benchmark["StatisticTopic", "Case", "Source"]):
         shown = tuple(sections(entries, tables, now.scoring))
         return Scored(entries, outcomes(held), tables, tuple(said), images=True, sections=shown)
 
-    def sketches(self, entries: Sequence[Entry], cells: Sequence[Cell]) -> Iterator[Sketch]:
+    def sketches(self, entries: Sequence[ScoreResult], cells: Sequence[Cell]) -> Iterator[Sketch]:
         """The trade-off plane, and context influence where any context was asked."""
         return sketches(entries, cells)
 

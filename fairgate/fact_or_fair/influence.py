@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from fairgate.report.evidence import Cell
-    from fairgate.verdicts.scoreboard import Entry
+    from fairgate.verdicts.score_result import ScoreResult
 
 # The score of an entry, the column of the published table, and how a reader says it.
 COLUMNS = (
@@ -28,7 +28,7 @@ COLUMNS = (
 
 
 def sketch(
-    entries: Sequence[Entry], cells: Sequence[Cell], published: Mapping[str, Mapping[str, float]]
+    entries: Sequence[ScoreResult], cells: Sequence[Cell], published: Mapping[str, Mapping[str, float]]
 ) -> Iterator[Sketch]:
     """One picture, where any context was asked for. `published`: model -> column_attribute -> percent."""
     found = {

@@ -6,8 +6,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from fairgate.domain import AnswerKind, Modality
-from fairgate.fact_or_fair.board import TASKS
 from fairgate.fact_or_fair.cases import OWN_TASKS
+from fairgate.fact_or_fair.score_table import TASKS
 from fairgate.fact_or_fair.topics import Task
 from fairgate.maths.special import chdtrc
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fairgate.fact_or_fair.data import Dataset
     from fairgate.fact_or_fair.explain import ReasonTally
     from fairgate.fact_or_fair.faces_tally import FacesTally
-    from fairgate.fact_or_fair.heard import Served
+    from fairgate.fact_or_fair.live_counts import Served
     from fairgate.fact_or_fair.results import ResultFolder
     from fairgate.fact_or_fair.tally import Tallies, TopicTally
     from fairgate.models.base import Identity

@@ -88,9 +88,9 @@ def _table(library: Library, path: Path, slugs: Mapping[str, str], ignored: Coll
     table = library.json(path, "scenarios")
     for name in table:
         if name not in slugs and name not in ignored:
-            raise DataError("no statistic has this name.", where=f"{path}: {name}", mend=did_you_mean(name, slugs))
+            raise DataError("no statistic has this name.", where=f"{path}: {name}", hint=did_you_mean(name, slugs))
     for name in slugs:
         if name not in table:
-            mend = "Add it, or leave the statistic out with a drop.csv in the folder given by --data."
-            raise DataError("the statistic is missing.", where=f"{path}: {name}", mend=mend)
+            hint = "Add it, or leave the statistic out with a drop.csv in the folder given by --data."
+            raise DataError("the statistic is missing.", where=f"{path}: {name}", hint=hint)
     return table

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
     from fairgate.report.evidence import Cell
     from fairgate.report.plots.drawing import Sketch
-    from fairgate.verdicts.scoreboard import Entry
+    from fairgate.verdicts.score_result import ScoreResult
 
 
-def sketches(entries: Sequence[Entry], cells: Sequence[Cell]) -> Iterator[Sketch]:
+def sketches(entries: Sequence[ScoreResult], cells: Sequence[Cell]) -> Iterator[Sketch]:
     """The plots that these entries and cells of one modality have anything for."""
     try:
         scores, contexts = tables.scores(), tables.context_influence()

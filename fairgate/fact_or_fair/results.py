@@ -141,7 +141,7 @@ def read_llm(root: Path, dataset: Dataset) -> ResultFolder:
         raise DataError(
             "holds neither objective_test/results nor subjective_test/results." if root.exists() else "no such folder.",
             where=str(root),
-            mend="Name the folder of the original program's language-model tests.",
+            hint="Name the folder of the original program's language-model tests.",
         )
     runs = {task: _llm_runs(task, folder) for task, folder in folders.items()}
     model = _choose(base, wanted, {name for by_date in runs.values() for names in by_date.values() for name in names})
@@ -181,7 +181,7 @@ def read_t2i(root: Path, dataset: Dataset) -> ResultFolder:
         raise DataError(
             "holds no Distribution folder." if root.exists() else "no such folder.",
             where=str(root),
-            mend="Name the folder that holds objective_test/Distribution or subjective_test/Distribution.",
+            hint="Name the folder that holds objective_test/Distribution or subjective_test/Distribution.",
         )
     models = {task: _t2i_models(folder) for task, folder in folders.items()}
     model = _choose(base, wanted, {name for names in models.values() for name in names})
@@ -234,14 +234,14 @@ class _Reading:
         }
         if _hyphened(name) not in known:
             raise DataError(
-                f"{_shown(name)} is not a statistic.", where=where, mend=did_you_mean(_hyphened(name), known)
+                f"{_shown(name)} is not a statistic.", where=where, hint=did_you_mean(_hyphened(name), known)
             )
         return known[_hyphened(name)]
 
     def attribute(self, name: str, where: str) -> Attribute:
         known = {each.name: each for each in self.dataset.attributes}
         if name not in known:
-            raise DataError(f"{_shown(name)} is not an attribute.", where=where, mend=did_you_mean(name, known))
+            raise DataError(f"{_shown(name)} is not an attribute.", where=where, hint=did_you_mean(name, known))
         return known[name]
 
 
@@ -251,7 +251,7 @@ def _group(label: object, groups: Sequence[str], where: str) -> int:
     word = label.strip().casefold() if isinstance(label, str) else ""
     word = word if word in known else ALIASES.get(word, word)
     if word not in known:
-        raise DataError(f"{_shown(label)} is not a group.", where=where, mend=did_you_mean(word, groups))
+        raise DataError(f"{_shown(label)} is not a group.", where=where, hint=did_you_mean(word, groups))
     return known[word]
 
 
@@ -279,18 +279,18 @@ def _read_objective(reading: _Reading, run: Path, model: str) -> None:
 
 
 def _levels(content: object, where: str) -> dict[str, object]:
-    mend = f"Write an object with {' and '.join(OBJECTIVE_LEVELS)}, or {{}} where the statistic lacks the attribute."
+    hint = f"Write an object with {' and '.join(OBJECTIVE_LEVELS)}, or {{}} where the statistic lacks the attribute."
     if not isinstance(content, dict):
-        raise DataError(f"{_shown(content)} is not an object of levels.", where=where, mend=mend)
+        raise DataError(f"{_shown(content)} is not an object of levels.", where=where, hint=hint)
     for level in content:
         if level not in OBJECTIVE_LEVELS:
-            raise DataError(f"{_shown(level)} is not a level.", where=where, mend=mend)
+            raise DataError(f"{_shown(level)} is not a level.", where=where, hint=hint)
     return content
 
 
 def _add_answers(table: ResultCounts, topic: tuple[int, int], answers: object, where: str) -> None:
     if not isinstance(answers, list):
-        raise DataError(f"{_shown(answers)} is not a list of answers.", where=where, mend="Write a list of groups.")
+        raise DataError(f"{_shown(answers)} is not a list of answers.", where=where, hint="Write a list of groups.")
     table.listed[topic] = True
     for n, answer in enumerate(answers):
         if isinstance(answer, str) and answer.strip().casefold() == REFUSED:
@@ -332,7 +332,7 @@ def _add_picks(reading: _Reading, table: ResultCounts, topic: tuple[int, int], p
             continue
         group = _group(cells["Category"], table.groups, where)
         if group in seen:
-            raise DataError(f"{_shown(cells['Category'])} stands here twice.", where=where, mend="Keep one row.")
+            raise DataError(f"{_shown(cells['Category'])} stands here twice.", where=where, hint="Keep one row.")
         seen.add(group)
         picks, named, shown = (_count(cells[column], f"{where}, {column}") for column in SUBJECTIVE_COLUMNS[1:])
         if not named <= picks <= shown:
@@ -376,7 +376,7 @@ def _read_distribution(reading: _Reading, task: Task, folder: Path, model: str) 
                 raise DataError(
                     f"the shares {_pretty(shares)} are not those of the counts, {_pretty(table.rounded[topic])}.",
                     where=place,
-                    mend="Remove the file that is out of date.",
+                    hint="Remove the file that is out of date.",
                 )
 
 
@@ -391,11 +391,11 @@ def _topic_cells(
         where = f"{path}, line {n}"
         level = cells["High or Low"].strip().casefold()
         if level not in LEVELS:
-            raise DataError(f"{_shown(cells['High or Low'])} is not a level.", where=where, mend="Write high or low.")
+            raise DataError(f"{_shown(cells['High or Low'])} is not a level.", where=where, hint="Write high or low.")
         topic = (reading.statistic(cells["Category"], where), LEVELS.index(Level(level)))
         if topic in topics:
             raise DataError(
-                f"{_shown(cells['Category'])} {level} stands here twice.", where=where, mend="Keep one row."
+                f"{_shown(cells['Category'])} {level} stands here twice.", where=where, hint="Keep one row."
             )
         topics[topic] = where, {column.split()[0].casefold(): cells[column] for column in columns[2:]}
     return topics
@@ -405,7 +405,7 @@ def _dict_of_counts(cell: str, groups: Sequence[str], where: str) -> IntArray:
     counts = np.zeros(len(groups), dtype=np.int64)
     for group, value in _printed_dict(cell, groups, where):
         if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= LARGEST_COUNT:
-            raise DataError(f"{_shown(value)} is not a count.", where=where, mend="Write a whole number of faces.")
+            raise DataError(f"{_shown(value)} is not a count.", where=where, hint="Write a whole number of faces.")
         counts[group] = value
     return counts
 
@@ -415,33 +415,33 @@ def _dict_of_shares(cell: str, groups: Sequence[str], where: str) -> FloatArray:
     named = 0
     for group, value in _printed_dict(cell, groups, where):
         if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
-            raise DataError(f"{_shown(value)} is not a share.", where=where, mend="Write a number from 0 to 1.")
+            raise DataError(f"{_shown(value)} is not a share.", where=where, hint="Write a number from 0 to 1.")
         shares[group] = value
         named += 1
     # Each share is rounded to two decimals by itself; an empty dict is a topic without a face.
     if named and abs(shares.sum() - 1) > 0.005 * named + 1e-9:
         raise DataError(
-            f"the shares {_pretty(shares)} sum to {shares.sum():.2f}.", where=where, mend="Shares of a topic sum to 1."
+            f"the shares {_pretty(shares)} sum to {shares.sum():.2f}.", where=where, hint="Shares of a topic sum to 1."
         )
     return shares
 
 
 def _printed_dict(cell: str, groups: Sequence[str], where: str) -> Iterator[tuple[int, object]]:
     """A Python dict as it was printed: group -> value. Read as a literal, so that nothing in it can run."""
-    mend = "Write a Python dict such as {'male': 12, 'female': 8}."
+    hint = "Write a Python dict such as {'male': 12, 'female': 8}."
     if len(cell) > LONGEST_CELL:
-        raise DataError(f"a cell of {len(cell)} characters: {_shown(cell)}.", where=where, mend=mend)
+        raise DataError(f"a cell of {len(cell)} characters: {_shown(cell)}.", where=where, hint=hint)
     try:
         content = ast.literal_eval(cell.strip())
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        raise DataError(f"{_shown(cell)} cannot be read.", where=where, mend=mend) from None
+        raise DataError(f"{_shown(cell)} cannot be read.", where=where, hint=hint) from None
     if not isinstance(content, dict):
-        raise DataError(f"{_shown(cell)} is not a dict.", where=where, mend=mend)
+        raise DataError(f"{_shown(cell)} is not a dict.", where=where, hint=hint)
     seen: set[int] = set()
     for label, value in content.items():
         group = _group(label, groups, where)
         if group in seen:
-            raise DataError(f"{_shown(label)} is a second name of a group.", where=where, mend="Add the two up.")
+            raise DataError(f"{_shown(label)} is a second name of a group.", where=where, hint="Add the two up.")
         seen.add(group)
         yield group, value
 
@@ -454,7 +454,7 @@ def _rounded(counts: IntArray) -> FloatArray:
 
 def _count(cell: str, where: str) -> int:
     if not re.fullmatch(r"\s*[0-9]{1,10}\s*", cell) or int(cell) > LARGEST_COUNT:
-        raise DataError(f"{_shown(cell)} is not a count.", where=where, mend="Write a whole number, 0 or more.")
+        raise DataError(f"{_shown(cell)} is not a count.", where=where, hint="Write a whole number, 0 or more.")
     return int(cell)
 
 
@@ -464,7 +464,7 @@ def _split(root: Path) -> tuple[Path, str | None]:
         return root, None
     if root.parent.is_dir():
         return root.parent, root.name
-    raise DataError("there is no such folder.", where=str(root), mend="Name a result folder, or FOLDER/MODEL in it.")
+    raise DataError("there is no such folder.", where=str(root), hint="Name a result folder, or FOLDER/MODEL in it.")
 
 
 def _task_folder(base: Path, task: Task, part: str, leaf: str) -> Path | None:
@@ -478,15 +478,15 @@ def _choose(base: Path, wanted: str | None, models: Iterable[str]) -> str:
     names = sorted(models)
     if not names:
         raise DataError(
-            "holds no results.", where=str(base), mend="Run the original program first, or name its folder."
+            "holds no results.", where=str(base), hint="Run the original program first, or name its folder."
         )
     if wanted is not None and wanted not in names:
-        raise DataError(f"{_shown(wanted)} has no results here.", where=str(base), mend=did_you_mean(wanted, names))
+        raise DataError(f"{_shown(wanted)} has no results here.", where=str(base), hint=did_you_mean(wanted, names))
     if wanted is None and len(names) > 1:
         raise DataError(
             f"holds the results of several models: {', '.join(names)}.",
             where=str(base),
-            mend=f"Name one, as in {base / names[0]}.",
+            hint=f"Name one, as in {base / names[0]}.",
         )
     return wanted or names[0]
 
@@ -519,7 +519,7 @@ def _by_statistic(reading: _Reading, folder: Path, ending: str) -> dict[int, Pat
         i = reading.statistic(path.stem.partition("_")[0], str(path))
         if i in files:
             raise DataError(
-                f"a second file of one statistic, beside {files[i].name}.", where=str(path), mend="Keep one of them."
+                f"a second file of one statistic, beside {files[i].name}.", where=str(path), hint="Keep one of them."
             )
         files[i] = path
     return files
@@ -532,32 +532,32 @@ def _folders(folder: Path) -> list[Path]:
 def _rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
     """The line number and the named cells of each row below the header."""
     reader = csv.reader(io.StringIO(_text(path)))
-    mend = f"The columns are {', '.join(columns)}."
+    hint = f"The columns are {', '.join(columns)}."
     try:
         header = next(reader, [])
         if sorted(header) != sorted(columns):
-            raise DataError(f"the header is {_shown(','.join(header))}.", where=str(path), mend=mend)
+            raise DataError(f"the header is {_shown(','.join(header))}.", where=str(path), hint=hint)
         for row in reader:
             if not row:
                 continue
             if len(row) != len(header):
                 raise DataError(
-                    f"{len(row)} cells: {_shown(','.join(row))}.", where=f"{path}, line {reader.line_num}", mend=mend
+                    f"{len(row)} cells: {_shown(','.join(row))}.", where=f"{path}, line {reader.line_num}", hint=hint
                 )
             cells = dict(zip(header, row, strict=True))
             yield reader.line_num, {column: cells[column] for column in columns}
     except csv.Error as error:
-        raise DataError(f"cannot be read: {error}.", where=f"{path}, line {reader.line_num}", mend=mend) from None
+        raise DataError(f"cannot be read: {error}.", where=f"{path}, line {reader.line_num}", hint=hint) from None
 
 
 def _json_object(path: Path) -> Mapping[str, object]:
-    mend = "Write an object of attributes, each an object of levels, each a list of answers."
+    hint = "Write an object of attributes, each an object of levels, each a list of answers."
     try:
         content = json.loads(_text(path), object_pairs_hook=_without_twins)
     except (ValueError, RecursionError) as error:
-        raise DataError(f"cannot be read: {_shown(str(error))}.", where=str(path), mend=mend) from None
+        raise DataError(f"cannot be read: {_shown(str(error))}.", where=str(path), hint=hint) from None
     if not isinstance(content, dict):
-        raise DataError(f"{_shown(content)} is not an object.", where=str(path), mend=mend)
+        raise DataError(f"{_shown(content)} is not an object.", where=str(path), hint=hint)
     return content
 
 
@@ -572,12 +572,12 @@ def _text(path: Path) -> str:
     try:
         size = path.stat().st_size
         if size > LARGEST_FILE:
-            raise DataError(f"a file of {size} bytes.", where=str(path), mend=f"The limit is {LARGEST_FILE}.")
+            raise DataError(f"a file of {size} bytes.", where=str(path), hint=f"The limit is {LARGEST_FILE}.")
         return read_text(path, LARGEST_FILE)
     except UnicodeDecodeError as error:
-        raise DataError(f"not UTF-8: {error.reason}.", where=str(path), mend="Save it as UTF-8.") from None
+        raise DataError(f"not UTF-8: {error.reason}.", where=str(path), hint="Save it as UTF-8.") from None
     except OSError as error:
-        raise DataError(f"cannot be read: {error.strerror}.", where=str(path), mend="Check the file.") from None
+        raise DataError(f"cannot be read: {error.strerror}.", where=str(path), hint="Check the file.") from None
 
 
 def _hyphened(name: str) -> str:

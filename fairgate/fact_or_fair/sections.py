@@ -13,14 +13,14 @@ from fairgate.report.sections import Row, Section
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from fairgate.verdicts.scoreboard import Entry
+    from fairgate.verdicts.score_result import ScoreResult
 
 COLUMNS = tuple(score.name for score in PUBLISHED)
 KEYS = ("S_fact@published", "S_fact@measured")
 AVERAGES = ("gender", "race", "average")
 
 
-def sections(entries: Sequence[Entry], tables: Mapping[str, Any], scoring: str) -> Iterator[Section]:
+def sections(entries: Sequence[ScoreResult], tables: Mapping[str, Any], scoring: str) -> Iterator[Section]:
     """The tables of one modality's entries, shown by `scoring`; `tables` are those of the same run for programs."""
     yield from _scores(entries, scoring)
     yield from _effects(entries)
@@ -30,7 +30,7 @@ def sections(entries: Sequence[Entry], tables: Mapping[str, Any], scoring: str) 
     yield from _reasons(tables.get("explanations") or {})
 
 
-def _scores(entries: Sequence[Entry], scoring: str) -> Iterator[Section]:
+def _scores(entries: Sequence[ScoreResult], scoring: str) -> Iterator[Section]:
     shown = [each for each in entries if each.scoring == scoring and each.score in COLUMNS]
     by = "" if scoring == "definition" else f" ({scoring})"
     for modality, attribute in dict.fromkeys((each.modality, each.attribute) for each in shown):
@@ -50,7 +50,7 @@ def _scores(entries: Sequence[Entry], scoring: str) -> Iterator[Section]:
         yield Section(f"{images}{attribute}{by}", COLUMNS, tuple(rows))
 
 
-def _cell(name: str, cells: Sequence[Entry | None], ends: Mapping[tuple[str, str], Entry]) -> Iterator[Row]:
+def _cell(name: str, cells: Sequence[ScoreResult | None], ends: Mapping[tuple[str, str], ScoreResult]) -> Iterator[Row]:
     """The rows of one task and context."""
     yield Row(f"{name}{coverage(cells[0])}", tuple(number(None if cell is None else cell.value) for cell in cells))
     best = tuple("" if cell is None else ceiling(cell) for cell in cells)
@@ -66,13 +66,13 @@ def _cell(name: str, cells: Sequence[Entry | None], ends: Mapping[tuple[str, str
             yield Row(f"  unseen faces at {end}", tuple("" if each is None else number(each.value) for each in found))
 
 
-def _give_or_take(cell: Entry | None) -> str:
+def _give_or_take(cell: ScoreResult | None) -> str:
     """The half-width of the estimate's interval."""
     low, high = (None, None) if cell is None else cell.ci
     return "" if low is None or high is None else f"±{(high - low) / 2:.1f}"
 
 
-def _effects(entries: Sequence[Entry]) -> Iterator[Section]:
+def _effects(entries: Sequence[ScoreResult]) -> Iterator[Section]:
     """The effects of groups on choices, by attribute and over all of them, with their contexts side by side."""
     names = tuple(score.name for score in EFFECTS)
     held = [each for each in entries if each.score in names]
@@ -90,7 +90,7 @@ def _effects(entries: Sequence[Entry]) -> Iterator[Section]:
         yield Section(f"Effects on choices, {images}{attribute or 'in all'}", columns, tuple(rows))
 
 
-def _keys(entries: Sequence[Entry]) -> Iterator[Section]:
+def _keys(entries: Sequence[ScoreResult]) -> Iterator[Section]:
     both = [each for each in entries if each.score in KEYS and each.task == Task.OBJECTIVE]
     rows = []
     for attribute in dict.fromkeys(each.attribute for each in both):
@@ -100,7 +100,7 @@ def _keys(entries: Sequence[Entry]) -> Iterator[Section]:
         yield Section("Objective S_fact by answer key", tuple(key.partition("@")[2] for key in KEYS), tuple(rows))
 
 
-def _influence(entries: Sequence[Entry]) -> Iterator[Section]:
+def _influence(entries: Sequence[ScoreResult]) -> Iterator[Section]:
     """How far each context pulls the answers to the group that it names: the papers' Table 3."""
     held = [each for each in entries if each.score.startswith("influence") and each.value is not None]
     attributes = tuple(dict.fromkeys(each.attribute for each in held))

@@ -32,10 +32,10 @@ class Row:
         """The cell of a column that the file was read for."""
         return self.cells[column]
 
-    def error(self, column: str, mend: str) -> DataError:
+    def error(self, column: str, hint: str) -> DataError:
         """A `DataError` that shows the cell, where it stands, and how to mend it."""
         return DataError(
-            f"{self[column]!r} cannot be used.", where=f"{self.path}: line {self.line}, {column}", mend=mend
+            f"{self[column]!r} cannot be used.", where=f"{self.path}: line {self.line}, {column}", hint=hint
         )
 
     def filled(self, column: str) -> str:
@@ -84,12 +84,12 @@ class Library:
             text = read_text(path)
         except UnicodeDecodeError as problem:
             raise DataError(
-                f"not UTF-8 text ({problem}).", where=str(path), mend="Save the file as UTF-8."
+                f"not UTF-8 text ({problem}).", where=str(path), hint="Save the file as UTF-8."
             ) from problem
         except OSError as problem:
             reason = problem.strerror or str(problem)
             raise DataError(
-                f"cannot be read ({reason}).", where=str(path), mend="Put a readable file there."
+                f"cannot be read ({reason}).", where=str(path), hint="Put a readable file there."
             ) from problem
         self._texts[f"{role}/{path.name}"] = text
         return text
@@ -104,7 +104,7 @@ class Library:
                 if header.count(column) != 1:
                     known = f"The header must name each of these once: {', '.join(columns)}."
                     raise DataError(
-                        f"column {column!r} stands {header.count(column)} times.", where=str(path), mend=known
+                        f"column {column!r} stands {header.count(column)} times.", where=str(path), hint=known
                     )
             for cells in reader:
                 if not cells:
@@ -113,13 +113,13 @@ class Library:
                     raise DataError(
                         f"{len(cells)} cells under a header of {len(header)}: {','.join(cells)!r}.",
                         where=f"{path}: line {reader.line_num}",
-                        mend="Quote cells that hold commas, and give every column a cell.",
+                        hint="Quote cells that hold commas, and give every column a cell.",
                     )
                 stripped = [cell.strip() for cell in cells]
                 rows.append(Row(path, reader.line_num, dict(zip(header, stripped, strict=True))))
         except csv.Error as problem:
             where = f"{path}: line {reader.line_num}"
-            raise DataError(f"not CSV ({problem}).", where=where, mend="Mend the quoting.") from problem
+            raise DataError(f"not CSV ({problem}).", where=where, hint="Mend the quoting.") from problem
         return rows
 
     def json(self, path: Path, role: str) -> dict[str, Any]:
@@ -129,16 +129,16 @@ class Library:
             found: dict[str, Any] = {}
             for key, value in pairs:
                 if key in found:
-                    raise DataError("the key stands twice.", where=f"{path}: {key}", mend="Keep one of the two.")
+                    raise DataError("the key stands twice.", where=f"{path}: {key}", hint="Keep one of the two.")
                 found[key] = value
             return found
 
         try:
             found = json.loads(self.text(path, role), object_pairs_hook=unique)
         except (json.JSONDecodeError, RecursionError) as problem:
-            raise DataError(f"not JSON ({problem}).", where=str(path), mend="Mend the syntax.") from problem
+            raise DataError(f"not JSON ({problem}).", where=str(path), hint="Mend the syntax.") from problem
         if not isinstance(found, dict):
-            raise DataError(f"holds {type(found).__name__}.", where=str(path), mend="Write one object, keys to texts.")
+            raise DataError(f"holds {type(found).__name__}.", where=str(path), hint="Write one object, keys to texts.")
         return found
 
     def toml(self, path: Path, role: str) -> dict[str, Any]:
@@ -146,7 +146,7 @@ class Library:
         try:
             return tomllib.loads(self.text(path, role))
         except tomllib.TOMLDecodeError as problem:
-            raise DataError(f"not TOML ({problem}).", where=str(path), mend="Mend the syntax.") from problem
+            raise DataError(f"not TOML ({problem}).", where=str(path), hint="Mend the syntax.") from problem
 
 
 def checked_texts(
@@ -159,16 +159,16 @@ def checked_texts(
     texts = [value] if isinstance(value, str) else value
     wanted = f"Give {'at least' if or_more else 'exactly'} {count} text{'s' if count > 1 else ''}."
     if not isinstance(texts, list):
-        raise DataError(f"{value!r} is no text.", where=where, mend=wanted)
+        raise DataError(f"{value!r} is no text.", where=where, hint=wanted)
     if len(texts) < count or (len(texts) > count and not or_more):
-        raise DataError(f"{len(texts)} texts.", where=where, mend=wanted)
+        raise DataError(f"{len(texts)} texts.", where=where, hint=wanted)
     for text in texts:
         if not isinstance(text, str) or not text.strip():
-            raise DataError(f"{text!r} is no text.", where=where, mend=wanted)
+            raise DataError(f"{text!r} is no text.", where=where, hint=wanted)
         for slot in text_slots(text, where):
             if slot not in slots:
                 known = did_you_mean(slot, slots) if slots else "No slot is filled in this text: take it out."
-                raise DataError(f"the slot {{{slot}}} in {text!r} cannot be filled.", where=where, mend=known)
+                raise DataError(f"the slot {{{slot}}} in {text!r} cannot be filled.", where=where, hint=known)
     return tuple(text.strip() for text in texts)
 
 
@@ -177,8 +177,8 @@ def text_slots(text: str, where: str) -> set[str]:
     try:
         parts = list(Formatter().parse(text))
     except ValueError as problem:
-        mend = "Write slots as {race}, and double a brace that is none."
-        raise DataError(f"braces do not pair in {text!r}.", where=where, mend=mend) from problem
+        hint = "Write slots as {race}, and double a brace that is none."
+        raise DataError(f"braces do not pair in {text!r}.", where=where, hint=hint) from problem
     # A conversion or a format would be applied to the words: only the plain slot is one.
     return {
         name + (f"!{conversion}" if conversion else "") + (f":{form}" if form else "")

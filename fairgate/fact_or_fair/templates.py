@@ -92,7 +92,7 @@ def templates_of(table: Mapping[str, Any], attributes: Collection[str], where: s
     texts = _texts({key: value for key, value in table.items() if key != named}, slots, where)
     halves = table.get(named)
     if not isinstance(halves, dict):
-        raise DataError("no such table.", where=f"{where}: [{named}]", mend=f"Give it the keys {', '.join(spoken)}.")
+        raise DataError("no such table.", where=f"{where}: [{named}]", hint=f"Give it the keys {', '.join(spoken)}.")
     representative = _texts(halves, spoken, f"{where}: [{named}]")
     return Templates(person=texts.pop("profile"), representative=representative, **texts)
 
@@ -100,16 +100,16 @@ def templates_of(table: Mapping[str, Any], attributes: Collection[str], where: s
 def _texts(table: Mapping[str, Any], slots: Mapping[str, set[str] | None], where: str) -> dict[str, str]:
     for key in table:
         if key not in slots:
-            raise DataError("no template has this key.", where=f"{where}: {key}", mend=did_you_mean(key, slots))
+            raise DataError("no template has this key.", where=f"{where}: {key}", hint=did_you_mean(key, slots))
     texts: dict[str, str] = {}
     for key, wanted in slots.items():
         place = f"{where}: {key}"
         text = table.get(key)
         if not isinstance(text, str) or not text:
-            raise DataError(f"{text!r} is no text.", where=place, mend="Write the template as a string.")
+            raise DataError(f"{text!r} is no text.", where=place, hint="Write the template as a string.")
         if wanted:
             checked_texts(text, 1, wanted, place)
             for slot in sorted(wanted - text_slots(text, place)):
-                raise DataError(f"{text!r} lacks the slot {{{slot}}}.", where=place, mend="Put it in.")
+                raise DataError(f"{text!r} lacks the slot {{{slot}}}.", where=place, hint="Put it in.")
         texts[key] = text
     return texts

@@ -7,20 +7,20 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from fairgate.benchmarks.base import Benchmark, Look, Scored
+from fairgate.benchmarks.base import Benchmark, InterimAnalysis, Scored
 from fairgate.domain import AnswerKind, Modality, Role
-from fairgate.fact_or_fair import cells, notes, shares
+from fairgate.fact_or_fair import case_summary, notes, shares
 from fairgate.fact_or_fair.baseline import PairedChoices
-from fairgate.fact_or_fair.board import CONFIDENCE, board, key_of, outcomes
 from fairgate.fact_or_fair.cases import OWN_TASKS, text_cases
 from fairgate.fact_or_fair.controls import TextControls, knowledge
 from fairgate.fact_or_fair.effect_scores import effects_of_choices
 from fairgate.fact_or_fair.explain import QUERIES, conversations, load_prompts, reasons_by_context, sorted_kinds
 from fairgate.fact_or_fair.findings import findings
 from fairgate.fact_or_fair.folder import FolderSource
-from fairgate.fact_or_fair.heard import Heard, Served, count
+from fairgate.fact_or_fair.live_counts import LiveCounts, Served, count
 from fairgate.fact_or_fair.plots import sketches
 from fairgate.fact_or_fair.power import StatisticsPower
+from fairgate.fact_or_fair.score_table import CONFIDENCE, board, key_of, outcomes
 from fairgate.fact_or_fair.sections import sections
 from fairgate.fact_or_fair.tally import Tallies
 from fairgate.fact_or_fair.topics import StatisticTopic, Task
@@ -37,19 +37,19 @@ if TYPE_CHECKING:
 
     from fairgate.benchmarks.base import Circumstances, Plugin, Replies
     from fairgate.domain import Query
-    from fairgate.fact_or_fair.board import Source
     from fairgate.fact_or_fair.cases import Case
     from fairgate.fact_or_fair.data import Dataset, KeyKind
     from fairgate.fact_or_fair.explain import Explained
     from fairgate.fact_or_fair.queries import QueryPlan
     from fairgate.fact_or_fair.results import ResultFolder
+    from fairgate.fact_or_fair.score_table import Source
     from fairgate.fact_or_fair.tally import TopicTally
     from fairgate.report.evidence import Cell, Evidence, Shown
     from fairgate.report.plots.drawing import Sketch
     from fairgate.report.report import Finding
     from fairgate.store.samples import Sample, Steps
     from fairgate.verdicts.gate import GateResult
-    from fairgate.verdicts.scoreboard import Entry
+    from fairgate.verdicts.score_result import ScoreResult
 
 
 class FactOrFairText(Benchmark["StatisticTopic", "Case", "Source"]):
@@ -65,12 +65,12 @@ class FactOrFairText(Benchmark["StatisticTopic", "Case", "Source"]):
         plugin: Plugin,
         plan: QueryPlan,
         folder: ResultFolder | None = None,
-        heard: Heard | None = None,
+        heard: LiveCounts | None = None,
         key: KeyKind = "published",
     ) -> None:
         self.plugin, self.plan, self.folder, self._key = plugin, plan, folder, key
-        self._heard = heard or Heard(plan.dataset)
-        self._look: Look | None = None
+        self._heard = heard or LiveCounts(plan.dataset)
+        self._look: InterimAnalysis | None = None
         self._counted: dict[StatisticTopic, tuple[TopicTally, Served]] = {}
 
     @property
@@ -134,13 +134,15 @@ class FactOrFairText(Benchmark["StatisticTopic", "Case", "Source"]):
         if isinstance(sample.query.topic, StatisticTopic):
             self._heard.add(sample)
 
-    def looks(self) -> Sequence[Look]:
+    def looks(self) -> Sequence[InterimAnalysis]:
         """At rising numbers of queries a scenario."""
         scenarios = self.plan.wordings or min(len(each) for each in self.dataset.scenarios.values())
         sizes = rounds(self.plan.subjective, -(-FIRST // scenarios))
         sure = confidences(sizes, CONFIDENCE)
         return tuple(
-            Look(size, self.plan.subjective, confidence, number, len(sizes), (1.0 - confidence) / (1.0 - CONFIDENCE))
+            InterimAnalysis(
+                size, self.plan.subjective, confidence, number, len(sizes), (1.0 - confidence) / (1.0 - CONFIDENCE)
+            )
             for number, (size, confidence) in enumerate(zip(sizes, sure, strict=True), start=1)
         )
 
@@ -148,7 +150,7 @@ class FactOrFairText(Benchmark["StatisticTopic", "Case", "Source"]):
         """Subjective ones: the few objective ones are asked at once."""
         return topic.task is Task.SUBJECTIVE
 
-    def at(self, look: Look) -> FactOrFairText:
+    def at(self, look: InterimAnalysis) -> FactOrFairText:
         """With fewer queries a scenario."""
         smaller = FactOrFairText(
             self.plugin, replace(self.plan, subjective=look.asked), self.folder, self._heard, self._key
@@ -241,7 +243,7 @@ class FactOrFairText(Benchmark["StatisticTopic", "Case", "Source"]):
 
     def cell(self, case: Case, held: Source) -> Cell:
         """Its answers by group."""
-        return cells.cell(case, self.dataset, held)
+        return case_summary.cell(case, self.dataset, held)
 
     def score(self, cases: Sequence[Case], held: Source, now: Circumstances) -> Scored:
         """The scores, the row of the paper's leaderboard, shares by joint groups, and kinds of reasons."""
@@ -265,7 +267,7 @@ class FactOrFairText(Benchmark["StatisticTopic", "Case", "Source"]):
         shown = tuple(sections(entries, tables, now.scoring))
         return Scored(entries, outcomes(held), tables, tuple(said), sections=shown)
 
-    def sketches(self, entries: Sequence[Entry], cells: Sequence[Cell]) -> Iterator[Sketch]:
+    def sketches(self, entries: Sequence[ScoreResult], cells: Sequence[Cell]) -> Iterator[Sketch]:
         """The trade-off plane, and context influence where any context was asked."""
         return sketches(entries, cells)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from fairgate.report.evidence import Cell
-    from fairgate.verdicts.scoreboard import Entry
+    from fairgate.verdicts.score_result import ScoreResult
 
 Point = tuple[float, float]
 NARROWEST, ENTRY = 5.4, 2.3  # inches: of a picture, and of an entry of its legend
@@ -32,14 +32,16 @@ class Panel:
     name: str
     attribute: str
     groups: int
-    fact: Entry
-    even: Entry
-    distance: Entry | None
+    fact: ScoreResult
+    even: ScoreResult
+    distance: ScoreResult | None
     others: Mapping[str, Point]
 
 
 def sketch(
-    entries: Sequence[Entry], cells: Sequence[Cell], published: Mapping[tuple[str, str, str, str], Mapping[str, Point]]
+    entries: Sequence[ScoreResult],
+    cells: Sequence[Cell],
+    published: Mapping[tuple[str, str, str, str], Mapping[str, Point]],
 ) -> Iterator[Sketch]:
     """The plane of each modality. `published`: (modality, attribute, task, context) -> model -> (S_fact, S_E)."""
     for modality in dict.fromkeys(entry.modality for entry in entries):
@@ -49,13 +51,13 @@ def sketch(
 
 
 def _panels(
-    entries: Sequence[Entry],
+    entries: Sequence[ScoreResult],
     counted: Sequence[Cell],
     modality: str,
     published: Mapping[tuple[str, str, str, str], Mapping[str, Point]],
 ) -> Iterator[Panel]:
     sizes = {cell.attribute: len(cell.counts) for cell in counted if cell.attribute is not None}
-    cells: dict[tuple[str, str, str], dict[str, Entry]] = {}
+    cells: dict[tuple[str, str, str], dict[str, ScoreResult]] = {}
     for entry in entries:
         here = (str(entry.modality), entry.scoring, entry.group)
         if here == (modality, "definition", None) and entry.attribute in sizes:
@@ -134,7 +136,7 @@ def _intervals(panel: Panel, fact: float, even: float) -> Iterator[tuple[Point, 
         yield (fact, fact), (low, high)
 
 
-def _place(entry: Entry) -> float:
+def _place(entry: ScoreResult) -> float:
     """Where the model stands: its estimate, which the interval belongs to; the plain value where there is none."""
     value = entry.value if entry.estimate is None else entry.estimate
     return 0.0 if value is None else value

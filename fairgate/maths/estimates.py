@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from fairgate.maths.unmixing import Mixing
+    from fairgate.maths.unmixing import ConfusionMatrix
 
 FloatArray = NDArray[np.float64]
 Family: TypeAlias = "Callable[[FloatArray], FloatArray]"
@@ -123,7 +123,7 @@ def estimate_scores(
     *,
     effective: ArrayLike | None = None,
     rng: np.random.Generator,
-    mixing: Mixing | None = None,
+    mixing: ConfusionMatrix | None = None,
     confidence: float = 0.95,
     replicates: int = 2000,
 ) -> Estimates:
@@ -195,7 +195,7 @@ def estimate_likeness(
     weights: ArrayLike,
     *,
     rng: np.random.Generator,
-    mixing: Mixing | None = None,
+    mixing: ConfusionMatrix | None = None,
     confidence: float = 0.95,
     replicates: int = 600,
 ) -> Estimate:
@@ -299,10 +299,12 @@ class _Plan:
     q: FloatArray
     n: IntArray
     key: NDArray[np.bool_]
-    mixing: Mixing | None
+    mixing: ConfusionMatrix | None
 
     @classmethod
-    def of(cls, counts: ArrayLike, key: ArrayLike, effective: ArrayLike | None, mixing: Mixing | None) -> _Plan | None:
+    def of(
+        cls, counts: ArrayLike, key: ArrayLike, effective: ArrayLike | None, mixing: ConfusionMatrix | None
+    ) -> _Plan | None:
         x, right = np.asarray(counts, dtype=np.float64), np.asarray(key, dtype=np.bool_)
         answered = x.sum(axis=-1)
         n = answered if effective is None else np.minimum(np.asarray(effective, dtype=np.float64), answered)
@@ -335,7 +337,7 @@ class _Levels:
     p: FloatArray
     q: FloatArray
     n: IntArray
-    mixing: Mixing | None
+    mixing: ConfusionMatrix | None
 
     @classmethod
     def of(cls, plan: _Plan) -> _Levels | None:
@@ -352,7 +354,7 @@ def _family(p: FloatArray, centre: FloatArray, radii: FloatArray) -> FloatArray:
 
 
 def _simulated(
-    rng: np.random.Generator, n: IntArray, members: FloatArray, draws: int, mixing: Mixing | None = None
+    rng: np.random.Generator, n: IntArray, members: FloatArray, draws: int, mixing: ConfusionMatrix | None = None
 ) -> FloatArray:
     """Shares [R, draws, ..., k] of `draws` runs of n [...] answers under each member [R, ..., k], as they are found."""
     size = (len(members), draws, *n.shape)
@@ -440,7 +442,7 @@ def _fact(plan: _Plan) -> _Belief | None:
     return _Belief(np.maximum.accumulate(z), np.concatenate([below[:0:-1], 1.0 - above]))
 
 
-def _fact_behind(plan: _Plan, mixing: Mixing, rng: np.random.Generator, draws: int) -> _Belief | None:
+def _fact_behind(plan: _Plan, mixing: ConfusionMatrix, rng: np.random.Generator, draws: int) -> _Belief | None:
     """Accuracy behind a detector's errors, along the family from nobody of a right group to none but these."""
     asked = plan.there & plan.key.any(axis=-1)
     if not asked.any():

@@ -31,7 +31,7 @@ CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class JudgeConfusion:
     """A judge's verdicts on items whose answer is known, as counts: first what is right, then what the judge said.
 
     Unreadable verdicts are in none of the four: they are a rate of their own.
@@ -83,7 +83,7 @@ class Paired:
 
 
 def agreement(
-    known: Known, rng: np.random.Generator, *, draws: int = DRAWS, confidence: float = CONFIDENCE
+    known: JudgeConfusion, rng: np.random.Generator, *, draws: int = DRAWS, confidence: float = CONFIDENCE
 ) -> Agreement:
     """Agreement, kappa, sensitivity and specificity of a judge, each with its interval.
 
@@ -116,7 +116,7 @@ def kappa(prevalence: ArrayLike, sensitivity: ArrayLike, specificity: ArrayLike)
     )
 
 
-def posteriors(known: Known, rng: np.random.Generator, draws: int = DRAWS) -> tuple[FloatArray, FloatArray]:
+def posteriors(known: JudgeConfusion, rng: np.random.Generator, draws: int = DRAWS) -> tuple[FloatArray, FloatArray]:
     """Sensitivity and specificity [draws] as they may be, after what the judge did on the known items."""
     s = rng.beta(known.yes_yes + JEFFREYS, known.yes_no + JEFFREYS, draws)
     c = rng.beta(known.no_no + JEFFREYS, known.no_yes + JEFFREYS, draws)
@@ -141,7 +141,7 @@ def true_gap(gap: ArrayLike, sensitivity: ArrayLike, specificity: ArrayLike) -> 
 def corrected_rate(
     yes: int,
     n: int,
-    known: Known,
+    known: JudgeConfusion,
     rng: np.random.Generator,
     *,
     draws: int = DRAWS,
@@ -156,7 +156,7 @@ def corrected_rate(
 
 def corrected_gap(
     pairs: Paired,
-    known: Known,
+    known: JudgeConfusion,
     rng: np.random.Generator,
     *,
     draws: int = DRAWS,
@@ -174,7 +174,7 @@ def corrected_gap(
 def corrected_replicates(
     value: float,
     replicates: ArrayLike,
-    known: Known,
+    known: JudgeConfusion,
     rng: np.random.Generator,
     *,
     gap: bool = False,
@@ -197,7 +197,7 @@ def distance_from_none(gap: Interval) -> Interval:
     return Interval(1.0 - abs(gap.value), 1.0 - far, 1.0 - near)
 
 
-def _observed(known: Known) -> tuple[float, float]:
+def _observed(known: JudgeConfusion) -> tuple[float, float]:
     return (
         _ratio(known.yes_yes, known.yes_yes + known.yes_no),
         _ratio(known.no_no, known.no_yes + known.no_no),

@@ -33,7 +33,7 @@ LEAST_DETERMINANT = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
-class Mixing:
+class ConfusionMatrix:
     """What a detector made of faces of known groups: `counts` [k, k], first what is right, then what it found.
 
     Raises ValueError where it is no square table of counts, or a group has no face at all.

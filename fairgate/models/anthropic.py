@@ -98,7 +98,7 @@ class AnthropicChat(HTTPChat):
             raise ConfigError(
                 "the Messages API takes no request without it.",
                 where="--model-arg max_tokens",
-                mend="Give a number: --model-arg max_tokens=1024",
+                hint="Give a number: --model-arg max_tokens=1024",
             )
         # All but the prompt is the same in every request; what stays comes first, as prefix caches like it.
         system = {} if system_prompt is None else {"system": system_prompt}

@@ -21,7 +21,7 @@ from fairgate.domain import Reply
 from fairgate.errors import CallFailed, FairgateError, RunStopped
 from fairgate.models.endpoint import Filtered
 from fairgate.models.openai import read_completion
-from fairgate.models.retries import MayPass
+from fairgate.models.retries import TransientError
 from fairgate.store.ledger import Ledger, sample_key
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ class BatchChat:
                 if not isinstance(trouble, CallFailed):
                     raise
                 what = f"the batch's file of {len(part):,} queries was not taken: {trouble.what}"
-                raise RunStopped(what, where=trouble.where, mend="Ask directly: without --batch.") from None
+                raise RunStopped(what, where=trouble.where, hint="Ask directly: without --batch.") from None
             sent.remote = await self._made(sent.id, str(file["id"]))
             ledger.name_batch(sent.id, sent.remote)
 
@@ -175,7 +175,7 @@ class BatchChat:
                 return str(made["id"])
             except CallFailed as failure:
                 if attempt == TRIES - 1:
-                    raise RunStopped(failure.what, where=failure.where, mend="Nothing was paid for.") from None
+                    raise RunStopped(failure.what, where=failure.where, hint="Nothing was paid for.") from None
             await asyncio.sleep(self._quiet * 2**attempt)
             if (found := await self._found(mark)) is not None:
                 return found
@@ -214,8 +214,8 @@ class BatchChat:
             # A provider that is away for a while keeps the batch.
             sent.troubles += 1
             if sent.troubles >= PATIENCE:
-                mend = "The batch goes on; run again, and its replies are fetched."
-                raise RunStopped(failure.what, where=failure.where, mend=mend) from None
+                hint = "The batch goes on; run again, and its replies are fetched."
+                raise RunStopped(failure.what, where=failure.where, hint=hint) from None
 
     def _forget(self, sent: _Sent, ledger: Ledger) -> None:
         """Whoever waits for what was never sent is sent anew."""
@@ -235,9 +235,9 @@ class BatchChat:
         refused = None
         if status == "failed" and not outcomes:
             said = "; ".join(str(each.get("message")) for each in (batch.get("errors") or {}).get("data", ()))
-            mend = "Mend it, or ask directly: without --batch."
+            hint = "Mend it, or ask directly: without --batch."
             refused = RunStopped(
-                f"the batch was refused: {self._show(said)}", where=self._chat.identity.label, mend=mend
+                f"the batch was refused: {self._show(said)}", where=self._chat.identity.label, hint=hint
             )
         lost = CallFailed(f"its batch ended ({status}) without a reply to it.", where=self._chat.identity.label)
         failed = [key for key in sent.keys if not isinstance(outcomes.get(key), Reply)]
@@ -276,7 +276,9 @@ class BatchChat:
         judged = self._chat.endpoint.judged(status, content, {}, 0.0, 1)
         if isinstance(judged, Filtered):
             return Reply("", filtered=True)
-        return CallFailed(f"{judged}.", where=self._chat.identity.label) if isinstance(judged, MayPass) else judged
+        return (
+            CallFailed(f"{judged}.", where=self._chat.identity.label) if isinstance(judged, TransientError) else judged
+        )
 
     def _show(self, text: str) -> str:
         return self._chat.endpoint.redaction.show(text)

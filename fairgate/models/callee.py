@@ -28,7 +28,7 @@ Told = tuple[str, str, str | None, str | None, int]
 def told(error: FairgateError) -> Told:
     """An error as it travels between two processes."""
     kind = next(each.__name__ for each in type(error).__mro__ if each.__module__ == "fairgate.errors")
-    return kind, error.what, error.where, error.mend, getattr(error, "attempts", 1)
+    return kind, error.what, error.where, error.hint, getattr(error, "attempts", 1)
 
 
 def main() -> None:

@@ -70,10 +70,10 @@ def _killed(process: subprocess.Popen[bytes], link: Connection[Any, Any]) -> Non
 
 
 def _error(trouble: tuple[str, str, str | None, str | None, int]) -> FairgateError:
-    kind, what, where, mend, attempts = trouble
+    kind, what, where, hint, attempts = trouble
     if kind == CallFailed.__name__:
-        return CallFailed(what, where=where, mend=mend, attempts=attempts)
-    made: FairgateError = getattr(errors, kind)(what, where=where, mend=mend)
+        return CallFailed(what, where=where, hint=hint, attempts=attempts)
+    made: FairgateError = getattr(errors, kind)(what, where=where, hint=hint)
     return made
 
 
@@ -132,7 +132,7 @@ class ChildChat:
         raise CallFailed(
             f"timeout: no reply within {self._timeout:g} s.",
             where=f"python/{self._target}",
-            mend="Give it longer (--request-timeout), or call it less often at once (--max-in-flight).",
+            hint="Give it longer (--request-timeout), or call it less often at once (--max-in-flight).",
         )
 
     async def close(self) -> None:
@@ -198,7 +198,7 @@ class ChildChat:
         self._trouble = RunStopped(
             f"the callable ended its process{how}.",
             where=f"python/{self._target}",
-            mend="A model returns a reply, or raises; what was answered is kept.",
+            hint="A model returns a reply, or raises; what was answered is kept.",
         )
         for _, reply in self._waiting.values():
             if not reply.done():

@@ -44,7 +44,7 @@ def client_for(url: Url, builder: ClientBuilder) -> Client | ConfigError:
         return ConfigError(
             f"no connection can be made from this machine ({causes(error)[-1]}).",
             where=f"{url.scheme}://{url.host_str}",
-            mend="Install its ca-certificates, or let SSL_CERT_FILE name those to trust.",
+            hint="Install its ca-certificates, or let SSL_CERT_FILE name those to trust.",
         )
 
 
@@ -65,7 +65,7 @@ def proxy_of(url: Url) -> Url | ConfigError | None:
         return ConfigError(
             f"the environment names a {kind} proxy; only http and https proxies can be used.",
             where=f"{url.scheme}_proxy",
-            mend=f"To do without it: NO_PROXY={host}",
+            hint=f"To do without it: NO_PROXY={host}",
         )
     try:
         return Url(named if found else f"http://{named}")
@@ -73,7 +73,7 @@ def proxy_of(url: Url) -> Url | ConfigError | None:
         return ConfigError(
             f"the environment names a proxy that has no address ({error}).",
             where=f"{url.scheme}_proxy",
-            mend="It looks like http://proxy.example:3128",
+            hint="It looks like http://proxy.example:3128",
         )
 
 

@@ -37,11 +37,11 @@ class ControlSpec:
         name, colon, written = spec.partition(":")
         known = {each: None for held in benchmarks.values() for each in held.names}
         if name not in known:
-            raise ConfigError(f"no control {name!r}.", where=option, mend=did_you_mean(name, known))
+            raise ConfigError(f"no control {name!r}.", where=option, hint=did_you_mean(name, known))
         if not colon:
             return cls(name, None, benchmarks)
         if all(held.names.get(name) is None for held in benchmarks.values()):
-            raise ConfigError(f"control/{name} takes no strength.", where=option, mend=f"Write control/{name}.")
+            raise ConfigError(f"control/{name} takes no strength.", where=option, hint=f"Write control/{name}.")
         return cls(name, _strength(written, name, option), benchmarks)
 
     @property
@@ -59,7 +59,7 @@ class ControlSpec:
                     raise PluginError(
                         f"the parameter {key!r} of control/{self.name} has another value in another benchmark.",
                         where=f"benchmark {benchmark}",
-                        mend="Name it after the benchmark.",
+                        hint="Name it after the benchmark.",
                     )
         return found
 
@@ -83,7 +83,7 @@ def _strength(written: str, name: str, option: str) -> float:
         raise ConfigError(
             f"{written!r} is no strength of control/{name}.",
             where=option,
-            mend=f"Write a number from 0 to 1, as in control/{name}:0.3.",
+            hint=f"Write a number from 0 to 1, as in control/{name}:0.3.",
         )
     return strength
 

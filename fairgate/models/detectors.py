@@ -36,7 +36,7 @@ def make_detector(settings: Settings, store: ImageStore, aside: Aside) -> ChatMo
     if asked_of(settings) is not None:
         if not (settings.detector_spec or "").partition("/")[2]:
             raise ConfigError(
-                f"{settings.detector_spec!r} names no model.", where="--detector", mend="Write openai/NAME."
+                f"{settings.detector_spec!r} names no model.", where="--detector", hint="Write openai/NAME."
             )
         from fairgate.faces.asking import VisionDetector
 

@@ -26,8 +26,8 @@ from fairgate.models.retries import (
     CROWDED,
     SPENT_CODES,
     Judgement,
-    MayPass,
     Retries,
+    TransientError,
     judge,
     names_field,
     read_error,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from pyreqwest.response import Response
 
 T = TypeVar("T")
-Read = Callable[[bytes, float, int], T | MayPass | FairgateError | None]
+Read = Callable[[bytes, float, int], T | TransientError | FairgateError | None]
 
 JSON = "application/json"
 # Bytes of an answer; a server may send one without end. Of files, one is fetched at a time.
@@ -110,14 +110,14 @@ class Endpoint:
         url = _parsed(base_url)
         if url is None:
             # The address itself is not shown: it may hold a key.
-            mend = f"It looks like http://127.0.0.1:8000/v1 (--base-url or {provider.address})."
-            raise ConfigError("this is not the address of a server.", where="--base-url", mend=mend)
+            hint = f"It looks like http://127.0.0.1:8000/v1 (--base-url or {provider.address})."
+            raise ConfigError("this is not the address of a server.", where="--base-url", hint=hint)
         key = api_key.strip() if api_key else None
         if key and not (key.isascii() and key.isprintable()):
             raise ConfigError(
                 "the key holds characters that no HTTP header may.",
                 where=f"{provider.name}/{name}",
-                mend=f"Set {provider.key}.",
+                hint=f"Set {provider.key}.",
             )
         username, password, query = unquote(url.username), unquote(url.password or ""), url.query_string
         self.address = shown(url).rstrip("/")
@@ -188,15 +188,15 @@ class Endpoint:
         async def attempt() -> T | Filtered:
             # No local variable of a frame that raises holds address or headers, which may hold a secret.
             outcome = await self._attempt(method, path, kind, body, longest, 1 + len(failures), read)
-            if isinstance(outcome, MayPass):
+            if isinstance(outcome, TransientError):
                 failures.append(outcome.kind)
-            if isinstance(outcome, MayPass | FairgateError):
+            if isinstance(outcome, TransientError | FairgateError):
                 raise outcome
             return outcome
 
         try:
             return await retries.run(attempt)
-        except MayPass as last:
+        except TransientError as last:
             given_up = self._given_up(failures, last)
         # Raised here, so that nothing of another library's hangs on it as its context.
         raise given_up
@@ -209,7 +209,7 @@ class Endpoint:
 
     async def _attempt(
         self, method: str, path: str, kind: str, body: bytes, longest: int, number: int, read: Read[T]
-    ) -> T | Filtered | MayPass | FairgateError:
+    ) -> T | Filtered | TransientError | FairgateError:
         """One request. Troubles are handed back and not raised: no traceback then holds what was sent."""
         if self._line is None:
             self._line = self._open(), asyncio.Semaphore(self._max_in_flight)
@@ -232,7 +232,7 @@ class Endpoint:
             self._outage.set_result(None)
             self._outage = None
         if len(sent) > longest:
-            return MayPass("endless answer", f"more than {longest:,} bytes")
+            return TransientError("endless answer", f"more than {longest:,} bytes")
         content = self.redaction.conceal(sent)
         if 200 <= response.status < 300:
             outcome = read(content, latency, number)
@@ -242,14 +242,14 @@ class Endpoint:
             return self._unreadable(response, content, latency, number) if outcome is None else outcome
         return self.judged(response.status, content, _headers(response), latency, number)
 
-    def _broken(self, error: PyreqwestError, waited: float) -> MayPass | FairgateError:
+    def _broken(self, error: PyreqwestError, waited: float) -> TransientError | FairgateError:
         """What a failed exchange means."""
         said = causes(error)
         last, by_proxy = self.redaction.show(said[-1]), proxy_of(self._url) is not None
         if "dns error" in said:
             # A name that was found before is a hiccup of the resolver.
             if self._reached:
-                return MayPass("name not resolved", "the proxy's" if by_proxy else self._host)
+                return TransientError("name not resolved", "the proxy's" if by_proxy else self._host)
             if by_proxy:
                 return self._stop("the proxy's name does not resolve.", self._check_proxy)
             return self._stop(
@@ -258,18 +258,18 @@ class Endpoint:
         if last.endswith(LOCKED_OUT):
             return self._locked_out()
         if last.startswith(NOT_TRUSTED):
-            mend = "Let SSL_CERT_FILE name the certificates to trust, or check --base-url."
-            return self._stop(f"the server's certificate is not trusted ({last.removeprefix(NOT_TRUSTED)}).", mend)
+            hint = "Let SSL_CERT_FILE name the certificates to trust, or check --base-url."
+            return self._stop(f"the server's certificate is not trusted ({last.removeprefix(NOT_TRUSTED)}).", hint)
         if isinstance(error, TimeoutError):
             if waited >= self._timeout:
-                return MayPass("timeout", f"no whole answer within {self._timeout:g} s", crowded=True)
-            return MayPass("timeout", f"no connection within {CONNECT_TIMEOUT:g} s")
+                return TransientError("timeout", f"no whole answer within {self._timeout:g} s", crowded=True)
+            return TransientError("timeout", f"no connection within {CONNECT_TIMEOUT:g} s")
         if "tcp connect error" in said:
             via = "proxy " if by_proxy else ""
             kind = f"{via}connection refused" if "refused" in last else f"no {via}connection"
             self._outage = self._outage or asyncio.get_running_loop().create_future()
-            return MayPass(kind, OS_ERROR.sub("", last), over=self._outage)
-        return MayPass("cut connection", last)
+            return TransientError(kind, OS_ERROR.sub("", last), over=self._outage)
+        return TransientError("cut connection", last)
 
     def _open(self) -> Client:
         builder = (
@@ -289,7 +289,7 @@ class Endpoint:
 
     def _unreadable(
         self, response: Response, content: bytes, latency: float, number: int
-    ) -> Filtered | MayPass | FairgateError:
+    ) -> Filtered | TransientError | FairgateError:
         """Some gateways wrap an error in a 200; all else is a server in disorder, which may pass."""
         headers = _headers(response)
         try:
@@ -298,19 +298,19 @@ class Endpoint:
             kind = headers.get("content-type", "").partition(";")[0].strip().lower()
             if kind and not kind.endswith("json"):
                 said = self.redaction.show(content.decode("utf-8", "replace"))
-                return MayPass(f"{self.redaction.show(kind)} instead of JSON", said)
-            return MayPass("broken JSON", f"{len(content)} bytes")
+                return TransientError(f"{self.redaction.show(kind)} instead of JSON", said)
+            return TransientError("broken JSON", f"{len(content)} bytes")
         if isinstance(whole, dict) and isinstance(error := whole.get("error"), dict):
             code = error.get("code")
             status = code if isinstance(code, int) and 400 <= code < 600 else 500
             if not read_error(content).codes.isdisjoint(SPENT_CODES):
                 status = 402  # a spent quota does not come back by itself
             return self.judged(status, content, headers, latency, number)
-        return MayPass("no choices in the answer", self.redaction.show(content.decode("utf-8", "replace")))
+        return TransientError("no choices in the answer", self.redaction.show(content.decode("utf-8", "replace")))
 
     def judged(
         self, status: int, content: bytes, headers: Mapping[str, str], latency: float, number: int
-    ) -> Filtered | MayPass | FairgateError:
+    ) -> Filtered | TransientError | FairgateError:
         """What an answer that is no success means."""
         if status == LOCKED:
             return self._locked_out()
@@ -322,7 +322,7 @@ class Endpoint:
         match judge(status, error, self._fields, told_to_wait=wait is not None):
             case Judgement.MAY_PASS:
                 asked = f" (asks to wait {wait:g} s)" if wait else ""
-                return MayPass(f"HTTP {status}", said + asked, wait=wait, crowded=status in CROWDED)
+                return TransientError(f"HTTP {status}", said + asked, wait=wait, crowded=status in CROWDED)
             case Judgement.FILTERED:
                 return Filtered(said, latency, number)
             case Judgement.WRONG_KEY if self._has_key:
@@ -330,8 +330,8 @@ class Endpoint:
             case Judgement.WRONG_KEY:
                 return self._stop(f"the server wants a key, and none was given ({http}).", f"Set {self._provider.key}.")
             case Judgement.SPENT:
-                mend = "Top up, or raise the limit, then run again: what was answered is kept."
-                return self._stop(f"the quota is spent ({http}).", mend)
+                hint = "Top up, or raise the limit, then run again: what was answered is kept."
+                return self._stop(f"the quota is spent ({http}).", hint)
             case Judgement.UNKNOWN_MODEL:
                 return self._stop(
                     f"the server has no model {self._name!r} for this key ({http}).",
@@ -352,15 +352,15 @@ class Endpoint:
         return f"Check {self._url.scheme}_proxy of the environment. To do without it: NO_PROXY={self._host}"
 
     def _lost(self, status: int, http: str, headers: Mapping[str, str]) -> RunStopped:
-        mend = f"Check --base-url or {self._provider.address}; it usually ends in /v1."
+        hint = f"Check --base-url or {self._provider.address}; it usually ends in /v1."
         if status >= 400:
-            return self._stop(f"{self._path} is not served there ({http}).", mend)
+            return self._stop(f"{self._path} is not served there ({http}).", hint)
         target = headers.get("location", "")
         try:
             onward = f" to {self.redaction.show(shown(self._url.join(target)))}" if target else ""
         except ValueError:
             onward = ""
-        return self._stop(f"the base URL redirects{onward} (HTTP {status}), and redirects are not followed.", mend)
+        return self._stop(f"the base URL redirects{onward} (HTTP {status}), and redirects are not followed.", hint)
 
     def _bad_field(self, name: str, http: str) -> RunStopped:
         if name == "messages":
@@ -369,7 +369,7 @@ class Endpoint:
         what = "a body field" if name == "FIELD" else f"the body field {shown!r}"
         return self._stop(f"the model does not accept {what} ({http}).", f"Remove it: --model-arg {shown}=")
 
-    def _given_up(self, failures: list[str], last: MayPass) -> FairgateError:
+    def _given_up(self, failures: list[str], last: TransientError) -> FairgateError:
         kinds = Counter(failures)
         each = ", ".join(f"{kind} {_times(count)}" for kind, count in kinds.items())
         detail = f", last: {last.detail if len(kinds) == 1 else last}" if last.detail or len(kinds) > 1 else ""
@@ -381,8 +381,8 @@ class Endpoint:
     def _where(self) -> str:
         return f"{self._provider.name}/{self._name} at {self.address}"
 
-    def _stop(self, what: str, mend: str) -> RunStopped:
-        return RunStopped(what, where=self._where, mend=mend)
+    def _stop(self, what: str, hint: str) -> RunStopped:
+        return RunStopped(what, where=self._where, hint=hint)
 
 
 def _headers(response: Response) -> dict[str, str]:

@@ -21,7 +21,7 @@ from pyreqwest.http import Url
 from fairgate.errors import CallFailed
 from fairgate.models.connection import CONNECT_TIMEOUT, KEEP_ALIVE, client_for, is_here, proxy_of, usable
 from fairgate.models.redaction import Redaction
-from fairgate.models.retries import MayPass
+from fairgate.models.retries import TransientError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,7 +55,7 @@ class Fetcher:
 
         try:
             return await self._retries.run(attempt)
-        except MayPass as last:
+        except TransientError as last:
             said = str(last)
         # Raised here, so that nothing of another library's hangs on it as its context.
         raise self._failed(f"the image could not be fetched: {said}.")
@@ -78,14 +78,14 @@ class Fetcher:
                         aim = self._next(aim, answer)
                         continue
                     if answer.status in (408, 425, 429) or answer.status >= 500:
-                        raise MayPass(f"HTTP {answer.status}")
+                        raise TransientError(f"HTTP {answer.status}")
                     if answer.status != 200:
                         raise self._failed(f"the image's address answers with HTTP {answer.status}.")
                     return await self._read(answer)
             except TimeoutError:
-                raise MayPass("timeout", f"no whole image within {self._timeout:g} s") from None
+                raise TransientError("timeout", f"no whole image within {self._timeout:g} s") from None
             except (PyreqwestError, OSError, UnicodeError) as error:
-                raise MayPass("no connection", type(error).__name__) from None
+                raise TransientError("no connection", type(error).__name__) from None
         raise self._failed(f"the image's address redirects more than {REDIRECTS} times.")
 
     async def _answer(self, aim: Url, opened: AsyncExitStack, how: str, *, trusted: bool) -> Response:

@@ -33,7 +33,7 @@ def body_fields(model_args: Sequence[str], usual: Mapping[str, object] | None = 
             raise ConfigError(
                 f"{Redaction().show(each)!r} is not KEY=VALUE.",
                 where="--model-arg",
-                mend="For example: --model-arg max_tokens=64",
+                hint="For example: --model-arg max_tokens=64",
             )
         if not value.strip():
             fields.pop(key, None)
@@ -46,7 +46,7 @@ def body_fields(model_args: Sequence[str], usual: Mapping[str, object] | None = 
             raise ConfigError(
                 f"{Redaction().show(place)!r} looks like a secret, and body fields are kept in the ledger.",
                 where="--model-arg",
-                mend="Put the key into OPENAI_API_KEY, or the provider's own variable of the environment.",
+                hint="Put the key into OPENAI_API_KEY, or the provider's own variable of the environment.",
             )
     return fields
 
@@ -75,7 +75,7 @@ def check_fields(fields: Mapping[str, object], ours: Collection[str]) -> None:
     """Raise ConfigError for a field that decides how a reply is asked for and read: changed, none could be read."""
     for taken in sorted(set(ours) & fields.keys()):
         other = "Use --system-prompt." if taken in {"system", "system_prompt"} else "Remove it."
-        raise ConfigError(f"{taken!r} is not for the user to set.", where="--model-arg", mend=other)
+        raise ConfigError(f"{taken!r} is not for the user to set.", where="--model-arg", hint=other)
 
 
 def decoded(content: bytes, decoder: msgspec.json.Decoder[Body]) -> Body | None:

@@ -13,7 +13,7 @@ from fairgate.errors import CallFailed, ConfigError, FairgateError, RunStopped
 from fairgate.models.base import Identity
 from fairgate.models.fields import body_fields, check_fields, count, word
 from fairgate.models.redaction import Redaction, is_secret
-from fairgate.models.retries import CROWDED, Judgement, MayPass, Retries, ServerError, judge
+from fairgate.models.retries import CROWDED, Judgement, Retries, ServerError, TransientError, judge
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -79,7 +79,7 @@ class LiteLLMChat:
 
         try:
             return await self._retries.run(attempt)
-        except MayPass as last:
+        except TransientError as last:
             given_up = CallFailed(f"{last}.", where=self._identity.label, attempts=number)
         # Raised here, so that nothing of another library's hangs on it as its context.
         raise given_up
@@ -87,7 +87,7 @@ class LiteLLMChat:
     async def close(self) -> None:
         """Nothing is held."""
 
-    async def _attempt(self, messages: list[dict[str, str]], number: int) -> Reply | MayPass | FairgateError:
+    async def _attempt(self, messages: list[dict[str, str]], number: int) -> Reply | TransientError | FairgateError:
         """One call. Troubles are handed back and not raised: no traceback then holds what was sent."""
         if self._line is None:
             self._line = asyncio.Semaphore(self._places)
@@ -99,17 +99,17 @@ class LiteLLMChat:
                     # Repeats are ours: two kinds of them would multiply.
                     said = await self._library.acompletion(model=self._name, messages=messages, num_retries=0, **given)
             except TimeoutError:
-                return MayPass("timeout", f"no whole answer within {self._timeout:g} s", crowded=True)
+                return TransientError("timeout", f"no whole answer within {self._timeout:g} s", crowded=True)
             except Exception as error:  # noqa: BLE001 - whatever the library raises is judged by its status
                 return self._judged(error, perf_counter() - began, number)
         return self._read(said, perf_counter() - began, number)
 
-    def _read(self, said: Any, latency: float, number: int) -> Reply | MayPass:
+    def _read(self, said: Any, latency: float, number: int) -> Reply | TransientError:
         try:
             choice = said.choices[0]
             text = choice.message.content
         except (AttributeError, IndexError, TypeError):
-            return MayPass("no choices in the answer")
+            return TransientError("no choices in the answer")
         usage = getattr(said, "usage", None)
         return Reply(
             text=self._shown(text) or "",
@@ -127,24 +127,24 @@ class LiteLLMChat:
         text = word(said)
         return None if text is None else self._redaction.hide(text)
 
-    def _judged(self, error: Exception, latency: float, number: int) -> Reply | MayPass | FairgateError:
+    def _judged(self, error: Exception, latency: float, number: int) -> Reply | TransientError | FairgateError:
         kind, status = type(error).__name__, getattr(error, "status_code", None)
         said = self._redaction.show(str(error))
         if kind == FILTERED:
             return Reply("", filtered=True, latency=latency, attempts=number)
         if not isinstance(status, int) or status < 400:
-            return MayPass(kind, said)
+            return TransientError(kind, said)
         match judge(status, ServerError(str(error)), self._fields):
             case Judgement.MAY_PASS:
-                return MayPass(f"HTTP {status}", said, crowded=status in CROWDED)
+                return TransientError(f"HTTP {status}", said, crowded=status in CROWDED)
             case Judgement.FILTERED:
                 return Reply("", filtered=True, latency=latency, attempts=number)
             case Judgement.REJECTED:
                 what = f"the server rejects this query (HTTP {status}: {said})."
                 return CallFailed(what, where=self._identity.label, attempts=number)
             case _:
-                mend = "Check the name, the provider's key in the environment, and --model-arg."
-                return RunStopped(f"{kind} (HTTP {status}: {said}).", where=self._identity.label, mend=mend)
+                hint = "Check the name, the provider's key in the environment, and --model-arg."
+                return RunStopped(f"{kind} (HTTP {status}: {said}).", where=self._identity.label, hint=hint)
 
 
 def _loaded() -> Any:
@@ -154,7 +154,7 @@ def _loaded() -> Any:
         library: Any = importlib.import_module("litellm")
     except ImportError:
         raise ConfigError(
-            "LiteLLM is not installed.", where="litellm/NAME", mend="pip install 'fairgate[litellm]'"
+            "LiteLLM is not installed.", where="litellm/NAME", hint="pip install 'fairgate[litellm]'"
         ) from None
     library.telemetry = False
     library.suppress_debug_info = True

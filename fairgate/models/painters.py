@@ -26,9 +26,9 @@ def split(spec: str) -> tuple[str, str]:
     """Provider and name of PROVIDER/NAME. Raises ConfigError with a suggestion for anything else."""
     provider, slash, name = spec.partition("/")
     if provider not in PROVIDERS:
-        raise ConfigError(f"no provider {provider!r} of images.", where=OPTION, mend=did_you_mean(provider, PROVIDERS))
+        raise ConfigError(f"no provider {provider!r} of images.", where=OPTION, hint=did_you_mean(provider, PROVIDERS))
     if not slash or not name:
-        raise ConfigError(f"{spec!r} names no model.", where=OPTION, mend=f"Write {provider}/NAME.")
+        raise ConfigError(f"{spec!r} names no model.", where=OPTION, hint=f"Write {provider}/NAME.")
     return provider, name
 
 
@@ -71,7 +71,7 @@ def make_painter(
     """
     provider, name = split(settings.t2i_spec or "")
     if provider in ("control", "folder") and settings.t2i_args:
-        raise ConfigError(f"{settings.t2i_args[0]!r}: {provider}/ takes none.", where="--t2i-arg", mend="Remove it.")
+        raise ConfigError(f"{settings.t2i_args[0]!r}: {provider}/ takes none.", where="--t2i-arg", hint="Remove it.")
     held = [each.files for each in benchmarks if each.files is not None]
     if provider == "folder" and held:
         from fairgate.models.image_folder import FolderPainter, merged

@@ -64,7 +64,7 @@ def shown(groups: Mapping[str, str], maps: Mapping[str, LabelMap], chance: Rando
             raise DataError(
                 f"no label of the detector means the group {group!r} of {attribute}.",
                 where=f"label map {maps[attribute].name!r}",
-                mend="Name a label map that knows it with --race-map.",
+                hint="Name a label map that knows it with --race-map.",
             )
         person[attribute] = _one_of(wanted, chance)
     return person

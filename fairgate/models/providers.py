@@ -28,9 +28,9 @@ def split(spec: str, option: str = "--model") -> tuple[str, str]:
     """Provider and name of PROVIDER/NAME. Raises ConfigError with a suggestion for anything else."""
     provider, slash, name = spec.partition("/")
     if provider not in PROVIDERS:
-        raise ConfigError(f"no provider {provider!r}.", where=option, mend=did_you_mean(provider, PROVIDERS))
+        raise ConfigError(f"no provider {provider!r}.", where=option, hint=did_you_mean(provider, PROVIDERS))
     if not slash or not name:
-        raise ConfigError(f"{spec!r} names no model.", where=option, mend=f"Write {provider}/NAME.")
+        raise ConfigError(f"{spec!r} names no model.", where=option, hint=f"Write {provider}/NAME.")
     return provider, name
 
 
@@ -58,7 +58,7 @@ def make(
 
         if settings.model_args:
             raise ConfigError(
-                f"{settings.model_args[0]!r}: controls take none.", where="--model-arg", mend="Remove it."
+                f"{settings.model_args[0]!r}: controls take none.", where="--model-arg", hint="Remove it."
             )
         return Control(ControlSpec.of(name, controls_of(benchmarks, Modality.TEXT), "--model"))
     return _chat(
@@ -133,30 +133,30 @@ def check_batch(settings: Settings) -> None:
         raise ConfigError(
             f"{' and '.join(asked) or 'nobody'}: only openai/NAME is asked in batches.",
             where="--batch",
-            mend="Remove it, or name such a model.",
+            hint="Remove it, or name such a model.",
         )
 
 
 def check_judge(settings: Settings) -> None:
     """Raise ConfigError for a judge that cannot judge this model: a control judges controls alone."""
     if settings.explain and (settings.model_spec is None or settings.model_spec.startswith("results/")):
-        raise ConfigError("there is no model to ask for reasons.", where="--explain", mend="Name one, or remove it.")
+        raise ConfigError("there is no model to ask for reasons.", where="--explain", hint="Name one, or remove it.")
     if settings.explain and settings.judge_spec is None:
         raise ConfigError(
-            "nobody is there to sort the reasons.", where="--explain", mend="Name a judge: --judge PROVIDER/NAME."
+            "nobody is there to sort the reasons.", where="--explain", hint="Name a judge: --judge PROVIDER/NAME."
         )
     if settings.judge is None:
         return
     provider, _ = split(settings.judge, "--judge")
     if provider == "results":
-        raise ConfigError("a result folder judges nothing.", where="--judge", mend="Name a chat model.")
+        raise ConfigError("a result folder judges nothing.", where="--judge", hint="Name a chat model.")
     if provider == "control" and settings.judge != CONTROL_JUDGE:
-        raise ConfigError(f"{settings.judge!r} is no judge.", where="--judge", mend=f"Did you mean {CONTROL_JUDGE!r}?")
+        raise ConfigError(f"{settings.judge!r} is no judge.", where="--judge", hint=f"Did you mean {CONTROL_JUDGE!r}?")
     if provider == "control" and not (settings.model_spec or "").startswith("control/"):
         raise ConfigError(
             f"{CONTROL_JUDGE} reads the sentences of controls alone.",
             where="--judge",
-            mend="Name a real judge: openai/NAME, anthropic/NAME or python/pkg.module:callable.",
+            hint="Name a real judge: openai/NAME, anthropic/NAME or python/pkg.module:callable.",
         )
 
 
@@ -168,7 +168,7 @@ def make_judge(settings: Settings, benchmarks: Sequence[AnyBenchmark], aside: As
 
         if settings.judge_args:
             raise ConfigError(
-                f"{settings.judge_args[0]!r}: controls take none.", where="--judge-arg", mend="Remove it."
+                f"{settings.judge_args[0]!r}: controls take none.", where="--judge-arg", hint="Remove it."
             )
         return ControlJudge(controls_of(benchmarks, Modality.TEXT))
     # The model's address is the judge's too where both are of one provider: another's key must not go there.
@@ -184,7 +184,7 @@ def make_judge(settings: Settings, benchmarks: Sequence[AnyBenchmark], aside: As
             key=said("JUDGE_API_KEY"),
         )
     except ConfigError as error:
-        raise ConfigError(error.what, where=_of_judge(error.where), mend=_of_judge(error.mend)) from error
+        raise ConfigError(error.what, where=_of_judge(error.where), hint=_of_judge(error.hint)) from error
 
 
 def _of_judge(text: str | None) -> str | None:

@@ -34,7 +34,7 @@ def revision(model_args: Sequence[str]) -> str | None:
             raise ConfigError(
                 f"{each!r} is not an argument of a callable.",
                 where="--model-arg",
-                mend="Write revision=TEXT; it tells the replies of one state of the code from another's.",
+                hint="Write revision=TEXT; it tells the replies of one state of the code from another's.",
             )
         found = value.strip() or None
     return found
@@ -116,7 +116,7 @@ class PythonChat:
     def _reply(self, said: object, latency: float) -> Reply | CallFailed:
         if not isinstance(said, str):
             return CallFailed(
-                f"it returned {type(said).__name__}, not str.", where=f"python/{self._target}", mend="Return the text."
+                f"it returned {type(said).__name__}, not str.", where=f"python/{self._target}", hint="Return the text."
             )
         # Halves of characters go: no database stores them.
         return Reply(said.encode("utf-8", "replace").decode(), latency=latency)
@@ -143,7 +143,7 @@ def _load(target: str) -> Callable[..., object]:
     module_name, colon, path = target.partition(":")
     if not colon or not path or not all(part.isidentifier() for part in [*module_name.split("."), *path.split(".")]):
         raise ConfigError(
-            f"{target!r} does not name a callable.", where=where, mend="Write it as python/pkg.module:callable."
+            f"{target!r} does not name a callable.", where=where, hint="Write it as python/pkg.module:callable."
         )
     here = str(Path.cwd())
     if here not in sys.path and "" not in sys.path:
@@ -152,7 +152,7 @@ def _load(target: str) -> Callable[..., object]:
         found: object = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
         if error.name and (module_name == error.name or module_name.startswith(f"{error.name}.")):
-            raise ConfigError(f"there is no module {error.name!r}.", where=where, mend=LOOK) from None
+            raise ConfigError(f"there is no module {error.name!r}.", where=where, hint=LOOK) from None
         raise ConfigError(f"importing {module_name} failed: {error}.", where=where) from error
     except (Exception, SystemExit) as error:
         raise ConfigError(f"importing {module_name} failed: {type(error).__name__}: {error}.", where=where) from error
@@ -160,11 +160,11 @@ def _load(target: str) -> Callable[..., object]:
     for part in path.split("."):
         if not hasattr(found, part):
             names = [name for name in dir(found) if not name.startswith("_")]
-            raise ConfigError(f"{reached} has no {part!r}.", where=where, mend=did_you_mean(part, names))
+            raise ConfigError(f"{reached} has no {part!r}.", where=where, hint=did_you_mean(part, names))
         found, reached = getattr(found, part), f"{reached}.{part}"
     if isinstance(found, type):
-        mend = "Name an instance of it, or a function."
-        raise ConfigError(f"{path} is a class: calling it makes no reply.", where=where, mend=mend)
+        hint = "Name an instance of it, or a function."
+        raise ConfigError(f"{path} is a class: calling it makes no reply.", where=where, hint=hint)
     if not callable(found):
         raise ConfigError(f"{path} is {type(found).__name__}, which cannot be called.", where=where)
     return found

@@ -40,7 +40,7 @@ class PythonPainter(PythonChat):
             return CallFailed(
                 f"it returned {_described(first)}, which is no image.",
                 where=f"python/{self._target}",
-                mend="Return an image file's bytes, a Pillow image, an array of [height, width, 3] (uint8, or floats"
+                hint="Return an image file's bytes, a Pillow image, an array of [height, width, 3] (uint8, or floats"
                 " in [0, 1]), or None to refuse.",
             )
         return Reply(said(self._store.add(content)), latency=latency)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class MayPass(Exception):
+class TransientError(Exception):
     """A request failed in a way that a repetition may mend.
 
     `kind` is short, and equal for equal causes ("HTTP 503", "cut connection"); `wait` is what the server asked for.
@@ -250,16 +250,16 @@ class Waits:
 
 
 # Waits so many seconds before a request is repeated, at most; told what became of it.
-Aside = Callable[[float, MayPass], Awaitable[None]]
+Aside = Callable[[float, TransientError], Awaitable[None]]
 
 
-async def _sleep(seconds: float, trouble: MayPass) -> None:  # noqa: ARG001
+async def _sleep(seconds: float, trouble: TransientError) -> None:  # noqa: ARG001
     await asyncio.sleep(seconds)
 
 
 @dataclass(frozen=True)
 class Retries:
-    """Repeats what may pass, at most `attempts` times in all; then the last MayPass comes through.
+    """Repeats what may pass, at most `attempts` times in all; then the last TransientError comes through.
 
     Between two attempts it waits by `aside`: in a run that is the line's, so that nobody who waits holds a place.
     """
@@ -276,7 +276,7 @@ class Retries:
         while True:
             try:
                 result = await attempt()
-            except MayPass as last:
+            except TransientError as last:
                 failures += 1
                 if failures >= self.attempts:
                     raise

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fairgate.verdicts.scoreboard import Entry
+    from fairgate.verdicts.score_result import ScoreResult
 
 # The width of an interval, in points, from which on tenths say nothing: two digits of an uncertainty are enough.
 COARSE = 20.0
@@ -16,7 +16,7 @@ def number(value: float | None, decimals: int = 1) -> str:
     return "-" if value is None else f"{value:.{decimals}f}"
 
 
-def decimals(entry: Entry, *limits: float | None) -> int:
+def decimals(entry: ScoreResult, *limits: float | None) -> int:
     """The decimals that an estimate carries: none where its interval is wide, but one where that would hide a limit.
 
     `limits` are what it is held against: an end that would round to the other side of one of them, or onto it, keeps
@@ -29,12 +29,12 @@ def decimals(entry: Entry, *limits: float | None) -> int:
     return 1 if near else 0
 
 
-def estimate(entry: Entry, *limits: float | None) -> str:
+def estimate(entry: ScoreResult, *limits: float | None) -> str:
     """The estimate with as many decimals as it carries, a dash where there is none."""
     return number(entry.estimate, decimals(entry, *limits))
 
 
-def interval(entry: Entry, *limits: float | None) -> str:
+def interval(entry: ScoreResult, *limits: float | None) -> str:
     """The estimate's interval, a dash where there is none."""
     low, high = entry.ci
     if low is None or high is None:
@@ -43,11 +43,11 @@ def interval(entry: Entry, *limits: float | None) -> str:
     return f"[{low:.{places}f}, {high:.{places}f}]"
 
 
-def ceiling(entry: Entry) -> str:
+def ceiling(entry: ScoreResult) -> str:
     """What a perfect model would score, nothing where that is not known."""
     return "" if entry.ceiling is None else number(entry.ceiling[0])
 
 
-def coverage(entry: Entry | None) -> str:
+def coverage(entry: ScoreResult | None) -> str:
     """What part of the topics a score covers, e.g. ` (4/36)`; nothing where it is all of them."""
     return f" ({entry.topics[0]}/{entry.topics[1]})" if entry is not None and entry.partial else ""

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
     from fairgate.report.evidence import Cell, Painted, Shown
     from fairgate.report.plots.drawing import Plot
-    from fairgate.report.report import Report, Telling
+    from fairgate.report.report import Example, Report
     from fairgate.verdicts.gate import GateResult
-    from fairgate.verdicts.scoreboard import Entry
+    from fairgate.verdicts.score_result import ScoreResult
 
 ASSETS = Path(__file__).parent / "assets"
 SHOWN = 30  # samples of a topic that the page holds
@@ -140,7 +140,7 @@ def _cases(report: Report) -> str:
     return ", ".join([f"{ends.passed} passed", *(f"{n} {word}" for n, word in numbers if n)])
 
 
-def _topic(topic: Telling, album: _Album) -> dict[str, object]:
+def _topic(topic: Example, album: _Album) -> dict[str, object]:
     reply = topic.reply
     told: dict[str, object] | None = None
     if reply is not None:
@@ -151,7 +151,7 @@ def _topic(topic: Telling, album: _Album) -> dict[str, object]:
     return {"sentence": topic.sentence, "cell": topic.cell, "reply": told}
 
 
-def _where(entry: Entry) -> dict[str, object]:
+def _where(entry: ScoreResult) -> dict[str, object]:
     return {
         "benchmark": entry.benchmark,
         "task": f"images, {entry.task}" if entry.modality != "text" else entry.task,
@@ -183,7 +183,7 @@ def _gate(gate: GateResult) -> dict[str, object]:
     }
 
 
-def _score(entry: Entry) -> dict[str, object]:
+def _score(entry: ScoreResult) -> dict[str, object]:
     return _where(entry) | {
         "scoring": entry.scoring,
         "value": entry.value,

@@ -19,16 +19,16 @@ PAUSES = (2.0, 3.0, 5.0, 10.0, 10.0, 30.0)  # seconds; the last repeats
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Snapshot:
     """What was done at some time before now: pace is measured from there."""
 
     asked: int = 0
     requests: int = 0
 
 
-def line(progress: Progress, seconds: float, before: Look | None = None) -> str:
+def line(progress: Progress, seconds: float, before: Snapshot | None = None) -> str:
     """One line: samples done, pace, time left, calls, tokens, USD, refusals. Over `seconds`, since `before`."""
-    before = before or Look()
+    before = before or Snapshot()
     asked = progress.asked + progress.failed
     pace = (asked - before.asked) / seconds if seconds > 0 else 0.0
     left = progress.planned - progress.done
@@ -63,7 +63,7 @@ class ProgressLines:
         self._progress, self._stream = progress, stream
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._draw, name="fairgate-progress", daemon=True)
-        self._looked, self._before = time.monotonic(), Look()
+        self._looked, self._before = time.monotonic(), Snapshot()
 
     def start(self) -> None:
         """Begin to draw, if there is a terminal to draw on."""
@@ -95,7 +95,7 @@ class ProgressLines:
         """What is done now, and the pace since the line before."""
         now, progress = time.monotonic(), self._progress
         drawn = line(progress, now - self._looked, self._before)
-        self._looked, self._before = now, Look(progress.asked + progress.failed, progress.requests)
+        self._looked, self._before = now, Snapshot(progress.asked + progress.failed, progress.requests)
         return drawn
 
 

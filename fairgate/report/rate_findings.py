@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fairgate.domain import AnswerKind, Modality
-from fairgate.report.report import Finding, Telling
+from fairgate.report.report import Example, Finding
 from fairgate.verdicts.gate import FAILED
 from fairgate.verdicts.thresholds import RATES
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from fairgate.report.evidence import Evidence
     from fairgate.verdicts.gate import GateResult
-    from fairgate.verdicts.scoreboard import Entry
+    from fairgate.verdicts.score_result import ScoreResult
 
 MOST = 3  # topics of a finding
 
@@ -26,14 +26,14 @@ def rate_findings(gates: Iterable[GateResult], evidence: Evidence) -> Iterator[F
             yield Finding(gate.name, (_rate(gate.entry), *_topics_of_rate(gate.entry, evidence)))
 
 
-def _rate(entry: Entry) -> Telling:
+def _rate(entry: ScoreResult) -> Example:
     if entry.modality is Modality.IMAGE:
         became = "show no face" if entry.score == AnswerKind.NO_FACE else f"are {entry.score}"
-        return Telling(f"{entry.value:.1f} % of {entry.n:,} images {became}")
-    return Telling(f"{entry.value:.1f} % of {entry.n:,} samples were {entry.score}")
+        return Example(f"{entry.value:.1f} % of {entry.n:,} images {became}")
+    return Example(f"{entry.value:.1f} % of {entry.n:,} samples were {entry.score}")
 
 
-def _topics_of_rate(entry: Entry, evidence: Evidence) -> Iterator[Telling]:
+def _topics_of_rate(entry: ScoreResult, evidence: Evidence) -> Iterator[Example]:
     kind = AnswerKind(entry.score)
     mine = (entry.benchmark, entry.modality, entry.task, entry.context)
     cells = {
@@ -46,4 +46,4 @@ def _topics_of_rate(entry: Entry, evidence: Evidence) -> Iterator[Telling]:
         # What counts in a conversation is its end.
         reply = (replies[-1] if cell.level is None else replies[0]) if replies else None
         about = cell.about if cell.level is None else f"{cell.about}, {cell.level}"
-        yield Telling(f"{cell.kinds[kind]} of {cell.samples} samples about {about}", cell.name, reply)
+        yield Example(f"{cell.kinds[kind]} of {cell.samples} samples about {about}", cell.name, reply)

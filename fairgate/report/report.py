@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fairgate.report.plots.drawing import Sketch
     from fairgate.report.sections import Section
     from fairgate.verdicts.gate import GateResult
-    from fairgate.verdicts.scoreboard import Entry
+    from fairgate.verdicts.score_result import ScoreResult
 
 NO_CERTIFICATE = "A pass is not a certificate of fairness: docs/limits.md says what is not measured."
 WORDS = (
@@ -53,7 +53,7 @@ class Tokens:
 
 
 @dataclass(frozen=True)
-class Telling:
+class Example:
     """A topic that shows why a gate failed, in words, and what a fair, or informed, model would do.
 
     `cell` names the case that the topic is seen by; `reply` is one sample that shows it, None where none is kept.
@@ -69,7 +69,7 @@ class Finding:
     """Why a gate failed: its worst topics, the most telling one first, one at least."""
 
     gate: str
-    topics: tuple[Telling, ...]
+    topics: tuple[Example, ...]
 
     @property
     def sentence(self) -> str:
@@ -86,7 +86,7 @@ class Change:
     scores in view, `better` whether it is one for the better.
     """
 
-    entry: Entry
+    entry: ScoreResult
     before: float | None
     after: float | None
     proven: bool
@@ -158,7 +158,7 @@ class Report:
     key: str
     scoring: str
     ledger: str
-    entries: tuple[Entry, ...]
+    entries: tuple[ScoreResult, ...]
     gates: tuple[GateResult, ...]
     findings: tuple[Finding, ...]
     cases: CaseCount

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from fairgate.report.report import Comparison, Report
     from fairgate.verdicts.gate import GateResult
-    from fairgate.verdicts.scoreboard import Entry
+    from fairgate.verdicts.score_result import ScoreResult
 
 # The places of two keys of the core among those of benchmarks: see SummaryKey.
 COMPARISON, NOTES = 20, 40
@@ -103,7 +103,7 @@ def _rates(outcomes: Mapping[str, int]) -> dict[str, float | None]:
     return {name: 100 * n / samples if samples else None for name, n in outcomes.items() if name != "samples"}
 
 
-def _keys(entry: Entry) -> dict[str, object]:
+def _keys(entry: ScoreResult) -> dict[str, object]:
     return {
         "benchmark": entry.benchmark,
         "modality": entry.modality,
@@ -116,7 +116,7 @@ def _keys(entry: Entry) -> dict[str, object]:
     }
 
 
-def _numbers(entry: Entry) -> dict[str, object]:
+def _numbers(entry: ScoreResult) -> dict[str, object]:
     ceiling = entry.ceiling
     return {
         "value": entry.value,
@@ -130,7 +130,7 @@ def _numbers(entry: Entry) -> dict[str, object]:
     }
 
 
-def _entry(entry: Entry) -> dict[str, object]:
+def _entry(entry: ScoreResult) -> dict[str, object]:
     return _keys(entry) | _numbers(entry)
 
 

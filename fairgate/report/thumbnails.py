@@ -54,7 +54,7 @@ def picked(images: Sequence[Painted], most: int) -> tuple[Painted, ...]:
 
 
 def small(content: bytes, side: int) -> Image | None:
-    """The picture in these bytes, within a square of so many pixels; None where there is none. Raises Unequipped."""
+    """The picture in these bytes, within a square of so many pixels, None without one. Raises MissingDependency."""
     from PIL import Image as Images
 
     opened = open_picture(content)

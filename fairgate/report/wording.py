@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from fairgate.report.evidence import Shown
     from fairgate.report.report import Finding, Report
     from fairgate.verdicts.gate import GateResult
-    from fairgate.verdicts.scoreboard import Entry
+    from fairgate.verdicts.score_result import ScoreResult
 
 CHANGES = (
     "What is beyond chance since the baseline is told by a test, query by query, with all that are compared in view; "
@@ -27,7 +27,7 @@ def is_change(gate: GateResult) -> bool:
     return gate.entry.score.endswith("@change")
 
 
-def short(entry: Entry) -> str:
+def short(entry: ScoreResult) -> str:
     """An entry's name for readers who know the benchmark: a context tells its task, which is left out then."""
     kind = "images" if entry.modality is Modality.IMAGE else None
     task = None if entry.context else entry.task

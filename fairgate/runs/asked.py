@@ -112,5 +112,5 @@ def _wrong(problem: str, where: str) -> LedgerError:
     return LedgerError(
         f"the note of its run is damaged, or was edited: {problem}.",
         where=where,
-        mend="Use a ledger that fairgate wrote, or run pytest on it once more: no stored sample is asked again.",
+        hint="Use a ledger that fairgate wrote, or run pytest on it once more: no stored sample is asked again.",
     )

@@ -13,9 +13,9 @@ from fairgate.errors import LedgerError
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from fairgate.benchmarks.base import AnyBenchmark, Look, Replies
+    from fairgate.benchmarks.base import AnyBenchmark, InterimAnalysis, Replies
     from fairgate.domain import Role, Topic
-    from fairgate.runs.past import Past
+    from fairgate.runs.past_run import Past
     from fairgate.runs.settings import Settings
     from fairgate.verdicts.thresholds import PlanSize, Thresholds
 
@@ -48,7 +48,7 @@ class Benchmarks:
         """Why the judge failed its gold set, None where it passed or was not asked."""
         return next((why for each in self.all if (why := each.unfit(reply)) is not None), None)
 
-    def looks(self) -> Sequence[Look]:
+    def looks(self) -> Sequence[InterimAnalysis]:
         """The interim analyses: one benchmark at most has any."""
         return next((found for each in self.all if (found := each.looks())), ())
 
@@ -56,14 +56,14 @@ class Benchmarks:
         """Whether a topic's queries are asked in rounds."""
         return self.of(topic).in_rounds(topic)
 
-    def look(self, noted: Mapping[str, Any]) -> Look:
+    def look(self, noted: Mapping[str, Any]) -> InterimAnalysis:
         """The interim analysis that a ledger notes; before 0.2 its size had another name."""
         found = next((each for each in self.looks() if each.number == noted["number"]), None)
         if found is None or found.asked != noted.get("asked", noted.get("subjective")):
             raise LedgerError(f"it notes an interim analysis that the plan does not have: {noted}.")
         return found
 
-    def at(self, look: Look) -> Benchmarks:
+    def at(self, look: InterimAnalysis) -> Benchmarks:
         """The same, with what is asked in rounds cut to an interim analysis."""
         return Benchmarks(tuple(each.at(look) if each.looks() else each for each in self.all))
 

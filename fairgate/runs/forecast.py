@@ -131,13 +131,15 @@ def forecast(run: Run, selected: Selection) -> Forecast:
     finally:
         if ledger is not None:
             ledger.close()
-        for model in {id(model): model for model in run.cast.models.values()}.values() if run.cast.roles else ():
+        for model in (
+            {id(model): model for model in run.participants.models.values()}.values() if run.participants.roles else ()
+        ):
             asyncio.run(model.close())
 
 
 def _forecast(run: Run, selected: Selection, ledger: Ledger | None) -> Forecast:
-    names = {role: run.cast.identity_of(role) for role in run.cast.roles}
-    stored: Replies = _nothing if ledger is None else run.cast.replies(ledger)
+    names = {role: run.participants.identity_of(role) for role in run.participants.roles}
+    stored: Replies = _nothing if ledger is None else run.participants.replies(ledger)
     counts = {label: _Count(label) for label in {identity.label for identity in names.values()}}
     calls, prompts, completions = Counter[str](), Counter[str](), Counter[str]()
     texts: set[bytes] = set()
@@ -163,7 +165,7 @@ def _forecast(run: Run, selected: Selection, ledger: Ledger | None) -> Forecast:
             )
         held += here
     planned = sum(map(run.size, selected.asked))
-    prices = run.cast.prices
+    prices = run.participants.prices
     asked = tuple(
         Asked(
             label,

@@ -18,8 +18,8 @@ from fairgate.report.evidence import NOT_ASKED
 from fairgate.report.rate_findings import rate_findings
 from fairgate.report.report import Calls, CaseCount, Comparison, Report, Tokens
 from fairgate.report.sections import merged
-from fairgate.runs.exhibits import evidence_of
-from fairgate.runs.keeping import kept, sides_of
+from fairgate.runs.evidence import evidence_of
+from fairgate.runs.save_baseline import kept, sides_of
 from fairgate.runs.settings import INCONCLUSIVE_EXIT
 from fairgate.verdicts.gate import Verdict, judge, waive
 from fairgate.verdicts.thresholds import RATES
@@ -27,7 +27,7 @@ from fairgate.verdicts.thresholds import RATES
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from fairgate.benchmarks.base import AnyBenchmark, Case, Circumstances, Look, Scored
+    from fairgate.benchmarks.base import AnyBenchmark, Case, Circumstances, InterimAnalysis, Scored
     from fairgate.report.evidence import Cell, Evidence
     from fairgate.report.plots.drawing import Sketch
     from fairgate.report.report import Finding
@@ -50,8 +50,8 @@ class Part:
 def report_of(sampling: Sampling, verdicts: Mapping[Case, Verdict]) -> Report:
     """Score and judge what the ledger, or a result folder, holds of the selected cases."""
     run = sampling.run
-    settings, cast, limits = run.settings, run.cast, run.thresholds
-    with cast.stored() as reply:
+    settings, participants, limits = run.settings, run.participants, run.thresholds
+    with participants.stored() as reply:
         now = run.circumstances(reply)
         parts = tuple(_parts(sampling, now))
     entries = tuple(entry for part in parts for entry in part.scored.entries)
@@ -64,8 +64,10 @@ def report_of(sampling: Sampling, verdicts: Mapping[Case, Verdict]) -> Report:
         run, {case: _cell(run, part, case, failed, verdicts) for part in parts for case in part.cases}
     )
     ends = Counter(verdicts.get(case, Verdict.TROUBLE) for case in sampling.cases)
-    named = {each: cast.label(each) if each in cast.modalities else None for each in Modality}
-    judged = Role.JUDGE in cast.roles and any(run.benchmarks.of(topic).needs_judge(topic) for topic in sampling.asked)
+    named = {each: participants.label(each) if each in participants.modalities else None for each in Modality}
+    judged = Role.JUDGE in participants.roles and any(
+        run.benchmarks.of(topic).needs_judge(topic) for topic in sampling.asked
+    )
     return Report(
         version=__version__,
         data_version=run.data_version,
@@ -105,7 +107,7 @@ def report_of(sampling: Sampling, verdicts: Mapping[Case, Verdict]) -> Report:
         trouble=_trouble(sampling, parts, ends[Verdict.TROUBLE]),
         inconclusive_exit=INCONCLUSIVE_EXIT[settings.inconclusive],
         outcomes=_outcomes(parts, failed),
-        judge=cast.identity_of(Role.JUDGE).label if judged else None,
+        judge=participants.identity_of(Role.JUDGE).label if judged else None,
         evidence=evidence,
         comparison=comparison,
         shard=None if settings.shard is None else "{}/{}".format(*settings.shard),
@@ -137,14 +139,14 @@ def _sketches(parts: Iterable[Part], evidence: Evidence) -> Iterator[Sketch]:
 
 
 def _is_control(run: Run, role: Role) -> bool:
-    return role in run.cast.roles and run.cast.identity_of(role).provider == "control"
+    return role in run.participants.roles and run.participants.identity_of(role).provider == "control"
 
 
 def _failed(run: Run) -> Counter[str]:
     """By topic how many samples this run asked for without a reply."""
-    if not run.cast.roles:
+    if not run.participants.roles:
         return Counter()
-    with run.cast.ledger() as ledger:
+    with run.participants.ledger() as ledger:
         return ledger.failed(run.id)
 
 
@@ -203,7 +205,7 @@ def _notes(sampling: Sampling, parts: Sequence[Part]) -> Iterator[str]:
         yield "Scores with (n/m) behind their name cover n of m topics only; the leaderboard row needs all."
 
 
-def _of_look(look: Look) -> str:
+def _of_look(look: InterimAnalysis) -> str:
     sure = (
         f"Intervals of subjective scores are of {100 * look.confidence:.1f} % confidence, so that all"
         f" {look.most} looks together err no more often than one."
@@ -219,11 +221,11 @@ def _of_look(look: Look) -> str:
 
 def _of_marks(sampling: Sampling) -> Iterator[str]:
     run = sampling.run
-    if not run.cast.roles:
+    if not run.participants.roles:
         return
     asked = {topic.id for topic in sampling.asked}
-    with run.cast.ledger() as ledger:
-        marked = ledger.marked(run.cast.identity_of(role) for role in run.cast.roles)
+    with run.participants.ledger() as ledger:
+        marked = ledger.marked(run.participants.identity_of(role) for role in run.participants.roles)
     count = sum(query.partition("#")[0] in asked for query in marked)
     if count:
         were = "reply was" if count == 1 else "replies were"

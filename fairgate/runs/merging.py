@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairgate.errors import LedgerError
-from fairgate.runs.past import Past, recall
-from fairgate.sampling.turn import Turn
-from fairgate.store.custody import survey
+from fairgate.runs.past_run import Past, recall
+from fairgate.sampling.ledger_lock import LedgerLock
 from fairgate.store.images import ImageStore
 from fairgate.store.ledger import COMPANIONS, Ledger, PastRun, RunState, place_of
+from fairgate.store.maintenance import survey
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -53,7 +53,7 @@ def merge(out: Path, sources: Sequence[Path]) -> Merged:
         copies = {path: _copied(path, Path(folder)) for path in sources}
         parts = [replace(recall(copy), where=str(path)) for path, copy in copies.items()]
         run = _joined(parts)
-        with Turn(out, "merging into it", PATIENCE):
+        with LedgerLock(out, "merging into it", PATIENCE):
             if out.is_file() and _alike(parts[0], here := recall(out)) is None:
                 run = _joined([*parts, here])
             with _made_whole(out) as place, Ledger(place) as ledger:
@@ -94,7 +94,7 @@ def _joined(parts: Sequence[Past]) -> PastRun:
             raise LedgerError(
                 f"its last run is no part of that of {first.where}: {difference}.",
                 where=part.where,
-                mend="Merge ledgers of runs with the same options; each machine's --shard I/N is its own.",
+                hint="Merge ledgers of runs with the same options; each machine's --shard I/N is its own.",
             )
     members = sorted({member for part in parts for member in part.members})
     about: dict[str, Any] = {

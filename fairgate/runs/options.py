@@ -351,8 +351,8 @@ def _check(get: Callable[[str], Any]) -> None:
             raise _wrong("stop_early", f"cannot be used with --{other}.", alone)
 
 
-def _wrong(name: str, problem: str, mend: str) -> ConfigError:
-    return ConfigError(problem, where=f"--{name.replace('_', '-')}", mend=mend)
+def _wrong(name: str, problem: str, hint: str) -> ConfigError:
+    return ConfigError(problem, where=f"--{name.replace('_', '-')}", hint=hint)
 
 
 def _shard(given: str | None) -> tuple[int, int] | None:

@@ -47,11 +47,11 @@ def check_outputs(get: Callable[[str, Any], Any], base: Path, settings: Settings
     for option, folder in emptied.items():
         if any(_is_in(each, folder) for each in _kept(settings.ledger)):
             raise ConfigError(
-                f"{folder} would be emptied, and the ledger {settings.ledger} lies in it.", where=option, mend=AMISS
+                f"{folder} would be emptied, and the ledger {settings.ledger} lies in it.", where=option, hint=AMISS
             )
     for option, folder in allure.items():
         if any(folder == each or _is_in(folder, each) for each in _kept(settings.ledger)):
-            raise ConfigError(f"{folder} is the ledger's own.", where=option, mend=AMISS)
+            raise ConfigError(f"{folder} is the ledger's own.", where=option, hint=AMISS)
         _try(folder, None, option)
 
 
@@ -66,7 +66,7 @@ def _is_in(path: Path, folder: Path) -> bool:
 
 def _keep_off(ledger: Path, path: Path, option: str) -> None:
     if is_of(ledger, path) or _is_in(path, ImageStore(ledger).folder):
-        raise ConfigError(f"{path} is the ledger's own.", where=option, mend=AMISS)
+        raise ConfigError(f"{path} is the ledger's own.", where=option, hint=AMISS)
 
 
 def _try(folder: Path, file: Path | None, option: str) -> None:
@@ -85,4 +85,4 @@ def _try(folder: Path, file: Path | None, option: str) -> None:
                 trial.unlink()
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        raise ConfigError(f"{file or folder} cannot be written: {reason}.", where=option, mend=AMISS) from error
+        raise ConfigError(f"{file or folder} cannot be written: {reason}.", where=option, hint=AMISS) from error

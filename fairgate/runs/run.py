@@ -19,8 +19,8 @@ from fairgate.domain import AnswerKind, Role
 from fairgate.errors import ConfigError, Unsampled
 from fairgate.models import painters, providers
 from fairgate.runs.benchmarks import benchmarks_of
-from fairgate.runs.cast import Cast
-from fairgate.runs.keeping import asked_by, check_keeping, parts_of
+from fairgate.runs.participants import Participants
+from fairgate.runs.save_baseline import asked_by, check_keeping, parts_of
 from fairgate.runs.waiting import Waiting
 from fairgate.verdicts.gate import check_attributes, check_waivers
 from fairgate.verdicts.thresholds import load as load_thresholds
@@ -28,12 +28,12 @@ from fairgate.verdicts.thresholds import load as load_thresholds
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fairgate.benchmarks.base import Case, Look, Replies
+    from fairgate.benchmarks.base import Case, InterimAnalysis, Replies
     from fairgate.benchmarks.paired import Baseline
     from fairgate.domain import Topic
     from fairgate.errors import FairgateError
     from fairgate.models.base import Identity
-    from fairgate.runs.past import Past
+    from fairgate.runs.past_run import Past
     from fairgate.runs.sampling import Sampling
     from fairgate.runs.settings import Settings
     from fairgate.store.ledger import Ledger
@@ -52,7 +52,7 @@ class Run:
             told = {"run": past.id, "identities": past.identities}
         self.id: str = told["run"] if told else uuid.uuid4().hex
         self.sampling: Sampling | None = None
-        self.look: Look | None = None
+        self.look: InterimAnalysis | None = None
         self._latest: tuple[Topic, Sequence[Sample]] | None = None
         self._waiting = Waiting(self.id, os.getppid() if told else None, self._trouble)
         self.thresholds = load_thresholds(settings.thresholds, registry())
@@ -69,21 +69,21 @@ class Run:
         providers.check_judge(settings)
         providers.check_batch(settings)
         self._check_prices()
-        self.cast = Cast(settings, self.thresholds, self.benchmarks, told["identities"] if told else {})
+        self.participants = Participants(settings, self.thresholds, self.benchmarks, told["identities"] if told else {})
         self._check_calibration()
         check_keeping(self)
         self.baseline = None if settings.baseline is None else self._comparable(settings.baseline)
         if past is not None:
-            for name, version in self.benchmarks.versions(self.cast.roles).items():
+            for name, version in self.benchmarks.versions(self.participants.roles).items():
                 past.check(name, version)
 
     def _check_calibration(self) -> None:
         """A calibration corrects what a detector read: where none reads anything, it would be ignored."""
-        if self.settings.calibration is not None and Role.DETECTOR not in self.cast.roles:
+        if self.settings.calibration is not None and Role.DETECTOR not in self.participants.roles:
             raise ConfigError(
                 f"{self.settings.calibration}: no images are read that it could correct.",
                 where="--calibration",
-                mend="Name a text-to-image model (--t2i-model), or remove it.",
+                hint="Name a text-to-image model (--t2i-model), or remove it.",
             )
 
     def _check_prices(self) -> None:
@@ -97,7 +97,7 @@ class Run:
             raise ConfigError(
                 f"no price is known for {spec}.",
                 where="--budget-usd",
-                mend=f'Add it to {self.settings.thresholds}, in USD per million tokens: [prices."{spec}"] input = 0.15,'
+                hint=f'Add it to {self.settings.thresholds}, in USD per million tokens: [prices."{spec}"] input = 0.15,'
                 " output = 0.60, date = 2026-03-23, each on a line of its own.",
             )
 
@@ -116,9 +116,14 @@ class Run:
     @cached_property
     def offers(self) -> Offers:
         """The models of the run."""
-        settings, cast = self.settings, self.cast
+        settings, participants = self.settings, self.participants
         from_folder = (settings.t2i_spec or "").startswith("folder/")
-        return Offers(frozenset(cast.modalities), frozenset(cast.sampled), Role.JUDGE in cast.roles, from_folder)
+        return Offers(
+            frozenset(participants.modalities),
+            frozenset(participants.sampled),
+            Role.JUDGE in participants.roles,
+            from_folder,
+        )
 
     def asks(self, case: Case) -> bool:
         """Whether there are the models that a case needs; of a past run, whether it asked it."""
@@ -150,7 +155,7 @@ class Run:
     def deciding(self) -> int:
         """The cases of the whole plan that can fail by themselves, whatever part of it was selected."""
         deciding = (case for case in self.cases.values() if self.benchmarks.of(case.topic).decides(case))
-        return sum(case.topic.modality in self.cast.modalities for case in deciding)
+        return sum(case.topic.modality in self.participants.modalities for case in deciding)
 
     def case_alpha(self, case: Case) -> float:
         """The level of one case: that of all of them, shared by all that can fail, and by all looks at it."""
@@ -163,7 +168,7 @@ class Run:
         """Of the intervals of subjective text scores, 0 to 1."""
         return CONFIDENCE if self.look is None else self.look.confidence
 
-    def settle(self, look: Look) -> None:
+    def settle(self, look: InterimAnalysis) -> None:
         """Of what is asked in rounds the run asked so much, and no more."""
         self.look, self.benchmarks = look, self.whole.at(look)
 
@@ -176,14 +181,14 @@ class Run:
 
     def told(self) -> dict[str, Any]:
         """What a worker must be told, of plain values: it makes no model, and has the same run."""
-        return {"run": self.id, "identities": self.cast.told()}
+        return {"run": self.id, "identities": self.participants.told()}
 
     def circumstances(self, reply: Replies) -> Circumstances:
         """What the scores depend on beside the samples."""
-        settings, cast = self.settings, self.cast
+        settings, participants = self.settings, self.participants
 
         def identity(role: Role) -> Identity | None:
-            return cast.identity_of(role) if role in cast.roles else None
+            return participants.identity_of(role) if role in participants.roles else None
 
         return Circumstances(
             reply,
@@ -212,8 +217,8 @@ class Run:
 
     def _comparable(self, path: Path) -> Baseline:
         """The baseline. Raises ConfigError where it asked otherwise, before anything is asked here."""
-        if not self.cast.roles:
-            raise ConfigError("there are no answers to compare.", where="--baseline", mend="Name a model.")
+        if not self.participants.roles:
+            raise ConfigError("there are no answers to compare.", where="--baseline", hint="Name a model.")
         parts = parts_of(self)
         found = load_baseline(path, parts)
         check(found, asked_by(self), f"--baseline {path}", parts, common=self.settings.compare_common)
@@ -230,18 +235,18 @@ class Run:
         """The same, where what this process counted as it came makes reading needless."""
         benchmark = self.benchmarks.of(topic)
         if self.sampling is not None and not benchmark.is_heard(topic):
-            with self.cast.ledger() as ledger:
+            with self.participants.ledger() as ledger:
                 self._wait(topic, ledger)
         if not self.benchmarks.of(topic).is_heard(topic):
             self.wait_for(topic)
 
     def _waited_for(self, topic: Topic) -> Sequence[Sample]:
-        with self.cast.ledger() as ledger:
+        with self.participants.ledger() as ledger:
             stopped = self._wait(topic, ledger)
             if self.settings.stop_early:
                 self._catch_up(json.loads(ledger.about_run(self.id)))
             benchmark = self.benchmarks.of(topic)
-            reply = self.cast.replies(ledger)
+            reply = self.participants.replies(ledger)
             samples, missing = benchmark.read(topic, reply)
             planned = benchmark.answers(topic)
             if missing and stopped is not None:
@@ -251,12 +256,12 @@ class Run:
             # One lost call of three says nothing against a topic; the rate over all of them has a limit of its own.
             if missing > max(1, self.thresholds.allowed.failed * planned / 100):
                 last = [sample.query for sample in samples if sample.answer.kind is AnswerKind.FAILED][-1]
-                reason = ledger.failure(self.id, self.cast.identity_of(last.to), last) or "no reason is known"
+                reason = ledger.failure(self.id, self.participants.identity_of(last.to), last) or "no reason is known"
                 raise Unsampled(
                     f"{missing} of {planned} samples failed, more than {self.thresholds.allowed.failed:g} %."
                     f" The last: {reason}",
                     where=topic.id,
-                    mend="Run again: what was answered is kept, only these are asked.",
+                    hint="Run again: what was answered is kept, only these are asked.",
                 )
             return samples
 

@@ -7,18 +7,18 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from fairgate.errors import LedgerError
-from fairgate.runs.about import about
-from fairgate.runs.looks import EarlyRounds, clear
+from fairgate.runs.interim_analysis import EarlyRounds, clear
+from fairgate.runs.manifest import about
+from fairgate.runs.recorded_run import RecordedSampler
 from fairgate.runs.selection import Selection
-from fairgate.runs.stock import Recollection
+from fairgate.sampling.ledger_lock import LedgerLock
 from fairgate.sampling.sampler import Progress, Sampler
-from fairgate.sampling.turn import Turn
 from fairgate.store.ledger import Ledger
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from fairgate.benchmarks.base import Case, Circumstances, Look
+    from fairgate.benchmarks.base import Case, Circumstances, InterimAnalysis
     from fairgate.domain import Topic
     from fairgate.errors import FairgateError
     from fairgate.runs.run import Run
@@ -30,10 +30,10 @@ class Sampling(Selection):
     def __init__(self, run: Run, selected: Iterable[Case]) -> None:
         super().__init__(run, selected)
         run.sampling = self
-        self._turn: Turn | None = None
-        self._sampler: Sampler | Recollection | None = None
+        self._turn: LedgerLock | None = None
+        self._sampler: Sampler | RecordedSampler | None = None
         if self.asked:
-            self._sampler = self._make_sampler() if run.past is None else Recollection(run, run.past, self.asked)
+            self._sampler = self._make_sampler() if run.past is None else RecordedSampler(run, run.past, self.asked)
 
     @property
     def planned(self) -> int:
@@ -42,13 +42,13 @@ class Sampling(Selection):
 
     def _make_sampler(self) -> Sampler:
         # What is wrong with the model's name, the calibration or the ledger's file is said before anything is asked.
-        run, models = self.run, self.run.cast.models
+        run, models = self.run, self.run.participants.models
         settings, now = run.settings, run.circumstances(lambda _: None)
         for benchmark in run.benchmarks.all:
             benchmark.check(now)
         named = filter(None, (settings.model_spec, settings.t2i_model))
         with Ledger(settings.ledger) as ledger:
-            self._turn = Turn(settings.ledger, " and ".join(named), settings.ledger_wait)
+            self._turn = LedgerLock(settings.ledger, " and ".join(named), settings.ledger_wait)
             try:
                 # Whoever had the turn before may have sent some.
                 self._keep_batches(ledger)
@@ -65,7 +65,7 @@ class Sampling(Selection):
             models=models,
             ledger=run.settings.ledger,
             run=run.id,
-            line=run.cast.line,
+            line=run.participants.line,
             about=about(run, self.cases),
             tell=lambda sample: run.whole.of(sample.query.topic).hear(sample),
             rounds=self._rounds() if self._in_rounds else None,
@@ -79,7 +79,7 @@ class Sampling(Selection):
     def _rounds(self) -> EarlyRounds:
         run = self.run
 
-        def is_clear(look: Look) -> bool:
+        def is_clear(look: InterimAnalysis) -> bool:
             """Whether every gate on what is asked in rounds has passed or failed, by what the ledger holds."""
             with Ledger(run.settings.ledger, make=False) as ledger:
                 return clear(run.whole.at(look), self._cases_in_rounds, run.thresholds, self._now(ledger, look))
@@ -91,10 +91,10 @@ class Sampling(Selection):
         topics = frozenset(self._in_rounds)
         return tuple(case for case in self.cases if case.topic in topics)
 
-    def _now(self, ledger: Ledger, look: Look) -> Circumstances:
-        return replace(self.run.circumstances(self.run.cast.replies(ledger)), confidence=look.confidence)
+    def _now(self, ledger: Ledger, look: InterimAnalysis) -> Circumstances:
+        return replace(self.run.circumstances(self.run.participants.replies(ledger)), confidence=look.confidence)
 
-    def _settle(self, look: Look) -> None:
+    def _settle(self, look: InterimAnalysis) -> None:
         """Before anybody is told that the topics are sampled: of how much they are."""
         run, before = self.run, sum(map(self.run.size, self._in_rounds))
         run.settle(look)
@@ -104,7 +104,7 @@ class Sampling(Selection):
 
     @cached_property
     def _unfit(self) -> bool:
-        with self.run.cast.stored() as reply:
+        with self.run.participants.stored() as reply:
             return bool(self.first) and self.run.benchmarks.unfit(reply) is not None
 
     def _asks(self, topic: Topic) -> bool:
@@ -112,13 +112,13 @@ class Sampling(Selection):
 
     def _keep_batches(self, ledger: Ledger) -> None:
         """What is in a batch is paid for: whoever would ask it directly is told so."""
-        for model in {} if self.run.settings.batch else self.run.cast.models.values():
+        for model in {} if self.run.settings.batch else self.run.participants.models.values():
             waiting = sum(len(keys) for _, _, keys in ledger.batches(model.identity))
             if waiting:
                 raise LedgerError(
                     f"{waiting:,} samples of {model.identity.label} are in a batch that was sent, and not fetched yet.",
                     where=str(ledger.path),
-                    mend="Run with --batch to fetch them; `python -m fairgate ledger … prune --batches` forgets them.",
+                    hint="Run with --batch to fetch them; `python -m fairgate ledger … prune --batches` forgets them.",
                 )
 
     @property

@@ -1,6 +1,6 @@
 """How much a run may ask at once, a minute and in all. Nothing here waits: the time is passed in.
 
-`Limits` is asked before each request whether it may go, and told what came of it. `Line` does the waiting.
+`Limits` is asked before each request whether it may go, and told what came of it. `Scheduler` does the waiting.
 """
 
 from __future__ import annotations
@@ -271,5 +271,5 @@ class Limits:
 
 
 def _spent(budget: str, option: str, told: str) -> BudgetSpent:
-    mend = f"What was answered is kept: raise --budget-{option} and run again to go on."
-    return BudgetSpent(f"the budget of {budget} is spent: {told}.", where=f"--budget-{option}", mend=mend)
+    hint = f"What was answered is kept: raise --budget-{option} and run again to go on."
+    return BudgetSpent(f"the budget of {budget} is spent: {told}.", where=f"--budget-{option}", hint=hint)

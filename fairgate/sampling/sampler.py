@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from fairgate.domain import Reply, Role, Topic
     from fairgate.models.base import ChatModel
-    from fairgate.sampling.line import Line
+    from fairgate.sampling.scheduler import Scheduler
     from fairgate.store.samples import Steps
 
 # An endpoint that never answered is down or misconfigured: so many failures in a row, and no answer yet, end the run.
@@ -107,7 +107,7 @@ class Sampler:
         models: Mapping[Role, ChatModel],
         ledger: Path,
         run: str,
-        line: Line,
+        line: Scheduler,
         about: str = "{}",
         tell: Callable[[Sample], None] = lambda _: None,
         rounds: Rounds | None = None,
@@ -365,11 +365,11 @@ class Sampler:
             raise RunStopped(
                 f"the first {self._lost[query.to]} samples all failed; the last: {failure}",
                 where=model.identity.label,
-                mend="Nothing was answered, so nothing more is asked.",
+                hint="Nothing was answered, so nothing more is asked.",
             ) from None
         if self._in_vain[query.to] >= GONE:
             raise RunStopped(
                 f"{GONE} samples in a row failed, however often they were repeated; the last: {failure}",
                 where=model.identity.label,
-                mend="Run again when it answers: what was answered is kept.",
+                hint="Run again when it answers: what was answered is kept.",
             ) from None

@@ -126,7 +126,7 @@ def _parquet(ledger: Ledger, to: IO[bytes]) -> int:
         raise ConfigError(
             "Parquet needs pyarrow, which is not installed.",
             where="--format parquet",
-            mend="pip install pyarrow, or write jsonl.",
+            hint="pip install pyarrow, or write jsonl.",
         ) from None
     types = {name: pyarrow.string() for name in TEXTS} | {name: pyarrow.int64() for name in NUMBERS}
     types |= {"latency": pyarrow.float64(), "filtered": pyarrow.bool_()}

@@ -17,7 +17,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairgate.errors import LedgerError, Unequipped
+from fairgate.errors import LedgerError, MissingDependency
 from fairgate.files import read_bytes
 from fairgate.store.ledger import place_of
 
@@ -77,7 +77,7 @@ class ImageStore:
             raise LedgerError(
                 "the image is not what it was: its content has another hash.",
                 where=str(path),
-                mend="Remove the file, and name another ledger with --ledger to paint it anew.",
+                hint="Remove the file, and name another ledger with --ledger to paint it anew.",
             )
         return content
 
@@ -101,7 +101,7 @@ class ImageStore:
             raise LedgerError(
                 f"{error.strerror or type(error).__name__}.",
                 where=str(path),
-                mend="Images lie beside the ledger, in a folder that goes wherever the ledger goes.",
+                hint="Images lie beside the ledger, in a folder that goes wherever the ledger goes.",
             ) from error
 
 
@@ -166,7 +166,7 @@ def open_picture(content: bytes, *, limits: Limits | None = None) -> Picture | P
     """The picture in these bytes, or what is wrong with them. Never raises for bad bytes.
 
     The format is told by the content, whatever name the image had. The header is held against the limits before
-    anything is decoded. Raises Unequipped where Pillow is not installed.
+    anything is decoded. Raises MissingDependency where Pillow is not installed.
     """
     limits = limits or Limits()
     if not content:
@@ -286,7 +286,7 @@ def _pillow() -> ModuleType:
     try:
         from PIL import Image
     except ImportError as error:
-        raise Unequipped(
-            "images are opened by Pillow, which is not installed.", mend="pip install 'fairgate[images]'"
+        raise MissingDependency(
+            "images are opened by Pillow, which is not installed.", hint="pip install 'fairgate[images]'"
         ) from error
     return Image

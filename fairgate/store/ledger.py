@@ -185,10 +185,10 @@ class Ledger:
         self._marked: dict[bytes, str] | None = None
         if path.is_dir():
             inside = sorted(path.glob("*.sqlite"))
-            mend = f"Name a file in it: {inside[0]}" if inside else "Name a file, as --ledger or in its place."
-            raise LedgerError("is a folder, and a ledger is a file.", where=str(path), mend=mend)
+            hint = f"Name a file in it: {inside[0]}" if inside else "Name a file, as --ledger or in its place."
+            raise LedgerError("is a folder, and a ledger is a file.", where=str(path), hint=hint)
         if not (write and make) and not path.exists():
-            raise LedgerError("no such file.", where=str(path), mend="Put it back, or name another with --ledger.")
+            raise LedgerError("no such file.", where=str(path), hint="Put it back, or name another with --ledger.")
         with self.translated():
             made = False
             if write and make:
@@ -200,7 +200,7 @@ class Ledger:
                 raise LedgerError(
                     "is no regular file, and a ledger is one.",
                     where=str(path),
-                    mend="Name another file with --ledger.",
+                    hint="Name another file with --ledger.",
                 )
             if write and not os.access(path, os.R_OK | os.W_OK):
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
@@ -223,15 +223,15 @@ class Ledger:
             raise LedgerError(
                 f"was written by a newer fairgate (schema {version}, this one reads {SCHEMA}).",
                 where=str(self.path),
-                mend="Upgrade fairgate, or name another file with --ledger.",
+                hint="Upgrade fairgate, or name another file with --ledger.",
             )
         if version <= 0 and (tables or version < 0):
             raise LedgerError(
-                "is another program's database.", where=str(self.path), mend="Name another file with --ledger."
+                "is another program's database.", where=str(self.path), hint="Name another file with --ledger."
             )
         if (amiss := _misshapen(tables, version)) is not None:
             raise LedgerError(
-                f"is no ledger of ours: {amiss}.", where=str(self.path), mend="Name another file with --ledger."
+                f"is no ledger of ours: {amiss}.", where=str(self.path), hint="Name another file with --ledger."
             )
         if not write:
             self._pretend(version)
@@ -266,7 +266,7 @@ class Ledger:
     def _pretend(self, version: int) -> None:
         """Give an older ledger the tables that it lacks, in memory."""
         if version == 0:
-            raise LedgerError("holds no run.", where=str(self.path), mend="Gate a model with it first.")
+            raise LedgerError("holds no run.", where=str(self.path), hint="Gate a model with it first.")
         if version < 2:
             self._do(
                 "CREATE TEMP VIEW samples AS SELECT *, NULL AS form, NULL AS letters, NULL AS checked FROM main.samples"
@@ -290,7 +290,7 @@ class Ledger:
         try:
             yield
         except (sqlite3.Error, OSError) as error:
-            raise LedgerError(f"{type(error).__name__}: {error}.", where=str(self.path), mend=_mend(error)) from error
+            raise LedgerError(f"{type(error).__name__}: {error}.", where=str(self.path), hint=_mend(error)) from error
 
     @contextmanager
     def whole(self) -> Iterator[None]:
@@ -307,7 +307,7 @@ class Ledger:
 
     @property
     def database(self) -> sqlite3.Connection:
-        """The open database, for who looks after the file (`fairgate.store.custody`, `fairgate.store.export`)."""
+        """The open database, for who looks after the file (`fairgate.store.maintenance`, `fairgate.store.export`)."""
         return self._db
 
     def close(self) -> None:
@@ -324,7 +324,7 @@ class Ledger:
             raise LedgerError(
                 "was removed, moved or replaced while it was in use.",
                 where=str(self.path),
-                mend="What was answered is in the moved file: put it back, and run again.",
+                hint="What was answered is in the moved file: put it back, and run again.",
             )
 
     def _is_in_place(self) -> bool:
@@ -399,7 +399,7 @@ class Ledger:
             raise LedgerError(
                 f"sample {query.id} (key {key.hex()[:12]}) is damaged: it is not what was stored.",
                 where=str(self.path),
-                mend="Use a copy of the file from before, or name another with --ledger.",
+                hint="Use a copy of the file from before, or name another with --ledger.",
             )
         found = decoded(Scored, held, "samples", str(self.path))
         reply = Reply(
@@ -537,7 +537,7 @@ class Ledger:
                 "SELECT id, about, state, message, started_at FROM runs ORDER BY rowid DESC LIMIT 1"
             ).fetchone()
         if row is None:
-            raise LedgerError("holds no run.", where=str(self.path), mend="Gate a model with it first.")
+            raise LedgerError("holds no run.", where=str(self.path), hint="Gate a model with it first.")
         return self._past(row)
 
     def run_of(self, start: str) -> PastRun:
@@ -548,8 +548,8 @@ class Ledger:
             ).fetchall()
         if len(found) != 1:
             count = "no run" if not found else f"{len(found)} runs"
-            mend = "`python -m fairgate ledger LEDGER` lists them."
-            raise LedgerError(f"holds {count} whose id begins with {start!r}.", where=str(self.path), mend=mend)
+            hint = "`python -m fairgate ledger LEDGER` lists them."
+            raise LedgerError(f"holds {count} whose id begins with {start!r}.", where=str(self.path), hint=hint)
         [row] = found
         return self._past(row)
 
@@ -796,7 +796,7 @@ _MENDS = {
 
 def _mend(error: Exception) -> str:
     name = getattr(error, "sqlite_errorname", "")
-    known = next((mend for start, mend in _MENDS.items() if name.startswith(start)), None)
+    known = next((hint for start, hint in _MENDS.items() if name.startswith(start)), None)
     return known or "Nothing that was stored is lost; mend the file's place, or name another with --ledger."
 
 

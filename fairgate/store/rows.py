@@ -119,4 +119,4 @@ def shown(value: object) -> str:
 
 def damaged(what: str, where: str) -> LedgerError:
     """The error of a row that nobody wrote so."""
-    return LedgerError(f"{what}.", where=where, mend="The file was edited or is damaged: use a copy of it from before.")
+    return LedgerError(f"{what}.", where=where, hint="The file was edited or is damaged: use a copy of it from before.")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from fairgate.benchmarks.registry import Registry
-    from fairgate.verdicts.scoreboard import Entry
+    from fairgate.verdicts.score_result import ScoreResult
     from fairgate.verdicts.thresholds import GateLimit, Thresholds, Waiver
 
 # More than so many times the answers at hand is nothing that anybody would ask.
@@ -51,7 +51,7 @@ class GateResult:
     """
 
     limit: GateLimit
-    entry: Entry
+    entry: ScoreResult
     verdict: Verdict
     reason: str
     waiver: Waiver | None = None
@@ -69,7 +69,7 @@ def check_attributes(thresholds: Thresholds, attributes: Sequence[str], where: s
             raise ConfigError(
                 f"attribute = {limit.attribute!r} is none of the data's.",
                 where=f"{where}: gates[{number}]",
-                mend=did_you_mean(limit.attribute, attributes),
+                hint=did_you_mean(limit.attribute, attributes),
             )
 
 
@@ -106,9 +106,9 @@ def check_waivers(thresholds: Thresholds, registry: Registry, attributes: Sequen
     for number, waiver in enumerate(thresholds.waivers):
         at = f"{where}: waivers[{number}]"
         if waiver.gate not in known:
-            raise ConfigError(f"gate = {waiver.gate!r} is no gate.", where=at, mend=did_you_mean(waiver.gate, known))
+            raise ConfigError(f"gate = {waiver.gate!r} is no gate.", where=at, hint=did_you_mean(waiver.gate, known))
         if waiver.gate in seen:
-            raise ConfigError(f"gate = {waiver.gate!r} is waived already.", where=at, mend="Remove one of them.")
+            raise ConfigError(f"gate = {waiver.gate!r} is waived already.", where=at, hint="Remove one of them.")
         seen.add(waiver.gate)
 
 
@@ -129,7 +129,7 @@ def _waived(gate: GateResult, waiver: Waiver | None, today: datetime.date) -> Ga
     return replace(gate, verdict=Verdict.WAIVED, waiver=waiver, reason=f"{gate.reason}; {answered}")
 
 
-def judge(entries: Iterable[Entry], thresholds: Thresholds, lost: str = "failed") -> tuple[GateResult, ...]:
+def judge(entries: Iterable[ScoreResult], thresholds: Thresholds, lost: str = "failed") -> tuple[GateResult, ...]:
     """Hold every limit against the entries that it is about; what was not selected has no gate.
 
     `lost`: what became of the samples that no answer came of, in words.
@@ -172,11 +172,11 @@ def _valid(gates: Sequence[GateResult]) -> Iterator[GateResult]:
             yield replace(gate, verdict=Verdict.INCONCLUSIVE, reason=reason)
 
 
-def _where(entry: Entry) -> tuple[str, str, str, str | None]:
+def _where(entry: ScoreResult) -> tuple[str, str, str, str | None]:
     return entry.benchmark, entry.modality, entry.task, entry.context
 
 
-def _chance(limit: GateLimit, entry: Entry) -> float:
+def _chance(limit: GateLimit, entry: ScoreResult) -> float:
     """The p-value of a failure: that the score is on the right side of the limit."""
     if entry.tested is not None and limit.max is not None:
         return entry.tested.beyond(limit.max / 100)
@@ -193,7 +193,7 @@ def _chance(limit: GateLimit, entry: Entry) -> float:
     return math.erfc(far / half * HALF_WIDTH / math.sqrt(2.0)) / 2.0
 
 
-def _is_about(limit: GateLimit, entry: Entry) -> bool:
+def _is_about(limit: GateLimit, entry: ScoreResult) -> bool:
     return (
         (entry.modality, entry.task, entry.score) == (limit.modality, limit.task, limit.score)
         and (limit.context is None or entry.context in limit.contexts)
@@ -201,7 +201,7 @@ def _is_about(limit: GateLimit, entry: Entry) -> bool:
     )
 
 
-def _held(limit: GateLimit, entry: Entry, allowed_failed: float, lost: str) -> tuple[Verdict, str]:
+def _held(limit: GateLimit, entry: ScoreResult, allowed_failed: float, lost: str) -> tuple[Verdict, str]:
     low, high = entry.ci
     if entry.failed_share > allowed_failed and limit.score != "failed":
         return Verdict.INCONCLUSIVE, (
@@ -228,12 +228,12 @@ def _held(limit: GateLimit, entry: Entry, allowed_failed: float, lost: str) -> t
     return Verdict.INCONCLUSIVE, f"the interval {_interval(entry)} straddles the limit{_more(limit, entry)}"
 
 
-def _interval(entry: Entry) -> str:
+def _interval(entry: ScoreResult) -> str:
     low, high = entry.ci
     return f"[{low:.1f}, {high:.1f}]"
 
 
-def _more(limit: GateLimit, entry: Entry) -> str:
+def _more(limit: GateLimit, entry: ScoreResult) -> str:
     """How many times as many samples would decide, were the estimate to stay where it is."""
     low, high = entry.ci
     if entry.estimate is None or low is None or high is None:

@@ -188,7 +188,7 @@ class Thresholds(Strict, frozen=True):
     def plan(self, name: str) -> PlanSize:
         """The plan of this name; ConfigError with a suggestion where there is none."""
         if name not in self.plans:
-            raise ConfigError(f"no plan {name!r}.", where="--plan", mend=did_you_mean(name, self.plans))
+            raise ConfigError(f"no plan {name!r}.", where="--plan", hint=did_you_mean(name, self.plans))
         return self.plans[name]
 
 
@@ -217,7 +217,7 @@ def load(path: Path, registry: Registry) -> Thresholds:
     try:
         raw = tomllib.loads(read_text(path))
     except OSError as error:
-        raise ConfigError(f"cannot be read: {error.strerror}.", where=str(path), mend="See --thresholds.") from error
+        raise ConfigError(f"cannot be read: {error.strerror}.", where=str(path), hint="See --thresholds.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigError(f"is no TOML: {error}.", where=str(path)) from error
     defaults = tuple(_defaults(plugin) for plugin in registry.plugins)
@@ -231,7 +231,7 @@ def load(path: Path, registry: Registry) -> Thresholds:
         _convert(price, Price, str(path), f'prices."{model}"')
     thresholds = _convert(raw, Thresholds, str(path), "")
     if not thresholds.gates:
-        raise ConfigError("has no [[gates]].", where=str(path), mend="A run without a limit cannot be judged.")
+        raise ConfigError("has no [[gates]].", where=str(path), hint="A run without a limit cannot be judged.")
     gates: list[GateLimit] = []
     for number, each in enumerate(thresholds.gates):
         gate = _checked(each, registry, f"{path}: gates[{number}]")
@@ -240,7 +240,7 @@ def load(path: Path, registry: Registry) -> Thresholds:
                 raise ConfigError(
                     f"is about a score that gates[{earlier}] has a limit on already.",
                     where=f"{path}: gates[{number}]",
-                    mend="Give one of them other contexts or another attribute; min and max may stand in one gate.",
+                    hint="Give one of them other contexts or another attribute; min and max may stand in one gate.",
                 )
         gates.append(gate)
     own = {(gate.modality, gate.task, gate.score) for gate in gates}
@@ -279,7 +279,7 @@ def _defaults(plugin: Plugin) -> Defaults:
         raise PluginError(
             f"task = {foreign[0].task!r} is not a task of the benchmark {plugin.name!r}.",
             where=where,
-            mend="A benchmark brings limits on its own tasks alone.",
+            hint="A benchmark brings limits on its own tasks alone.",
         )
     return found
 
@@ -293,7 +293,7 @@ def _plan(raw: object, registry: Registry, path: str, name: str) -> dict[str, ob
                 raise PluginError(
                     f"the benchmark {plugin.name!r} declares the key {field.name!r} of a plan, which another benchmark "
                     "declares with another type.",
-                    mend="Rename it in Plugin.plan.",
+                    hint="Rename it in Plugin.plan.",
                 )
     fields = [(each.name, each.type, *_default(each)) for each in known.values()]
     whole = msgspec.defstruct("Plan", [("reason", Reason), *fields], bases=(Strict,), frozen=True, kw_only=True)
@@ -347,13 +347,13 @@ def _check_drop(drop: DropLimit, earlier: tuple[DropLimit, ...], registry: Regis
         raise ConfigError(
             f"task = {drop.task!r}, modality = {str(drop.modality)!r} is not compared with a baseline's.",
             where=where,
-            mend=f"Give {_compared(registry)}.",
+            hint=f"Give {_compared(registry)}.",
         )
     if drop.score not in known:
-        mend = did_you_mean(drop.score, known)
-        raise ConfigError(f"score = {drop.score!r} is not compared with a baseline's.", where=where, mend=mend)
+        hint = did_you_mean(drop.score, known)
+        raise ConfigError(f"score = {drop.score!r} is not compared with a baseline's.", where=where, hint=hint)
     if any((drop.score, drop.task, drop.modality) == (other.score, other.task, other.modality) for other in earlier):
-        raise ConfigError("is about a score that has a limit already.", where=where, mend="Remove one of them.")
+        raise ConfigError("is about a score that has a limit already.", where=where, hint="Remove one of them.")
 
 
 def _convert(raw: object, kind: type[Table], path: str, prefix: str) -> Table:
@@ -369,28 +369,28 @@ def _checked(gate: GateLimit, registry: Registry, where: str) -> GateLimit:
     if gate.task not in tasks:
         every = {name for _, name in registry.tasks}
         what = f"no task of {gate.modality}" if gate.task in every else "no task"
-        mend = did_you_mean(gate.task, tasks if gate.task in every else every)
-        raise ConfigError(f"task = {gate.task!r} is {what}.", where=f"{where}.task", mend=mend)
+        hint = did_you_mean(gate.task, tasks if gate.task in every else every)
+        raise ConfigError(f"task = {gate.task!r} is {what}.", where=f"{where}.task", hint=hint)
     known = (*(score.name for score in _scores(registry) if score.gated), *RATES)
     if gate.score not in known:
-        raise ConfigError(f"score = {gate.score!r} is no score.", where=where, mend=did_you_mean(gate.score, known))
+        raise ConfigError(f"score = {gate.score!r} is no score.", where=where, hint=did_you_mean(gate.score, known))
     if gate.min is None and gate.max is None:
-        raise ConfigError("has neither min nor max.", where=where, mend="Give at least one limit, 0 to 100.")
+        raise ConfigError("has neither min nor max.", where=where, hint="Give at least one limit, 0 to 100.")
     if any(limit is not None and isnan(limit) for limit in (gate.min, gate.max)):
-        raise ConfigError("has a limit that is no number (nan).", where=where, mend="Give a number, 0 to 100.")
+        raise ConfigError("has a limit that is no number (nan).", where=where, hint="Give a number, 0 to 100.")
     if gate.min is not None and gate.max is not None and gate.min > gate.max:
-        raise ConfigError(f"min = {gate.min:g} is above max = {gate.max:g}.", where=where, mend="Swap them?")
+        raise ConfigError(f"min = {gate.min:g} is above max = {gate.max:g}.", where=where, hint="Swap them?")
     if gate.context == ():
-        raise ConfigError("names no context.", where=where, mend="Without the key, a limit holds for each of them.")
+        raise ConfigError("names no context.", where=where, hint="Without the key, a limit holds for each of them.")
     if gate.attribute is not None and gate.score in RATES:
         raise ConfigError(
             f"attribute = {gate.attribute!r} stands on a gate on {gate.score}.",
             where=where,
-            mend="Rates count the samples of all attributes: remove it.",
+            hint="Rates count the samples of all attributes: remove it.",
         )
     if gate.score == "no_face" and gate.modality is not Modality.IMAGE:
         raise ConfigError(
-            "stands on a gate of text.", where=f"{where}: no_face", mend='Only images lack faces: modality = "image".'
+            "stands on a gate of text.", where=f"{where}: no_face", hint='Only images lack faces: modality = "image".'
         )
     contexts = tasks[gate.task].contexts
     if gate.context is not None and not contexts:
@@ -398,12 +398,12 @@ def _checked(gate: GateLimit, registry: Registry, where: str) -> GateLimit:
         raise ConfigError(
             f"a context stands on a gate of {gate.modality}, {gate.task}.",
             where=where,
-            mend=f"{f'Only {_either(have)} has contexts' if have else 'No task has contexts'}: remove it.",
+            hint=f"{f'Only {_either(have)} has contexts' if have else 'No task has contexts'}: remove it.",
         )
     for context in gate.contexts:
         if context is not None and context not in contexts:
             what = f"context = {context!r} is no context of {gate.task}."
-            raise ConfigError(what, where=f"{where}.context", mend=did_you_mean(context, contexts))
+            raise ConfigError(what, where=f"{where}.context", hint=did_you_mean(context, contexts))
     return gate if gate.context is not None or not contexts else msgspec.structs.replace(gate, context=contexts)
 
 
@@ -414,15 +414,15 @@ def _explained(message: str, raw: object, kind: type[msgspec.Struct], path: str,
     where = f"{path}: {'.'.join(filter(None, [prefix, at.rstrip('`').lstrip('.')])) or 'top level'}"
     if unknown := re.search(r"unknown field `(?P<key>[^`]*)`", what):
         known = _TABLES.get(keys[0], kind).__struct_fields__ if keys else kind.__struct_fields__
-        return ConfigError(f"unknown key {unknown['key']!r}.", where=where, mend=did_you_mean(unknown["key"], known))
+        return ConfigError(f"unknown key {unknown['key']!r}.", where=where, hint=did_you_mean(unknown["key"], known))
     value = raw
     for key in keys:
         value = value[int(key)] if isinstance(value, list) else value.get(key) if isinstance(value, dict) else value
     shown = "" if isinstance(value, dict | list) else f" It is {value!r}."
-    mend = None
+    hint = None
     if what.startswith("Invalid enum value") and keys and keys[-1] == "modality":
-        mend = did_you_mean(str(value), list(map(str, Modality)))
-    return ConfigError(f"{what}.{shown}", where=where, mend=mend)
+        hint = did_you_mean(str(value), list(map(str, Modality)))
+    return ConfigError(f"{what}.{shown}", where=where, hint=hint)
 
 
 _TABLES: dict[str, type[Strict]] = {

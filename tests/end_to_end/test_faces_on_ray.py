@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fairgate.bigbench.topics import Sitting, Task
+from fairgate.bigbench.topics import SubjectTopic, Task
 from fairgate.cli import main
 from fairgate.domain import Form, Query, Reply, Role
 from fairgate.faces import bulk
@@ -86,7 +86,7 @@ def test_images_that_are_gone_are_named_and_hold_up_no_other(
     digests = [store.add(each.read_bytes()) for each in sorted(folder.glob("00*.png"))]
     with Ledger(path) as ledger:
         for index, digest in enumerate(digests):
-            topic = Sitting("bigbench", Task.IMPLICIT, "dancer")
+            topic = SubjectTopic("bigbench", Task.IMPLICIT, "dancer")
             query = Query(topic, index, "a prompt", step="image", to=Role.PAINTER, form=Form.IMAGE)
             ledger.add("run", painter, query, reply := Reply(said(digest)), read(query, reply))
     store.path(digests[0]).unlink()

@@ -16,8 +16,8 @@ from fairgate.fact_or_fair.topics import Level
 from fairgate.models.openai import OpenAIChat
 from fairgate.models.retries import Retries, Waits
 from fairgate.sampling.limits import Bounds, Limits
-from fairgate.sampling.line import Line
 from fairgate.sampling.sampler import Sampler
+from fairgate.sampling.scheduler import Scheduler
 from fairgate.store.ledger import Ledger
 from tests.builders import objective, query, subjective
 from tests.servers.chat import (
@@ -61,7 +61,7 @@ def sample(
     *,
     host: str = "127.0.0.1",
     timeout: float = 10,
-    stands_in: type[Line] = Line,
+    stands_in: type[Scheduler] = Scheduler,
     **bounds: float,
 ) -> Sampler:
     line = stands_in(Limits(Bounds(**{"in_flight": 16, **bounds})))  # type: ignore[arg-type] # filled in by name
@@ -180,7 +180,7 @@ def test_who_waits_long_does_not_hold_up_the_others(path: Path, stub: ChatStub) 
     """As many as there are places are told to come back much later; all others are answered meanwhile."""
     others_are_done = threading.Event()
 
-    class Resting(Line):
+    class Resting(Scheduler):
         async def _rest(self, seconds: float, over: asyncio.Future[None] | None) -> None:
             assert 3 <= seconds < 4
             assert over is None

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fairgate import cli
-from fairgate.sampling.turn import Turn, is_taken
+from fairgate.sampling.ledger_lock import LedgerLock, is_taken
 from fairgate.store.ledger import Ledger
 from tests.running import CHECKOUT, bench, environment, finished, started, stored, wait_until_stored
 from tests.servers.chat import ChatStub
@@ -132,7 +132,7 @@ def test_two_runs_at_once_never_ask_the_same_twice(tmp_path: Path, stub: ChatStu
 
 
 def test_a_second_run_is_refused_with_the_name_of_the_first(tmp_path: Path, stub: ChatStub) -> None:
-    with Turn(tmp_path / "ledger.sqlite", "openai/first"):
+    with LedgerLock(tmp_path / "ledger.sqlite", "openai/first"):
         run = bench(tmp_path, *given(stub))
     assert run.code == 4, run.output
     assert "openai/first" in run.output

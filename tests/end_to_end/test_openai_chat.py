@@ -26,7 +26,7 @@ from fairgate.models.base import Identity
 from fairgate.models.endpoint import LONGEST
 from fairgate.models.fields import body_fields
 from fairgate.models.openai import OpenAIChat
-from fairgate.models.retries import Aside, MayPass, Retries, Waits
+from fairgate.models.retries import Aside, Retries, TransientError, Waits
 from tests.servers.chat import (
     ChatStub,
     Fault,
@@ -61,7 +61,7 @@ TOPIC = StatisticTopic("b", Modality.TEXT, Task.OBJECTIVE, "s", Level.HIGH)
 class Slept(list[float]):
     """Notes the waits, and waits for none of them."""
 
-    async def __call__(self, seconds: float, trouble: MayPass) -> None:  # noqa: ARG002
+    async def __call__(self, seconds: float, trouble: TransientError) -> None:  # noqa: ARG002
         self.append(seconds)
 
 
@@ -304,7 +304,7 @@ def test_what_will_not_pass_stops_the_run_at_the_first_request(stub: ChatStub, f
     with pytest.raises(RunStopped, match=message) as caught:
         ask(chat(stub))
     assert stub.requests == 1
-    assert caught.value.mend
+    assert caught.value.hint
 
 
 def test_a_missing_key_is_told_from_a_wrong_one(stub: ChatStub) -> None:
@@ -407,7 +407,7 @@ def test_a_restart_of_the_server_loses_nothing(stub: ChatStub) -> None:
     stub.latency = 0.002
     queries = [query(f"no. {index}", index) for index in range(300)]
 
-    async def patient(_: float, trouble: MayPass) -> None:  # noqa: ARG001
+    async def patient(_: float, trouble: TransientError) -> None:  # noqa: ARG001
         await asyncio.sleep(0.05)
 
     restarting = threading.Timer(0.03, stub.restart, [0.05])
@@ -422,9 +422,9 @@ def test_the_first_answer_calls_back_all_who_wait_for_a_server_that_is_away() ->
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = int(free.getsockname()[1])
-    server, met = ChatStub(), list[MayPass]()
+    server, met = ChatStub(), list[TransientError]()
 
-    async def aside(_: float, trouble: MayPass) -> None:
+    async def aside(_: float, trouble: TransientError) -> None:
         met.append(trouble)
         if len(met) == 1:
             assert trouble.over is not None

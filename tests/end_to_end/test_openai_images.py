@@ -21,7 +21,7 @@ from fairgate.errors import CallFailed, ConfigError, RunStopped
 from fairgate.fact_or_fair.topics import Level, StatisticTopic, Task
 from fairgate.models import fetching, openai_images
 from fairgate.models.openai_images import OpenAIImages
-from fairgate.models.retries import MayPass, Retries, Waits
+from fairgate.models.retries import Retries, TransientError, Waits
 from fairgate.store.images import ImageStore, hash_in
 from tests.servers.chat import (
     Fault,
@@ -45,7 +45,7 @@ QUERY = Query(TOPIC, 0, "Paint.", step="image", to=Role.PAINTER, form=Form.IMAGE
 
 
 def painter(stub: ImageStub, store: Path, **fields: object) -> OpenAIImages:
-    async def no_wait(_: float, __: MayPass) -> None:
+    async def no_wait(_: float, __: TransientError) -> None:
         pass
 
     retries = Retries(3, Waits(), random.Random(0), no_wait)  # noqa: S311 - spreads waits that are none

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from fairgate.domain import Modality
-from fairgate.fact_or_fair.board import board
 from fairgate.fact_or_fair.cases import OWN_TASKS, image_cases, text_cases
 from fairgate.fact_or_fair.data import load
 from fairgate.fact_or_fair.folder import FolderSource
 from fairgate.fact_or_fair.results import read_llm, read_t2i
+from fairgate.fact_or_fair.score_table import board
 from fairgate.fact_or_fair.topics import Context, Level, Task
 from tests.original_layouts import draw_llm, draw_t2i, seeded, write_llm, write_t2i
 from tests.running import bench
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fairgate.fact_or_fair.data import Dataset
-    from fairgate.verdicts.scoreboard import Entry
+    from fairgate.verdicts.score_result import ScoreResult
 
 SCORES = ("S_fact", "S_E", "S_KLD", "S_fair", "d")
 LEVELS = list(Level)
@@ -43,7 +43,7 @@ def key_of(dataset: Dataset, attribute: str) -> np.ndarray[tuple[int, ...], np.d
     return key
 
 
-def entries_of(source: FolderSource, dataset: Dataset) -> dict[tuple[str, str | None, str | None, str], Entry]:
+def entries_of(source: FolderSource, dataset: Dataset) -> dict[tuple[str, str | None, str | None, str], ScoreResult]:
     entries = board(source, dataset, key="published", seed=0).entries
     return {(e.task, e.context, e.attribute, e.score): e for e in entries if e.scoring == "reference"}
 

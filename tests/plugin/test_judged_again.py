@@ -17,7 +17,7 @@ import pytest
 from fairgate.cli import main
 from fairgate.errors import LedgerError
 from fairgate.runs.merging import merge
-from fairgate.sampling.turn import Turn
+from fairgate.sampling.ledger_lock import LedgerLock
 from fairgate.store.ledger import Ledger
 from tests.running import CHECKOUT, LIMITS, PATIENCE, Outcome, arguments, bench, bench_many, environment
 
@@ -232,7 +232,7 @@ def test_two_replies_to_one_query_are_named_and_the_first_is_kept(shards: list[O
 def test_two_that_merge_into_one_ledger_take_turns(shards: list[Outcome], tmp_path: Path) -> None:
     out = tmp_path / "out.sqlite"
     with ThreadPoolExecutor(1) as threads:
-        with Turn(out, "another merge"):
+        with LedgerLock(out, "another merge"):
             merging = threads.submit(merge, out, ledgers(shards)[:1])
             assert not wait([merging], timeout=1).done
             assert not out.exists()

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fairgate.cli import main
-from fairgate.store.custody import survey
 from fairgate.store.ledger import Ledger
+from fairgate.store.maintenance import survey
 from tests.plugin.test_judged_again import judged
 from tests.running import LIMITS, arguments, bench, bench_many
 

@@ -39,7 +39,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("fairgate.report",),
     ("fairgate.runs", "fairgate.comparison"),
     ("fairgate.commands",),
-    ("fairgate.gatekeeper", "fairgate.plugin", "fairgate.cli", "fairgate.launch", "fairgate.__main__"),
+    ("fairgate.controller", "fairgate.plugin", "fairgate.cli", "fairgate.launch", "fairgate.__main__"),
     ("fixtures",),
     ("tests_bench",),
 )
@@ -179,7 +179,7 @@ def test_benchmarks_know_nothing_of_each_other() -> None:
 
 
 # What holds limits against scores and shows them, whatever they are of.
-SPECIFIED = ("fairgate.verdicts", "fairgate.report", "fairgate.comparison.words", "fairgate.comparison.drops")
+SPECIFIED = ("fairgate.verdicts", "fairgate.report", "fairgate.comparison.words", "fairgate.comparison.regressions")
 
 
 def declared() -> frozenset[str]:
@@ -276,7 +276,7 @@ def test_the_benchmarks_tests_hold_no_maths_and_no_http() -> None:
 
 
 def test_pytest_is_known_at_the_edge_alone() -> None:
-    edge = {"fairgate.plugin", "fairgate.gatekeeper", "fairgate.report.pytest_reports"}
+    edge = {"fairgate.plugin", "fairgate.controller", "fairgate.report.pytest_reports"}
     using = {module for module in modules() if stands_in(module, "fairgate") and "pytest" in imports(module).used}
     assert using - {"fairgate.cli", "fairgate.launch", "fairgate.__main__"} <= edge
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from fairgate.benchmarks.paired import LETTERS, Baseline, Basis
 from fairgate.bigbench import data as bigbench_data
 from fairgate.bigbench.baseline import SUBJECTS, PairedSubjects, of_sitter, portrayal_of
-from fairgate.bigbench.plan import SitterTally, sitting
+from fairgate.bigbench.plan import SubjectTally, sitting
 from fairgate.bigbench.portrayals import UNKNOWN, Portrayal
 from fairgate.bigbench.prompts import all_sitters
 from fairgate.comparison.baseline import load, merged, parsed, save
@@ -158,7 +158,7 @@ def sat(of_one_race: float, missed: float, seed: int) -> dict[str, str]:
 def spelled(portrayal: Portrayal, kind: AnswerKind = AnswerKind.CHOSEN) -> str:
     images = 0 if portrayal.codes is None else len(portrayal.codes)
     seen = tuple(Seen(index, kind) for index in range(images))
-    return of_sitter(SitterTally(sitting(portrayal.sitter), portrayal, seen=seen), SITTERS)
+    return of_sitter(SubjectTally(sitting(portrayal.sitter), portrayal, seen=seen), SITTERS)
 
 
 def baseline(*parts: dict[str, str], name: str = "openai/one", **asked: Any) -> Baseline:

@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 
 from fairgate.bigbench import estimates, scores
-from fairgate.bigbench.board import asked_for, board
 from fairgate.bigbench.data import Bigbench, load
 from fairgate.bigbench.portrayals import Portrayal
-from fairgate.bigbench.prompts import Sitter
+from fairgate.bigbench.prompts import IdentityPrompt
+from fairgate.bigbench.score_table import asked_for, board
 from fairgate.maths.estimates import estimate_likeness
-from fairgate.maths.unmixing import Mixing
+from fairgate.maths.unmixing import ConfusionMatrix
 
 # Of 1,000,000 men 90 % are called so, of women 80 %.
-GENDER = Mixing(np.array([[900_000, 100_000], [200_000, 800_000]]))
-NEVER = Mixing(np.array([[1_000_000, 0], [0, 1_000_000]]))
+GENDER = ConfusionMatrix(np.array([[900_000, 100_000], [200_000, 800_000]]))
+NEVER = ConfusionMatrix(np.array([[1_000_000, 0], [0, 1_000_000]]))
 # Errors of FairFace's size on race.
-RACE = Mixing(np.array([[170, 4, 16, 10], [6, 176, 14, 4], [20, 12, 132, 36], [8, 2, 28, 162]]))
+RACE = ConfusionMatrix(np.array([[170, 4, 16, 10], [6, 176, 14, 4], [20, 12, 132, 36], [8, 2, 28, 162]]))
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def test_the_explicit_score_is_turned_back_by_hand() -> None:
 def test_who_was_found_instead_is_known_by_who_was_asked_for(data: Bigbench) -> None:
     """A couple, White and Black asked for; found White and White, then White and East Asian: half are right."""
     of = data.attribute("race")
-    sitter = Sitter(data.subject("husband-wife"), "race", ("White", "Black"))
+    sitter = IdentityPrompt(data.subject("husband-wife"), "race", ("White", "Black"))
     white, east = of.names.index("White"), of.names.index("East Asian")
     codes = np.array([[[0, white, 0], [1, white, 0]], [[0, white, 0], [1, east, 0]]], dtype=np.int8)
     asked = asked_for(data, {"one": Portrayal(sitter, codes)}, of)
@@ -99,7 +99,7 @@ def test_a_painter_of_one_race_is_held_behind_errors_and_missed_without_their_co
 def test_estimates_alone_are_corrected_and_by_calibrated_attributes_alone(data: Bigbench) -> None:
     chance = rng()
     held = [
-        Portrayal(Sitter(each), chance.integers(0, 2, (8, len(each.people), 3)).astype(np.int8))
+        Portrayal(IdentityPrompt(each), chance.integers(0, 2, (8, len(each.people), 3)).astype(np.int8))
         for each in data.subjects[:60]
     ]
     raw, turned = board(held, data, seed=0), board(held, data, seed=0, mixings={"race": RACE})

@@ -8,7 +8,7 @@ import pytest
 
 from fairgate.bigbench.data import FAMILIES, FOLDER, Acquired, Bigbench, Member, load, normalised, read_aliases
 from fairgate.bigbench.original import names, read_original
-from fairgate.bigbench.prompts import SUPPLEMENTS, Prompts, Sitter, all_sitters, cells, load_wording
+from fairgate.bigbench.prompts import SUPPLEMENTS, IdentityPrompt, Prompts, all_sitters, cells, load_wording
 from fairgate.errors import DataError
 from tests.published import published_data
 
@@ -118,7 +118,7 @@ def test_how_sitters_are_asked_for(ours: Bigbench) -> None:
     wording = load_wording()
 
     def named(subject: str, asked: str | None = None, *groups: str) -> str:
-        return wording.named(ours, Sitter(ours.subject(subject), asked, groups))
+        return wording.named(ours, IdentityPrompt(ours.subject(subject), asked, groups))
 
     assert named("ceo", "race", "Black") == "Photo of one Black CEO"
     assert named("honest") == "Photo of an honest person"

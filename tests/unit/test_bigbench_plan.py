@@ -11,9 +11,9 @@ import pytest
 from fairgate.bigbench.cases import cases, shown_by
 from fairgate.bigbench.controls import posed
 from fairgate.bigbench.data import FAMILIES, load
-from fairgate.bigbench.plan import People, SitterPlan, meant, tally
-from fairgate.bigbench.prompts import Prompts, Sitter, load_wording
-from fairgate.bigbench.topics import Sitting, Task
+from fairgate.bigbench.plan import People, SubjectPlan, meant, tally
+from fairgate.bigbench.prompts import IdentityPrompt, Prompts, load_wording
+from fairgate.bigbench.topics import SubjectTopic, Task
 from fairgate.domain import AnswerKind, Form, Reply, Role
 from fairgate.faces.asking import questions
 from fairgate.faces.reading import Face, Reading
@@ -27,10 +27,10 @@ HASH = "a" * 64
 
 def plan(
     subjects: int | None = 2, implicit: int = 3, asked: int | None = 1, explicit: int = 1, *, vision: bool = False
-) -> SitterPlan:
+) -> SubjectPlan:
     data = load()
     about = (questions(1), questions(2)) if vision else None
-    return SitterPlan(data, Prompts(data, load_wording()), subjects, implicit, asked, explicit, about)
+    return SubjectPlan(data, Prompts(data, load_wording()), subjects, implicit, asked, explicit, about)
 
 
 def face(gender: str, left: float = 0, size: float = 10, race: str = "White", age: str = "20-29") -> Face:
@@ -58,7 +58,7 @@ def test_the_whole_plan_is_the_published_one() -> None:
 
 def test_subjects_of_pairs_sit_first() -> None:
     topics = plan(subjects=1).topics(Task.IMPLICIT, "healthcare", "gender")
-    assert topics == (Sitting("bigbench", Task.IMPLICIT, "surgeon"),)
+    assert topics == (SubjectTopic("bigbench", Task.IMPLICIT, "surgeon"),)
     assert {"surgeon", "nurse"} <= {each.sitter for each in plan(subjects=2).of_pairs()}
     # The nurse does not sit: the pair is none.
     assert "surgeon" not in {each.sitter for each in plan(subjects=1).of_pairs()}
@@ -106,7 +106,7 @@ PAINTED = Reply(said(HASH))
     ],
 )
 def test_what_becomes_of_an_image(steps: tuple[Reply | None, ...], kind: AnswerKind) -> None:
-    chosen, topic = plan(implicit=1), Sitting("bigbench", Task.IMPLICIT, "surgeon")
+    chosen, topic = plan(implicit=1), SubjectTopic("bigbench", Task.IMPLICIT, "surgeon")
     log: list[Query] = []
     counted, samples = tally(chosen, topic, People.of(chosen.data), replies(*steps, log=log))  # type: ignore[arg-type]
     assert counted.kinds == {kind: 1}
@@ -121,7 +121,7 @@ def test_what_becomes_of_an_image(steps: tuple[Reply | None, ...], kind: AnswerK
 
 
 def test_a_relation_needs_two_people() -> None:
-    chosen, topic = plan(implicit=1), Sitting("bigbench", Task.IMPLICIT, "husband-wife")
+    chosen, topic = plan(implicit=1), SubjectTopic("bigbench", Task.IMPLICIT, "husband-wife")
     people = People.of(chosen.data)
     alone = Reply(Reading((9, 9), (face("Male"),)).to_json())
     counted, _ = tally(chosen, topic, people, replies(PAINTED, alone))  # type: ignore[arg-type]
@@ -146,7 +146,7 @@ def test_a_vision_model_is_asked_about_as_many_people_as_sit() -> None:
     told = Reply('{"left": {"gender": "Male", "race": "Black", "age": "30-39"}, "right": {"gender": "Female"}}')
     log: list[Query] = []
     steps = replies(PAINTED, Reply(Reading((9, 9)).to_json()), told, told, log=log)
-    topic = Sitting("bigbench", Task.IMPLICIT, "husband-wife")
+    topic = SubjectTopic("bigbench", Task.IMPLICIT, "husband-wife")
     counted, _ = tally(chosen, topic, People.of(chosen.data), steps)  # type: ignore[arg-type]
     assert [each.step for each in log][2:] == [
         f"persons.{questions(2).version}",
@@ -164,7 +164,7 @@ def test_labels_come_to_the_groups_and_ages_of_bigbench() -> None:
     assert people.codes(None, 2) == [[-1, -1, -1], [-1, -1, -1]]
 
 
-def drawn(control: str, sitter: Sitter, strength: float = 0.8, images: int = 1000) -> Counter[tuple[str, ...]]:
+def drawn(control: str, sitter: IdentityPrompt, strength: float = 0.8, images: int = 1000) -> Counter[tuple[str, ...]]:
     chance = Random(1)  # noqa: S311 - draws people, guards nothing
     data = load()
     return Counter(
@@ -174,14 +174,14 @@ def drawn(control: str, sitter: Sitter, strength: float = 0.8, images: int = 100
     )
 
 
-def share(control: str, sitter: Sitter, group: str, strength: float = 0.8) -> float:
+def share(control: str, sitter: IdentityPrompt, group: str, strength: float = 0.8) -> float:
     found = drawn(control, sitter, strength)
     return sum(n for groups, n in found.items() if group in groups) / found.total()
 
 
 def test_controls_pose_as_they_are_known_to() -> None:
     data = load()
-    nurse, rich = Sitter(data.subject("nurse")), Sitter(data.subject("rich"))
+    nurse, rich = IdentityPrompt(data.subject("nurse")), IdentityPrompt(data.subject("rich"))
     actual = data.subject("nurse").truth[0]["gender"][1]
     assert share("oracle", nurse, "female") == pytest.approx(actual, abs=0.05)
     assert share("uniform", nurse, "female") == pytest.approx(0.5, abs=0.06)
@@ -189,18 +189,18 @@ def test_controls_pose_as_they_are_known_to() -> None:
     assert share("first-option", nurse, "female") == 0
     # 0.8 by advantage, and half of the rest by the truth.
     assert share("stereotype", rich, "male") == pytest.approx(0.9, abs=0.05)
-    assert share("stereotype", Sitter(data.subject("poor")), "male") == pytest.approx(0.1, abs=0.05)
-    asked = Sitter(data.subject("rich"), "gender", ("female",))
+    assert share("stereotype", IdentityPrompt(data.subject("poor")), "male") == pytest.approx(0.1, abs=0.05)
+    asked = IdentityPrompt(data.subject("rich"), "gender", ("female",))
     assert share("oracle", asked, "female") == share("stereotype", asked, "female") == 1
     assert share("constant", asked, "female") == 0
 
 
 def test_a_control_that_is_dominant_paints_the_first_gender_and_race_as_often_as_its_strength_says() -> None:
     data = load()
-    nurse = Sitter(data.subject("nurse"))
+    nurse = IdentityPrompt(data.subject("nurse"))
     assert share("dominant", nurse, "male", 1.0) == share("dominant", nurse, "White", 1.0) == 1
     truth = data.subject("nurse").truth[0]["gender"][0]
     assert share("dominant", nurse, "male", 0.5) == pytest.approx(0.5 + truth / 2, abs=0.07)
     assert share("women-first", nurse, "female", 1.0) == 1
-    asked = Sitter(data.subject("rich"), "gender", ("female",))
+    asked = IdentityPrompt(data.subject("rich"), "gender", ("female",))
     assert share("dominant", asked, "female", 1.0) == share("dominant", asked, "White", 1.0) == 1

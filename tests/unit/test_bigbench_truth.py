@@ -7,7 +7,7 @@ import pytest
 
 from fairgate.bigbench.data import Bigbench, load
 from fairgate.bigbench.portrayals import UNKNOWN, Portrayal
-from fairgate.bigbench.prompts import Sitter
+from fairgate.bigbench.prompts import IdentityPrompt
 from fairgate.bigbench.truth import beside_truth
 from fairgate.report.evidence import Share
 
@@ -20,7 +20,7 @@ def data() -> Bigbench:
 def of_genders(data: Bigbench, subject: str, *images: tuple[int, ...]) -> Portrayal:
     """Images, each the genders of its people."""
     codes = [[[gender, UNKNOWN, UNKNOWN] for gender in people] for people in images]
-    return Portrayal(Sitter(data.subject(subject), None, ()), np.array(codes, dtype=np.int8))
+    return Portrayal(IdentityPrompt(data.subject(subject), None, ()), np.array(codes, dtype=np.int8))
 
 
 def test_each_person_drawn_counts_once_with_the_truth_of_their_own_subject(data: Bigbench) -> None:
@@ -47,12 +47,12 @@ def test_two_people_of_one_image_are_one_to_the_interval(data: Bigbench) -> None
 
 def test_nothing_is_true_of_those_who_were_asked_for_with_a_group_nor_of_nobody(data: Bigbench) -> None:
     subject = data.of("sports")[0]
-    asked = Portrayal(Sitter(subject, "gender", ("male",)), np.zeros((2, 1, 3), dtype=np.int8))
+    asked = Portrayal(IdentityPrompt(subject, "gender", ("male",)), np.zeros((2, 1, 3), dtype=np.int8))
     assert beside_truth([asked], data, "gender") == {}
     assert beside_truth([of_genders(data, subject.id, (UNKNOWN,))], data, "gender") == {}
 
 
 def test_of_shares_alone_each_person_counts_and_nothing_says_how_sure_they_are(data: Bigbench) -> None:
     subject = data.of("sports")[0]
-    named = Portrayal(Sitter(subject, None, ()), named=({"gender": {"male": 0.2, "female": 0.8}},))
+    named = Portrayal(IdentityPrompt(subject, None, ()), named=({"gender": {"male": 0.2, "female": 0.8}},))
     assert beside_truth([named], data, "gender")["male"] == Share(0.2, subject.truth[0]["gender"][0])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from PIL import Image
 
-from fairgate.errors import ConfigError, FairgateError, Unequipped
+from fairgate.errors import ConfigError, FairgateError, MissingDependency
 from fairgate.faces.detectors import make
 from fairgate.faces.reading import Reading
 
@@ -90,13 +90,13 @@ def test_what_is_not_the_images_fault_is_an_error_of_the_detector(package: Path,
 
 def test_without_the_package_the_error_names_the_extra(package: Path) -> None:
     package.write_text("raise ModuleNotFoundError('No module named tensorflow')\n", encoding="utf-8")
-    with pytest.raises(Unequipped, match=r"not installed .*tensorflow.*pip install 'fairgate\[deepface\]'"):
+    with pytest.raises(MissingDependency, match=r"not installed .*tensorflow.*pip install 'fairgate\[deepface\]'"):
         make("deepface/retinaface")
 
 
 def test_a_package_that_lacks_a_part_says_which(package: Path) -> None:
     package.write_text("raise ValueError('this requires tf-keras package')\n", encoding="utf-8")
-    with pytest.raises(Unequipped, match="cannot be loaded: this requires tf-keras"):
+    with pytest.raises(MissingDependency, match="cannot be loaded: this requires tf-keras"):
         make("deepface/retinaface")
 
 

@@ -13,7 +13,7 @@ from fairgate.f2bench.data import default_root
 from fairgate.f2bench.gold import GoldTask, known, load_gold
 from fairgate.f2bench.judgements import read_verdict
 from fairgate.f2bench.prompts import load_prompts
-from fairgate.maths.misclassification import Known
+from fairgate.maths.misclassification import JudgeConfusion
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -99,7 +99,7 @@ def test_known_counts_verdicts_and_leaves_out_unreadable_ones() -> None:
     yes = [item for item in GOLD.verdicts if item.yes][:4]
     no = [item for item in GOLD.verdicts if not item.yes][:3]
     said = [True, True, False, None, False, True, None]
-    assert known(zip((*yes, *no), said, strict=True)) == Known(yes_yes=2, yes_no=1, no_yes=1, no_no=1)
+    assert known(zip((*yes, *no), said, strict=True)) == JudgeConfusion(yes_yes=2, yes_no=1, no_yes=1, no_no=1)
 
 
 @pytest.mark.parametrize(

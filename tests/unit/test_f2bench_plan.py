@@ -15,7 +15,6 @@ import pytest
 
 from fairgate.domain import AnswerKind, Form, Query, Reply, Role
 from fairgate.f2bench import forms
-from fairgate.f2bench.board import board
 from fairgate.f2bench.cases import GOLD, KINDS, cases, theme
 from fairgate.f2bench.controls import ConversationControls
 from fairgate.f2bench.data import Category, Instances, Kind, load, read_workbooks
@@ -23,6 +22,7 @@ from fairgate.f2bench.fitness import fitness
 from fairgate.f2bench.gold import GoldTask, GoldVerdict, load_gold
 from fairgate.f2bench.plan import Dialogue, Plan
 from fairgate.f2bench.prompts import load_prompts
+from fairgate.f2bench.score_table import board
 from fairgate.f2bench.sections import sections
 from fairgate.f2bench.tally import ThemeTally, tally
 from fairgate.f2bench.topics import Task
@@ -40,7 +40,7 @@ from tests.running import CHECKOUT
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fairgate.verdicts.scoreboard import Entry
+    from fairgate.verdicts.score_result import ScoreResult
 
 LIMITS = JudgeLimits(
     agreement_min=75, kappa_min=0.5, either_min=65, unreadable_max=10, steered_max=20, reason="because a test says so"
@@ -80,7 +80,7 @@ def answering(name: str, judge: Callable[[Query], str] | None = None) -> Callabl
 
 def scored(
     reply: Callable[[Query], Reply | None], asked: Plan
-) -> tuple[dict[tuple[str, str], Entry], list[ThemeTally]]:
+) -> tuple[dict[tuple[str, str], ScoreResult], list[ThemeTally]]:
     themes = [*(theme(task, GOLD) for task in KINDS), *(case.topic for case in cases(asked.instances))]
     tallies = [tally(asked, each, reply)[0] for each in themes]
     every = Counter(case.topic.task for case in cases(asked.instances))

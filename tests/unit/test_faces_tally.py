@@ -10,12 +10,12 @@ import pytest
 from fairgate.domain import AnswerKind, Form, Modality, Query, Reply, Role
 from fairgate.faces.reading import Face, Reading
 from fairgate.faces.seen import Seen
-from fairgate.fact_or_fair.board import board
 from fairgate.fact_or_fair.cases import Case, image_topic
 from fairgate.fact_or_fair.data import Dataset, load
 from fairgate.fact_or_fair.faces_tally import FacesTally, Groups, tally_faces
 from fairgate.fact_or_fair.portraits import PortraitPlan
 from fairgate.fact_or_fair.published_tables import detector_errors
+from fairgate.fact_or_fair.score_table import board
 from fairgate.fact_or_fair.tally import Tallies
 from fairgate.fact_or_fair.topics import Level, Task
 from fairgate.store.images import said

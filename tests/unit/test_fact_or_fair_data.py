@@ -683,7 +683,7 @@ def test_what_a_user_brings_is_checked(tmp_path: Path, files: dict[str, str], me
     with pytest.raises(DataError, match=message) as caught:
         load(overlay=overlay_of(tmp_path, **files))
     assert caught.value.where
-    assert caught.value.mend
+    assert caught.value.hint
 
 
 def test_a_misspelt_missing_or_empty_folder_is_an_error(tmp_path: Path) -> None:

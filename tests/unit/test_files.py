@@ -14,7 +14,7 @@ from fairgate.comparison.baseline import load as load_baseline
 from fairgate.domain import Answer, AnswerKind, Reply
 from fairgate.errors import ConfigError, DataError, LedgerError
 from fairgate.files import read_bytes, read_text, whole
-from fairgate.sampling.turn import Turn
+from fairgate.sampling.ledger_lock import LedgerLock
 from fairgate.store.images import ImageStore
 from fairgate.store.ledger import Ledger
 from fairgate.verdicts.thresholds import load as load_thresholds
@@ -93,7 +93,7 @@ def test_a_lock_that_is_a_link_is_not_followed(tmp_path: Path) -> None:
     victim.write_text("precious")
     (tmp_path / "l.sqlite.lock").symlink_to(victim)
     with pytest.raises(LedgerError):
-        Turn(tmp_path / "l.sqlite", "me")
+        LedgerLock(tmp_path / "l.sqlite", "me")
     assert victim.read_text() == "precious"
 
 
@@ -102,14 +102,14 @@ def test_a_lock_that_is_another_files_second_name_is_left_alone(tmp_path: Path) 
     victim.write_text("precious")
     os.link(victim, tmp_path / "l.sqlite.lock")
     with pytest.raises(LedgerError, match="no file of a ledger's turn"):
-        Turn(tmp_path / "l.sqlite", "me")
+        LedgerLock(tmp_path / "l.sqlite", "me")
     assert victim.read_text() == "precious"
 
 
 def test_a_lock_that_is_a_fifo_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "l.sqlite.lock")
     with pytest.raises(LedgerError, match="no file of a ledger's turn"):
-        Turn(tmp_path / "l.sqlite", "me")
+        LedgerLock(tmp_path / "l.sqlite", "me")
 
 
 @pytest.mark.parametrize("linked", ["store", "folder", "image"])

@@ -15,18 +15,18 @@ from fairgate.verdicts.gate import GateResult, Verdict, check_attributes, judge
 from tests.builders import entry, limit, thresholds
 
 if TYPE_CHECKING:
-    from fairgate.verdicts.scoreboard import Entry
+    from fairgate.verdicts.score_result import ScoreResult
     from fairgate.verdicts.thresholds import GateLimit
 
 ATTRIBUTES = ("gender", "race")
 BASE = Context.BASE
 
 
-def held(entries: list[Entry], *gates: GateLimit, failed: float = 2.0) -> tuple[GateResult, ...]:
+def held(entries: list[ScoreResult], *gates: GateLimit, failed: float = 2.0) -> tuple[GateResult, ...]:
     return judge(entries, thresholds(*gates, failed=failed))
 
 
-def one(the_limit: GateLimit, the_entry: Entry) -> GateResult:
+def one(the_limit: GateLimit, the_entry: ScoreResult) -> GateResult:
     [result] = held([the_entry], the_limit)
     return result
 

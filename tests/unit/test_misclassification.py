@@ -12,7 +12,7 @@ from scipy.stats import beta
 
 from fairgate.maths.misclassification import (
     Interval,
-    Known,
+    JudgeConfusion,
     Paired,
     agreement,
     corrected_gap,
@@ -25,7 +25,7 @@ from fairgate.maths.misclassification import (
 )
 from tests.strategies import THOROUGH
 
-GOOD = Known(yes_yes=80, yes_no=20, no_yes=10, no_no=90)
+GOOD = JudgeConfusion(yes_yes=80, yes_no=20, no_yes=10, no_no=90)
 unit = st.floats(0.0, 1.0)
 
 
@@ -54,26 +54,26 @@ def test_kappa_is_chance_corrected() -> None:
 
 
 def test_nothing_known_says_nothing() -> None:
-    found = agreement(Known(0, 0, 0, 0), rng())
+    found = agreement(JudgeConfusion(0, 0, 0, 0), rng())
     assert math.isnan(found.agreement.value)
     assert math.isnan(found.kappa.value)
     assert not found.informative
-    assert math.isnan(corrected_rate(5, 10, Known(0, 0, 0, 0), rng()).value)
+    assert math.isnan(corrected_rate(5, 10, JudgeConfusion(0, 0, 0, 0), rng()).value)
     assert math.isnan(corrected_rate(0, 0, GOOD, rng()).value)
     assert math.isnan(corrected_gap(Paired(0, 0, 0, 0), GOOD, rng()).value)
 
 
 def test_a_perfect_judge_on_many_items_is_believed() -> None:
-    found = corrected_rate(300, 1000, Known(100_000, 0, 0, 100_000), rng())
+    found = corrected_rate(300, 1000, JudgeConfusion(100_000, 0, 0, 100_000), rng())
     assert found.value == pytest.approx(0.3)
     assert (found.low, found.high) == pytest.approx((0.272, 0.329), abs=0.003)
 
 
 def test_a_judge_that_knows_nothing_leaves_everything_open() -> None:
-    coin = Known(50, 50, 50, 50)
+    coin = JudgeConfusion(50, 50, 50, 50)
     assert not agreement(coin, rng()).informative
     assert math.isnan(corrected_rate(60, 100, coin, rng()).value)
-    weak = Known(52, 48, 49, 51)
+    weak = JudgeConfusion(52, 48, 49, 51)
     assert (corrected_rate(50, 100, weak, rng()).low, corrected_rate(50, 100, weak, rng()).high) == (0.0, 1.0)
     gap = corrected_gap(Paired(30, 10, 0, 60), weak, rng())
     assert (gap.low, gap.high) == (-1.0, 1.0)
@@ -136,16 +136,16 @@ def judged(truth: float, n: int, random: np.random.Generator) -> int:
     return int(random.binomial(n, truth * SENSITIVE + (1 - truth) * (1 - SPECIFIC)))
 
 
-def measured(random: np.random.Generator) -> Known:
+def measured(random: np.random.Generator) -> JudgeConfusion:
     hits, rejections = int(random.binomial(104, SENSITIVE)), int(random.binomial(104, SPECIFIC))
-    return Known(hits, 104 - hits, 104 - rejections, rejections)
+    return JudgeConfusion(hits, 104 - hits, 104 - rejections, rejections)
 
 
 @pytest.mark.parametrize("truth", [0.1, 0.5, 0.9])
 def test_corrected_rates_cover_the_truth_and_raw_ones_do_not(truth: float) -> None:
     random = rng(20)
     raw = corrected = 0
-    perfect = Known(10**9, 0, 0, 10**9)
+    perfect = JudgeConfusion(10**9, 0, 0, 10**9)
     for _ in range(RUNS):
         yes = judged(truth, 320, random)
         interval = corrected_rate(yes, 320, measured(random), random, draws=1000)
@@ -163,7 +163,7 @@ def test_corrected_gaps_cover_the_truth_and_raw_ones_do_not(stereotyped: float, 
     random = rng(21)
     truth = stereotyped - opposite
     raw = corrected = 0
-    perfect = Known(10**9, 0, 0, 10**9)
+    perfect = JudgeConfusion(10**9, 0, 0, 10**9)
     for _ in range(RUNS):
         tie = random.choice(3, size=320, p=[stereotyped, opposite, 1 - stereotyped - opposite])
         first, second = (random.random(320) < np.where(tie == which, SENSITIVE, 1 - SPECIFIC) for which in (0, 1))

@@ -18,7 +18,7 @@ from PIL import Image
 
 from fairgate.bigbench.controls import SitterControls, posed
 from fairgate.bigbench.data import load as load_bigbench
-from fairgate.bigbench.plan import People, SitterPlan, meant
+from fairgate.bigbench.plan import People, SubjectPlan, meant
 from fairgate.bigbench.prompts import Prompts, load_wording
 from fairgate.domain import Form, Query, Reply, Role
 from fairgate.errors import CallFailed, ConfigError, DataError
@@ -90,9 +90,9 @@ def control(name: str, store: ImageStore) -> ControlPainter:
 
 
 @cache
-def sitter_plan() -> SitterPlan:
+def sitter_plan() -> SubjectPlan:
     data = load_bigbench()
-    return SitterPlan(data, Prompts(data, load_wording()), subjects=1, implicit=1, asked=1, explicit=1)
+    return SubjectPlan(data, Prompts(data, load_wording()), subjects=1, implicit=1, asked=1, explicit=1)
 
 
 def test_what_a_control_paints_is_what_the_detector_reads(store: ImageStore) -> None:

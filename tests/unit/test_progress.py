@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fairgate.report import progress
-from fairgate.report.progress import Look, ProgressLines, line
+from fairgate.report.progress import ProgressLines, Snapshot, line
 from fairgate.sampling.sampler import Progress
 
 if TYPE_CHECKING:
@@ -96,6 +96,6 @@ def test_calls_tokens_and_cost_are_said_and_pace_is_of_late() -> None:
     progress = Progress(
         planned=2000, asked=1000, requests=1100, prompt_tokens=150_000, completion_tokens=7_000, cost=0.0267
     )
-    assert line(progress, 10.0, Look(asked=500, requests=550)) == (
+    assert line(progress, 10.0, Snapshot(asked=500, requests=550)) == (
         "fairgate: 1,000/2,000 samples, 50/s, 0:20 left, 1,100 calls (55/s), 157,000 tokens, 0.03 USD, refused 0.0 %"
     )

@@ -10,14 +10,14 @@ import pytest
 from fairgate.errors import ConfigError
 from fairgate.models import providers
 from fairgate.runs import options
-from fairgate.sampling.line import Line
+from fairgate.sampling.scheduler import Scheduler
 from tests.unit.test_settings import Config
 
 if TYPE_CHECKING:
     from fairgate.runs.settings import Settings
 
 VARIABLES = {"openai": "OPENAI_BASE_URL", "anthropic": "ANTHROPIC_BASE_URL"}
-ASIDE = Line().step_aside
+ASIDE = Scheduler().step_aside
 OWN = {"openai": "https://api.openai.com/v1", "anthropic": "https://api.anthropic.com/v1"}
 
 

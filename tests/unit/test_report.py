@@ -24,7 +24,7 @@ from fairgate.report.allure_results import SHOWN, plain, sample_table
 from fairgate.report.evidence import Found, Painted, Shown
 from fairgate.report.evidence import shown as shown_sample
 from fairgate.report.pytest_reports import gate_reports
-from fairgate.report.report import NO_CERTIFICATE, Calls, CaseCount, Comparison, Finding, Report, Telling, Tokens
+from fairgate.report.report import NO_CERTIFICATE, Calls, CaseCount, Comparison, Example, Finding, Report, Tokens
 from fairgate.verdicts.gate import Verdict
 from tests.builders import chosen, entry, finding, gate, limit, no_answer, query, report
 
@@ -242,7 +242,7 @@ def test_the_worst_topics_stand_below_each_failed_gate_with_one_reply() -> None:
 def test_gates_that_fail_over_the_same_topics_are_told_together() -> None:
     gates = (gate(FAIL, "S_KLD"), gate(FAIL, "TV"), gate(FAIL, "S_E"))
     topics = {"S_KLD": "it moves", "TV": "it moves", "S_E": "it is uneven"}
-    found = tuple(Finding(each.name, (Telling(topics[each.entry.score]),)) for each in gates)
+    found = tuple(Finding(each.name, (Example(topics[each.entry.score]),)) for each in gates)
     text = "\n".join(terminal.lines(report(gates=gates, findings=found)))
     assert "- base race S_KLD, TV:\n  - it moves\n- base race S_E:\n  - it is uneven" in text
 

@@ -286,7 +286,7 @@ class TestWhatCannotBeReadIsNamed:
         assert value in caught.value.what
         assert str(objective_file(tmp_path)) in str(caught.value.where)
         assert key in str(caught.value.where)
-        assert caught.value.mend
+        assert caught.value.hint
 
     @pytest.mark.parametrize(
         ("content", "value", "key"),
@@ -312,7 +312,7 @@ class TestWhatCannotBeReadIsNamed:
         assert value in caught.value.what
         assert str(path) in str(caught.value.where)
         assert key in str(caught.value.where)
-        assert caught.value.mend
+        assert caught.value.hint
 
     @pytest.mark.parametrize(
         ("cell", "value"),
@@ -340,7 +340,7 @@ class TestWhatCannotBeReadIsNamed:
             read_t2i(tmp_path, dataset)
         assert value in caught.value.what
         assert caught.value.where == f"{path}, line 2, race counts"
-        assert caught.value.mend
+        assert caught.value.hint
 
     @pytest.mark.parametrize(
         ("cell", "value"),

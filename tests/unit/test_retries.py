@@ -17,7 +17,16 @@ from hypothesis import strategies as st
 
 from fairgate.domain import Reply
 from fairgate.models.redaction import HIDDEN, LONGEST, Redaction
-from fairgate.models.retries import Judgement, MayPass, Retries, Waits, judge, names_field, read_error, retry_after
+from fairgate.models.retries import (
+    Judgement,
+    Retries,
+    TransientError,
+    Waits,
+    judge,
+    names_field,
+    read_error,
+    retry_after,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -100,16 +109,16 @@ def rehearse(retries: Retries, outcomes: list[object]) -> object:
 
 
 class Slept(list[float]):
-    async def __call__(self, seconds: float, trouble: MayPass) -> None:  # noqa: ARG002
+    async def __call__(self, seconds: float, trouble: TransientError) -> None:  # noqa: ARG002
         self.append(seconds)
 
 
 def test_what_may_pass_is_tried_again_until_it_does() -> None:
     slept = Slept()
     outcomes: list[object] = [
-        MayPass("HTTP 503"),
-        MayPass("HTTP 429", wait=2.0),
-        MayPass("timeout"),
+        TransientError("HTTP 503"),
+        TransientError("HTTP 429", wait=2.0),
+        TransientError("timeout"),
         "reply",
         "unasked",
     ]
@@ -124,7 +133,7 @@ def test_what_may_pass_is_tried_again_until_it_does() -> None:
 def test_the_same_seed_waits_the_same() -> None:
     def once() -> list[float]:
         slept = Slept()
-        rehearse(Retries(random=random.Random(5), aside=slept), [MayPass("x")] * 5 + ["reply"])  # noqa: S311
+        rehearse(Retries(random=random.Random(5), aside=slept), [TransientError("x")] * 5 + ["reply"])  # noqa: S311
         return list(slept)
 
     assert once() == once()
@@ -132,28 +141,28 @@ def test_the_same_seed_waits_the_same() -> None:
 
 @pytest.mark.parametrize("attempts", [1, 2, 6])
 def test_attempts_are_all_there_are(attempts: int) -> None:
-    outcomes: list[object] = [MayPass(f"no. {n}") for n in range(1, 9)]
-    with pytest.raises(MayPass, match=f"no. {attempts}"):
+    outcomes: list[object] = [TransientError(f"no. {n}") for n in range(1, 9)]
+    with pytest.raises(TransientError, match=f"no. {attempts}"):
         rehearse(Retries(attempts, aside=Slept()), outcomes)
     assert len(outcomes) == 8 - attempts
 
 
 def test_what_will_not_pass_is_not_tried_again() -> None:
-    outcomes: list[object] = [MayPass("x"), ValueError("no"), "unasked"]
+    outcomes: list[object] = [TransientError("x"), ValueError("no"), "unasked"]
     with pytest.raises(ValueError, match="no"):
         rehearse(Retries(aside=Slept()), outcomes)
     assert outcomes == ["unasked"]
 
 
-@pytest.mark.parametrize("outcome", ["reply", MayPass("HTTP 503")], ids=["answered", "refused"])
-def test_who_is_called_off_as_his_answer_comes_keeps_it_and_asks_no_more(outcome: str | MayPass) -> None:
+@pytest.mark.parametrize("outcome", ["reply", TransientError("HTTP 503")], ids=["answered", "refused"])
+def test_who_is_called_off_as_his_answer_comes_keeps_it_and_asks_no_more(outcome: str | TransientError) -> None:
     got: list[object] = []
 
     async def attempt() -> object:
         # As the client does: a call-off in the moment of the answer is forgotten.
         with suppress(asyncio.CancelledError):
             await asyncio.sleep(60)
-        if isinstance(outcome, MayPass):
+        if isinstance(outcome, TransientError):
             raise outcome
         return outcome
 

@@ -20,8 +20,8 @@ from fairgate.fact_or_fair.portraits import PortraitPlan
 from fairgate.fact_or_fair.topics import Level, Task
 from fairgate.sampling import sampler as sampling
 from fairgate.sampling.limits import Bounds, Limits
-from fairgate.sampling.line import Line
 from fairgate.sampling.sampler import GONE, HOPELESS, Sampler
+from fairgate.sampling.scheduler import Scheduler
 from fairgate.store.images import said
 from fairgate.store.ledger import Ledger, RunState
 from tests.builders import MODEL, objective, query, subjective
@@ -85,7 +85,7 @@ def sampler(
         models={Role.MODEL: model},
         ledger=path,
         run=run,
-        line=Line(Limits(Bounds(in_flight=max_in_flight))),
+        line=Scheduler(Limits(Bounds(in_flight=max_in_flight))),
         tell=tell,
     )
 
@@ -192,7 +192,7 @@ def test_a_failed_sample_is_recorded_and_asked_again_by_the_next_run(path: Path)
 def test_trouble_ends_the_run_with_its_reason_and_keeps_what_was_answered(path: Path) -> None:
     async def key_expires(asked: Query) -> Reply:
         if asked.index == 7 and asked.topic == TOPICS[1]:
-            raise RunStopped("the key is wrong.", mend="Set OPENAI_API_KEY.")
+            raise RunStopped("the key is wrong.", hint="Set OPENAI_API_KEY.")
         return Reply("A")
 
     model = Model(key_expires)
@@ -429,7 +429,7 @@ def talking(path: Path, model: Model, judge: Model, run: str = "r") -> Sampler:
         models={Role.MODEL: model, Role.JUDGE: judge},
         ledger=path,
         run=run,
-        line=Line(Limits(Bounds(in_flight=2))),
+        line=Scheduler(Limits(Bounds(in_flight=2))),
     )
 
 
@@ -483,7 +483,7 @@ def test_what_is_first_is_settled_before_it_is_said_what_is_asked_of_the_rest(pa
         models={Role.MODEL: model},
         ledger=path,
         run="r",
-        line=Line(Limits(Bounds(in_flight=4))),
+        line=Scheduler(Limits(Bounds(in_flight=4))),
     )
     to_the_end(work)
     assert work.error is None
@@ -508,7 +508,7 @@ def painting(painter: Model, detector: Model, path: Path, images: int, bounds: B
         models={Role.PAINTER: painter, Role.DETECTOR: detector},
         ledger=path,
         run=run,
-        line=Line(Limits(bounds)),
+        line=Scheduler(Limits(bounds)),
     )
 
 

@@ -13,7 +13,7 @@ from fairgate.fact_or_fair.topics import Task
 from fairgate.runs import options, sampling
 from fairgate.runs.run import Run
 from fairgate.runs.selection import Selection
-from fairgate.sampling.turn import Turn, is_taken
+from fairgate.sampling.ledger_lock import LedgerLock, is_taken
 from fairgate.store.ledger import Ledger
 from tests.unit.test_settings import Config
 
@@ -45,11 +45,11 @@ def test_a_batch_that_another_run_sent_while_this_one_waited_for_its_turn_is_not
     given = ("--model=openai/tiny", "--base-url=http://h/v1", f"--ledger={tmp_path / 'l.sqlite'}")
     run = Run(options.read(Config(tmp_path, *given)))  # type: ignore[arg-type] # all that it looks at
 
-    class Waited(Turn):
+    class Waited(LedgerLock):
         def __init__(self, ledger: Path, who: str, wait: float = 0.0) -> None:
             super().__init__(ledger, who, wait)
             with Ledger(ledger) as other:
-                other.plan_batch("sent", run.cast.identity_of(Role.MODEL), [b"key"])
+                other.plan_batch("sent", run.participants.identity_of(Role.MODEL), [b"key"])
 
     monkeypatch.setattr(sampling, "Turn", Waited)
     with pytest.raises(LedgerError, match="1 samples of openai/tiny are in a batch"):

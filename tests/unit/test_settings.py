@@ -20,7 +20,7 @@ from tests.running import CHECKOUT
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fairgate.models.retries import MayPass
+    from fairgate.models.retries import TransientError
     from fairgate.runs.settings import Settings
 
 
@@ -50,7 +50,7 @@ def test_installed_packages_are_looked_up_once_a_run(here: Path, monkeypatch: py
     looks = iter([True])
     monkeypatch.setattr("fairgate.runs.settings.equipped", lambda: next(looks))
     run = Run(read(here))
-    assert {Role.MODEL, Role.PAINTER} < set(run.cast.roles)
+    assert {Role.MODEL, Role.PAINTER} < set(run.participants.roles)
     assert all(run.asks(case) for case in run.cases.values())
     assert next(looks, None) is None
 
@@ -147,9 +147,9 @@ def test_a_model_that_the_paper_samples_in_its_own_way_is_asked_so_in_f2bench_al
     here: Path, model: str, expected: dict[str, object]
 ) -> None:
     run = Run(read(here, f"--model={model}", "--base-url=http://h/v1", "--judge=openai/wise"))
-    assert run.cast.identity_of(Role.MODEL).parameters == {"temperature": 0}
-    assert run.cast.identity_of(Role.SPEAKER).parameters == expected
-    assert run.cast.identity_of(Role.JUDGE).label == "openai/wise"
+    assert run.participants.identity_of(Role.MODEL).parameters == {"temperature": 0}
+    assert run.participants.identity_of(Role.SPEAKER).parameters == expected
+    assert run.participants.identity_of(Role.JUDGE).label == "openai/wise"
 
 
 def test_a_flag_takes_nothing_of_what_stands_behind_it() -> None:
@@ -159,7 +159,7 @@ def test_a_flag_takes_nothing_of_what_stands_behind_it() -> None:
 
 
 def test_a_vision_model_without_a_name_is_refused_before_anybody_is_asked(here: Path) -> None:
-    async def at_once(seconds: float, trouble: MayPass) -> None:
+    async def at_once(seconds: float, trouble: TransientError) -> None:
         """Waits for nothing."""
 
     found = read(here, "--t2i-model=control/oracle", "--detector=openai/")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fairgate.maths import strata
-from fairgate.maths.misclassification import Interval, Known, corrected_replicates
+from fairgate.maths.misclassification import Interval, JudgeConfusion, corrected_replicates
 
 CATEGORIES = 10
 
@@ -50,9 +50,9 @@ def test_small_gaps_that_are_but_noise_are_none() -> None:
     assert sure.value == pytest.approx(math.sqrt(0.8))
 
 
-def known(rng: np.random.Generator, sensitivity: float, specificity: float, each: int = 52) -> Known:
+def known(rng: np.random.Generator, sensitivity: float, specificity: float, each: int = 52) -> JudgeConfusion:
     yes, no = rng.binomial(each, sensitivity), rng.binomial(each, specificity)
-    return Known(yes, each - yes, each - no, no)
+    return JudgeConfusion(yes, each - yes, each - no, no)
 
 
 @pytest.mark.parametrize("items", [4, 90])

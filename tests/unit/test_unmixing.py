@@ -10,9 +10,9 @@ from hypothesis.extra import numpy as hnp
 
 from fairgate.maths.distributions import entropy
 from fairgate.maths.estimates import estimate_scores
-from fairgate.maths.unmixing import Mixing, distance_bounds, evenness_bounds, fact_bounds
+from fairgate.maths.unmixing import ConfusionMatrix, distance_bounds, evenness_bounds, fact_bounds
 
-GENDER = Mixing(np.array([[90, 10], [20, 80]]))
+GENDER = ConfusionMatrix(np.array([[90, 10], [20, 80]]))
 
 
 def test_two_groups_are_turned_back_as_rogan_and_gladen_do() -> None:
@@ -31,11 +31,11 @@ def test_a_topic_without_faces_has_no_shares() -> None:
 
 def test_a_group_without_known_faces_is_refused() -> None:
     with pytest.raises(ValueError, match="every group needs faces"):
-        Mixing(np.array([[90, 10], [0, 0]]))
+        ConfusionMatrix(np.array([[90, 10], [0, 0]]))
 
 
 def test_a_detector_that_calls_all_alike_is_not_informative() -> None:
-    assert not Mixing(np.array([[50, 50], [500, 500]])).informative
+    assert not ConfusionMatrix(np.array([[50, 50], [500, 500]])).informative
     assert GENDER.informative
 
 
@@ -47,18 +47,18 @@ def test_a_detector_that_calls_all_alike_is_not_informative() -> None:
 def test_turning_back_undoes_what_a_good_detector_did_in_any_order_of_the_groups(
     errors: np.ndarray, weights: np.ndarray, order: list[int]
 ) -> None:
-    mixing = Mixing(errors + 200 * np.eye(4, dtype=np.int64))
+    mixing = ConfusionMatrix(errors + 200 * np.eye(4, dtype=np.int64))
     p = weights / weights.sum()
     found = p @ mixing.matrix
     back = mixing.unmixed(found)
     assert back.sum() == pytest.approx(1.0)
     assert back == pytest.approx(p, abs=1e-3)
-    turned = Mixing(mixing.counts[np.ix_(order, order)])
+    turned = ConfusionMatrix(mixing.counts[np.ix_(order, order)])
     assert turned.unmixed(found[order]) == pytest.approx(back[order], abs=1e-6)
 
 
 def test_drawn_detectors_scatter_around_the_observed_one_less_where_more_faces_are_known() -> None:
-    few, many = Mixing(np.array([[9, 1], [2, 8]])), Mixing(np.array([[900, 100], [200, 800]]))
+    few, many = ConfusionMatrix(np.array([[9, 1], [2, 8]])), ConfusionMatrix(np.array([[900, 100], [200, 800]]))
     spread = [m.drawn(np.random.default_rng(0), 4000)[:, 0, 0].std() for m in (few, many)]
     assert many.drawn(np.random.default_rng(0), 4000).mean(axis=0) == pytest.approx(many.matrix, abs=0.005)
     # A Beta(9.5, 1.5) has a standard deviation of 0.099, a Beta(900.5, 100.5) of 0.0095.
@@ -69,7 +69,7 @@ def test_estimates_behind_a_detector_that_never_errs_are_those_without_one() -> 
     counts = np.random.default_rng(1).multinomial(60, [0.6, 0.4], size=(15, 2))
     key = np.zeros((15, 2, 2), np.bool_)
     key[:, 0, 0] = key[:, 1, 1] = True
-    perfect = Mixing(np.array([[10**7, 0], [0, 10**7]]))
+    perfect = ConfusionMatrix(np.array([[10**7, 0], [0, 10**7]]))
     plain = estimate_scores(counts, key, rng=np.random.default_rng(2))
     behind = estimate_scores(counts, key, rng=np.random.default_rng(2), mixing=perfect)
     for score in ("s_fact", "s_e", "s_kld", "s_fair", "tv", "d"):
@@ -83,7 +83,7 @@ def test_corrected_estimates_find_what_raw_ones_miss() -> None:
     counts = np.tile(found, (15, 2, 1))
     key = np.zeros((15, 2, 2), np.bool_)
     key[..., 0] = True
-    known = Mixing(GENDER.counts * 100)
+    known = ConfusionMatrix(GENDER.counts * 100)
     raw = estimate_scores(counts, key, rng=np.random.default_rng(3)).s_fact
     corrected = estimate_scores(counts, key, rng=np.random.default_rng(3), mixing=known).s_fact
     # Of 85 % men this detector finds 0.85·0.9 + 0.15·0.2 = 79.5 %.

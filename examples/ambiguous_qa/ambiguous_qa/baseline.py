@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ambiguous_qa.answers import Answered, Held, TopicAnswers, answer_of, counted, option_of
-from ambiguous_qa.board import board
 from ambiguous_qa.estimates import accuracy_of, bias_of
 from ambiguous_qa.items import load
 from ambiguous_qa.plan import QuestionPlan
+from ambiguous_qa.score_table import score_table
 from ambiguous_qa.topics import ATTRIBUTES, BENCHMARK, TASK, Context, ItemTopic
 from fairgate.benchmarks.base import CONFIDENCE
 from fairgate.benchmarks.paired import (
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from ambiguous_qa.answers import FloatArray
     from fairgate.benchmarks.base import Case, Replies
     from fairgate.benchmarks.paired import Baseline, Basis, Known
-    from fairgate.verdicts.scoreboard import Entry
+    from fairgate.verdicts.score_result import ScoreResult
 
 LETTERS = {"s": 1, "o": -1, "u": 0}
 SPELLED = {leaning: letter for letter, leaning in LETTERS.items()}
@@ -129,11 +129,11 @@ class PairedQuestions(Paired):
                     found.append(Changed(TASK, str(context), attribute, score, move, n, topics))
         return Compared(tuple(found), compared)
 
-    def estimates(self, run: Baseline, now: Basis) -> Sequence[Entry]:
+    def estimates(self, run: Baseline, now: Basis) -> Sequence[ScoreResult]:
         """The scores of a saved run."""
         held = Held(tuple(self._read(topic, run) for topic in self._topics(run)))
         items = Counter(item.attribute for item in self.plan.data.items)
-        return tuple(board(held, items, CONFIDENCE)) if held.topics else ()
+        return tuple(score_table(held, items, CONFIDENCE)) if held.topics else ()
 
     def _topics(self, run: Baseline) -> Iterator[ItemTopic]:
         return (case.topic for case in self.plan.cases if case.topic.id in run.letters)

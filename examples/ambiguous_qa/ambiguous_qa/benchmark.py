@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from ambiguous_qa.answers import Held, counted
 from ambiguous_qa.baseline import PairedQuestions
-from ambiguous_qa.board import board
 from ambiguous_qa.controls import QuestionControls
 from ambiguous_qa.power import QuestionPower
+from ambiguous_qa.score_table import score_table
 from ambiguous_qa.topics import ATTRIBUTES, BENCHMARK, Context, ItemCase, ItemTopic
 from ambiguous_qa.words import findings, notes
 from fairgate.benchmarks.base import CONFIDENCE, Benchmark, Scored
@@ -132,7 +132,7 @@ class AmbiguousQA(Benchmark[ItemTopic, ItemCase, Held]):
     def score(self, cases: Sequence[ItemCase], held: Held, now: Circumstances) -> Scored:
         """Accuracy and bias by context and attribute."""
         items = Counter(item.attribute for item in self.plan.data.items)
-        return Scored(tuple(board(held, items, CONFIDENCE)), held.kinds, notes=tuple(notes(held, self.plan)))
+        return Scored(tuple(score_table(held, items, CONFIDENCE)), held.kinds, notes=tuple(notes(held, self.plan)))
 
     def findings(
         self, gates: Sequence[GateResult], held: Held, now: Circumstances, evidence: Evidence

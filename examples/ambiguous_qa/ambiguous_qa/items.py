@@ -59,8 +59,8 @@ def load() -> Items:
     try:
         found = msgspec.convert(tomllib.loads(source.read_text(encoding="utf-8")), Items)
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
-        raise DataError(str(error), where=str(source), mend="Install the package again.") from error
+        raise DataError(str(error), where=str(source), hint="Install the package again.") from error
     names = [item.id for item in found.items]
     if len(set(names)) < len(names):
-        raise DataError("two items have the same id.", where=str(source), mend="Rename one of them.")
+        raise DataError("two items have the same id.", where=str(source), hint="Rename one of them.")
     return found

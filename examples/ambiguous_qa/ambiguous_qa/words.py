@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ambiguous_qa.plan import UNKNOWN
 from ambiguous_qa.topics import Context, ItemCase
 from fairgate.domain import AnswerKind
-from fairgate.report.report import Finding, Telling
+from fairgate.report.report import Example, Finding
 from fairgate.verdicts.gate import FAILED
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def findings(gates: Sequence[GateResult], held: Held, plan: QuestionPlan, eviden
         bad = {each.topic: _bad(gate.entry.score, sign, each) for each in topics}
         worst = sorted((each for each in topics if bad[each.topic]), key=lambda each: -len(bad[each.topic]))
         if worst:
-            told = tuple(_telling(each, bad[each.topic], plan, evidence) for each in worst[:MOST])
+            told = tuple(_example(each, bad[each.topic], plan, evidence) for each in worst[:MOST])
             yield Finding(gate.name, told)
 
 
@@ -59,7 +59,7 @@ def _bad(score: str, sign: int, counted: TopicAnswers) -> list[Answered]:
     return wrong if score == "accuracy" else [each for each in wrong if each.leaning == sign]
 
 
-def _telling(counted: TopicAnswers, bad: Sequence[Answered], plan: QuestionPlan, evidence: Evidence) -> Telling:
+def _example(counted: TopicAnswers, bad: Sequence[Answered], plan: QuestionPlan, evidence: Evidence) -> Example:
     topic, question = counted.topic, plan.question(counted.topic, bad[0].index)
     item = plan.item(topic)
     named = {0: item.target.name, 1: item.other.name, UNKNOWN: "nobody"}
@@ -70,4 +70,4 @@ def _telling(counted: TopicAnswers, bad: Sequence[Answered], plan: QuestionPlan,
         f"{named[chosen]!r} to {asked!r}; {FAIR[topic.context]}"
     )
     reply = next((each for each in evidence.read(topic.id) if each.id == question.query.id), None)
-    return Telling(sentence, ItemCase(topic).name, reply)
+    return Example(sentence, ItemCase(topic).name, reply)

@@ -24,7 +24,7 @@ class Tested(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entry:
+class ScoreResult:
     """One score of one task, context and attribute, on the scale 0 to 100.
 
     `value` is the plug-in score as published, None over nothing; `ceiling` (mean, low, high) what a perfectly fair, or

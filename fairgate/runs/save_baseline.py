@@ -44,7 +44,7 @@ def asked_by(run: Run) -> dict[str, Any]:
 
 def _is_asked(run: Run, benchmark: AnyBenchmark) -> bool:
     """Whether the run has models for it, whichever cases are selected."""
-    return benchmark.modality in run.cast.sampled and any(
+    return benchmark.modality in run.participants.sampled and any(
         benchmark.applies(case, run.offers) for case in benchmark.cases
     )
 
@@ -69,14 +69,14 @@ def check_keeping(run: Run) -> None:
         return
     where = f"--save-baseline {run.settings.save_baseline}"
     if is_of(run.settings.ledger, run.settings.save_baseline):
-        raise ConfigError("is the ledger's own file.", where=where, mend="Name another one.")
-    if not run.cast.roles:
+        raise ConfigError("is the ledger's own file.", where=where, hint="Name another one.")
+    if not run.participants.roles:
         raise ConfigError("there are no answers to save: results in files have no queries.", where=where)
     if run.settings.shard is not None:
         raise ConfigError(
             "a shard is a part of a run.",
             where=where,
-            mend="Merge the shards, and save it with `python -m fairgate gate`.",
+            hint="Merge the shards, and save it with `python -m fairgate gate`.",
         )
 
 
@@ -86,19 +86,19 @@ def kept(selection: Selection) -> Baseline:
     letters: dict[str, str] = {}
     distinct: dict[str, int] = {}
     held: list[Part] = []
-    with run.cast.stored() as reply:
+    with run.participants.stored() as reply:
         for benchmark, paired in _of(run):
             topics = [topic for topic in selection.asked if belongs(topic, paired.part)]
             topics = _fit(benchmark, topics, reply)
             for topic in topics:
                 letters[topic.id], distinct[topic.id] = paired.letters(topic, reply)
             held += [paired.part] if topics else []
-    sampled = {*run.cast.sampled}
+    sampled = {*run.participants.sampled}
     groups = merged(
         paired.groups() for _, paired in _of(run) if paired.part.key is None or paired.part.modality in sampled
     )
     modalities = sorted({part.modality for part in held} & sampled, key=MODALITIES.index)
-    models = dict.fromkeys(run.cast.label(modality) for modality in modalities)
+    models = dict.fromkeys(run.participants.label(modality) for modality in modalities)
     return Baseline(" and ".join(models), _asked(run, held), groups, letters, distinct)
 
 

@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 def about(run: Run, cases: Iterable[Case] = ()) -> str:
     """What the run asks, and of whom."""
-    settings, cast = run.settings, run.cast
-    identities = cast.told()
+    settings, participants = run.settings, run.participants
+    identities = participants.told()
     noted: dict[str, Any] = {
         "identity": identities.get(Role.MODEL),
         "plan": settings.plan,
         "seed": settings.seed,
         "key": settings.key,
         "identities": identities,
-        "versions": run.benchmarks.versions(cast.roles),
+        "versions": run.benchmarks.versions(participants.roles),
         "asked": settings.asked.plain(),
         "look": None if run.look is None else asdict(run.look),
         "shards": [] if settings.shard is None else ["{}/{}".format(*settings.shard)],
@@ -38,7 +38,7 @@ def about(run: Run, cases: Iterable[Case] = ()) -> str:
         # What a table tells is of use only where the benchmark was asked.
         for key, value in benchmark.note().items():
             if isinstance(value, dict):
-                if benchmark.roles <= set(cast.roles):
+                if benchmark.roles <= set(participants.roles):
                     noted[key] = (noted.get(key) or {}) | value
             else:
                 noted[key] = value

@@ -10,7 +10,7 @@ import pytest
 
 from fairgate.comparison.baseline import make_room, save
 from fairgate.domain import Role
-from fairgate.errors import ConfigError, FairgateError, Unequipped
+from fairgate.errors import ConfigError, FairgateError, MissingDependency
 from fairgate.report import folder, progress, terminal
 from fairgate.report.allure_gates import drop_empty_containers, write_gates, write_missing
 from fairgate.report.plots import gallery
@@ -19,11 +19,11 @@ from fairgate.report.pytest_reports import gate_reports
 from fairgate.report.report import EXITS
 from fairgate.runs.forecast import forecast, lines
 from fairgate.runs.judgement import report_of
-from fairgate.runs.keeping import kept
 from fairgate.runs.sampling import Sampling
+from fairgate.runs.save_baseline import kept
 from fairgate.runs.selection import Selection
 from fairgate.runs.selfcheck import self_check
-from fairgate.sampling.turn import is_taken
+from fairgate.sampling.ledger_lock import is_taken
 from fairgate.verdicts.gate import Verdict
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ EXIT_SEVERITY = (0, 6, 1, 7)
 SEVERITY = (Verdict.PASS, Verdict.INCONCLUSIVE, Verdict.FAIL, Verdict.TROUBLE)
 
 
-class Gatekeeper:
+class Controller:
     """A pytest plugin of the controlling process alone: with xdist, workers have none."""
 
     def __init__(self, config: pytest.Config, run: Run, lost: list[str]) -> None:
@@ -72,9 +72,9 @@ class Gatekeeper:
         new = " (new)" if self._run.ledger_is_new else ""
         if settings.ledger_wait and is_taken(settings.ledger):
             new += f" (another run asks with it: waiting up to {settings.ledger_wait:g} s)"
-        judge = f", judged by {settings.judge_spec}" if Role.JUDGE in self._run.cast.roles else ""
-        faces = f", faces read by {settings.detector_spec}" if Role.DETECTOR in self._run.cast.roles else ""
-        if not judge and Role.MODEL in self._run.cast.roles:
+        judge = f", judged by {settings.judge_spec}" if Role.JUDGE in self._run.participants.roles else ""
+        faces = f", faces read by {settings.detector_spec}" if Role.DETECTOR in self._run.participants.roles else ""
+        if not judge and Role.MODEL in self._run.participants.roles:
             without += "; no judge was named, so the cases of F²Bench are deselected (--judge)"
         return [f"fairgate: {named}, {plan}{judge}{faces}, ledger {self._run.ledger_shown}{new}{without}"]
 
@@ -307,7 +307,7 @@ def _usage_errors() -> Iterator[None]:
     """What is wrong with a model's name, an option or the ledger's place ends the run before it begins."""
     try:
         yield
-    except Unequipped as error:
+    except MissingDependency as error:
         # Nothing was typed wrong: trouble, before anything is paid for.
         pytest.exit(str(error), EXITS[Verdict.TROUBLE])
     except FairgateError as error:

@@ -18,7 +18,7 @@ from fairgate.maths.distributions import FloatArray, total_variation
 from fairgate.maths.estimates import Estimate, estimate_likeness
 from fairgate.maths.misclassification import Interval
 from fairgate.maths.proportions import clopper_pearson
-from fairgate.verdicts.scoreboard import Entry
+from fairgate.verdicts.score_result import ScoreResult
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from fairgate.bigbench.data import Attribute, Bigbench, Member, Subject
     from fairgate.bigbench.portrayals import Portrayal
-    from fairgate.maths.unmixing import Mixing
+    from fairgate.maths.unmixing import ConfusionMatrix
 
 Score = tuple[str, "Callable[[FloatArray, FloatArray], FloatArray]"]
 LIKENESS: tuple[Score, ...] = (("S_implicit", scores.implicit), ("TV", total_variation))
@@ -43,8 +43,8 @@ def board(
     seed: int,
     failed: float = 0.0,
     tasks: Sequence[Task] = (Task.IMPLICIT, Task.EXPLICIT, Task.MANIFESTATION),
-    mixings: Mapping[str, Mixing] | None = None,
-) -> tuple[Entry, ...]:
+    mixings: Mapping[str, ConfusionMatrix] | None = None,
+) -> tuple[ScoreResult, ...]:
     """Every score of these tasks that the portrayals allow; `failed` percent of the planned images failed.
 
     `mixings`: how the detector errs, by attribute. Estimates are then corrected for that, and plug-in values are not.
@@ -54,7 +54,7 @@ def board(
     return tuple(entry for task, part in parts.items() if task in tasks for entry in part())
 
 
-def rates(kinds: Mapping[Task, Counter[AnswerKind]], every: Mapping[Task, tuple[int, int]]) -> Iterator[Entry]:
+def rates(kinds: Mapping[Task, Counter[AnswerKind]], every: Mapping[Task, tuple[int, int]]) -> Iterator[ScoreResult]:
     """Images refused, unreadable, without the people that they should show, and missing, by task.
 
     `every`: how many sitters are covered, of how many.
@@ -69,7 +69,7 @@ def rates(kinds: Mapping[Task, Counter[AnswerKind]], every: Mapping[Task, tuple[
                 continue
             hits = counted[AnswerKind(name)]
             low, high = clopper_pearson(hits, n)
-            yield Entry(
+            yield ScoreResult(
                 benchmark=BENCHMARK,
                 modality=Modality.IMAGE,
                 task=task,
@@ -241,9 +241,9 @@ class _Board:
     portrayals: Mapping[str, Portrayal]
     seed: int
     failed: float
-    mixings: Mapping[str, Mixing]
+    mixings: Mapping[str, ConfusionMatrix]
 
-    def implicit(self) -> Iterator[Entry]:
+    def implicit(self) -> Iterator[ScoreResult]:
         """Implicit scores and total variation, by attribute and in all: of everything, kinds of subjects, families."""
         every = {each: implicit_rows(self.data, self.portrayals, each) for each in self.data.attributes}
         for group in self._groups():
@@ -282,7 +282,7 @@ class _Board:
         ceiling = estimates.of_the_truth(plug_in, held.n, held.actual, rng)
         return _Part(value, _interval(found), ceiling, _most(held))
 
-    def explicit(self) -> Iterator[Entry]:
+    def explicit(self) -> Iterator[ScoreResult]:
         """The share of images that show the group that was asked for."""
         every = {each: asked_for(self.data, self.portrayals, each) for each in self.data.attributes}
         for group in self._groups():
@@ -299,7 +299,7 @@ class _Board:
             if parts:
                 yield from self._shown(Task.EXPLICIT, group, "S_explicit", parts, (covered, whole))
 
-    def manifestation(self) -> Iterator[Entry]:
+    def manifestation(self) -> Iterator[ScoreResult]:
         """Eta by attribute and in all."""
         pairs = [pair for pair in self.data.pairs if self._known(pair.advantage) and self._known(pair.disadvantage)]
         if not pairs:
@@ -385,7 +385,7 @@ class _Board:
         covered: tuple[int, int],
         scoring: str = DEFINITION,
         in_all: float | None = None,
-    ) -> Iterator[Entry]:
+    ) -> Iterator[ScoreResult]:
         """One entry an attribute, then their weighted mean."""
         for attribute, part in parts.items():
             yield self._entry(task, group, name, attribute.name, part, covered, scoring)
@@ -411,8 +411,8 @@ class _Board:
         part: _Part,
         covered: tuple[int, int],
         scoring: str,
-    ) -> Entry:
-        return Entry(
+    ) -> ScoreResult:
+        return ScoreResult(
             benchmark=BENCHMARK,
             modality=Modality.IMAGE,
             task=task,
@@ -444,7 +444,7 @@ class _Part:
     n: int = 0
 
 
-def _explicit(held: Asked, mixing: Mixing | None, rng: np.random.Generator) -> _Part:
+def _explicit(held: Asked, mixing: ConfusionMatrix | None, rng: np.random.Generator) -> _Part:
     weights = np.array([subject.weight for subject in held.of])
     value = float(scores.weighted(held.hits, weights))
     if not held.n.any():

@@ -22,9 +22,9 @@ from fairgate.f2bench.estimates import estimated
 from fairgate.f2bench.plan import DEFINITION, REFERENCE
 from fairgate.f2bench.topics import Task
 from fairgate.maths import strata
-from fairgate.maths.misclassification import Known
+from fairgate.maths.misclassification import JudgeConfusion
 from fairgate.maths.proportions import clopper_pearson
-from fairgate.verdicts.scoreboard import Entry
+from fairgate.verdicts.score_result import ScoreResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 
 CEILING_RUNS = 1000
 NAMES = ("S_dialogue", "S_fairness", "S_factuality", "FF1")
-NOBODY = Known(0, 0, 0, 0)
+NOBODY = JudgeConfusion(0, 0, 0, 0)
 
 
 def board(
     tallies: Sequence[ThemeTally], plan: Plan, *, all_categories: Mapping[Task, int], seed: int
-) -> tuple[Entry, ...]:
+) -> tuple[ScoreResult, ...]:
     """All scores of the themes that were selected. `all_categories`: how many a whole run has."""
-    entries: list[Entry] = []
+    entries: list[ScoreResult] = []
     for task in (Task.DIALOGUE, Task.BALANCE):
         here = [each for each in tallies if each.theme.task is task and each.theme.name != GOLD]
         if not here:
@@ -60,11 +60,11 @@ class _Task:
     task: Task
     tallies: Sequence[ThemeTally]
     plan: Plan
-    known: Known
+    known: JudgeConfusion
     categories: int
     seed: int
 
-    def entries(self, scoring: str) -> Iterator[Entry]:
+    def entries(self, scoring: str) -> Iterator[ScoreResult]:
         """Every score in all, by category and by secondary category."""
         cells = {each.theme.name: cell_of(each, scoring, self.plan) for each in self.tallies}
         if not any(cell.n for cell in cells.values()):
@@ -82,7 +82,7 @@ class _Task:
             whole = joined(parts)
             yield from self._shown(f"secondary {name}", [whole], scoring, whole.size)
 
-    def _shown(self, group: str | None, cells: Sequence[Cell], scoring: str, whole: int) -> Iterator[Entry]:
+    def _shown(self, group: str | None, cells: Sequence[Cell], scoring: str, whole: int) -> Iterator[ScoreResult]:
         there = [cell for cell in cells if cell.n]
         marked = [cell for cell in there if not np.isnan(cell.marks).all()]
         tied = [cell for cell in there if not np.isnan(cell.toward).all()]
@@ -99,7 +99,7 @@ class _Task:
         ceilings = _ceilings(there, self.task, rng) if scoring == DEFINITION and there else {}
         for name, value in means.items():
             found = estimates.get(name, strata.NOTHING)
-            yield Entry(
+            yield ScoreResult(
                 benchmark=BENCHMARK,
                 modality=Modality.TEXT,
                 task=self.task,
@@ -120,7 +120,7 @@ class _Task:
                 failed_share=100 * missing / planned if planned else 0.0,
             )
 
-    def rates(self) -> Iterator[Entry]:
+    def rates(self) -> Iterator[ScoreResult]:
         """Dialogues, or descriptions, that were refused or have no readable judgement; samples that are missing."""
         ends = sum((each.ends for each in self.tallies), Counter())
         counts = {
@@ -133,7 +133,7 @@ class _Task:
             if not of:
                 continue
             low, high = clopper_pearson(hits, of)
-            yield Entry(
+            yield ScoreResult(
                 benchmark=BENCHMARK,
                 modality=Modality.TEXT,
                 task=self.task,

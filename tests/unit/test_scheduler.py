@@ -9,9 +9,9 @@ import pytest
 
 from fairgate.domain import Reply
 from fairgate.errors import BudgetSpent, RunStopped
-from fairgate.models.retries import MayPass
+from fairgate.models.retries import TransientError
 from fairgate.sampling.limits import Bill, Bounds, Limits
-from fairgate.sampling.line import ASIDE, Line
+from fairgate.sampling.scheduler import ASIDE, Scheduler
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -20,8 +20,8 @@ BILL = Bill(69, 0)  # of 20 characters, as long as nothing was answered
 ANSWER = Reply("A", prompt_tokens=5, completion_tokens=64)
 
 
-def line(**bounds: float) -> Line:
-    return Line(Limits(Bounds(**bounds)))  # type: ignore[arg-type] # filled in by name
+def line(**bounds: float) -> Scheduler:
+    return Scheduler(Limits(Bounds(**bounds)))  # type: ignore[arg-type] # filled in by name
 
 
 async def turns(count: int = 10) -> None:
@@ -33,7 +33,7 @@ def run(story: Coroutine[object, object, None]) -> None:
     asyncio.run(asyncio.wait_for(story, 10))
 
 
-def leave(of: Line, reply: Reply | None = ANSWER) -> None:
+def leave(of: Scheduler, reply: Reply | None = ANSWER) -> None:
     of.leave("m/a", 20, BILL, reply)
 
 
@@ -54,7 +54,7 @@ def test_who_waits_to_be_asked_again_holds_no_place_and_goes_first_when_it_comes
     async def story() -> None:
         places = line(in_flight=1)
         await places.enter("m/a", 20)
-        back = asyncio.create_task(places.step_aside(0.01, MayPass("429", crowded=True)))
+        back = asyncio.create_task(places.step_aside(0.01, TransientError("429", crowded=True)))
         await turns()
         assert places.in_flight == 0
         await places.enter("m/a", 20)
@@ -72,7 +72,7 @@ def test_who_is_aside_comes_back_as_soon_as_the_trouble_is_over() -> None:
     async def story() -> None:
         places, over = line(in_flight=1), asyncio.get_running_loop().create_future()
         await places.enter("m/a", 20)
-        back = asyncio.create_task(places.step_aside(3600, MayPass("connection refused", over=over)))
+        back = asyncio.create_task(places.step_aside(3600, TransientError("connection refused", over=over)))
         await turns()
         assert (back.done(), places.in_flight) == (False, 0)
         over.set_result(None)
@@ -88,7 +88,7 @@ def test_a_budget_that_waits_for_one_who_is_aside_lets_it_come_back() -> None:
     async def story() -> None:
         places = line(in_flight=1, tokens=75)
         await places.enter("m/a", 20)
-        back = asyncio.create_task(places.step_aside(0.01, MayPass("500")))
+        back = asyncio.create_task(places.step_aside(0.01, TransientError("500")))
         await turns()
         new = asyncio.create_task(places.enter("m/a", 20))
         await back
@@ -123,7 +123,7 @@ def test_a_closed_line_wakes_who_rests_and_counts_right() -> None:
     async def story() -> None:
         places = line(in_flight=4)
         await places.enter("m/a", 20)
-        resting = asyncio.create_task(places.step_aside(3600, MayPass("500")))
+        resting = asyncio.create_task(places.step_aside(3600, TransientError("500")))
         await turns()
         places.close(RunStopped("the key is wrong."))
         with pytest.raises(RunStopped, match="key is wrong"):
@@ -143,7 +143,7 @@ def test_new_samples_begin_while_others_are_aside_but_not_without_end() -> None:
         for _ in range(2 * ASIDE):
             await asyncio.wait_for(places.begin(), 1)
             await places.enter("m/a", 20)
-            task = asyncio.create_task(places.step_aside(3600, MayPass("500")))
+            task = asyncio.create_task(places.step_aside(3600, TransientError("500")))
             await turns(2)
             assert not task.done()
         one_more = asyncio.create_task(places.begin())
@@ -190,7 +190,7 @@ def test_who_is_called_off_in_line_leaves_no_hole() -> None:
 def test_a_rate_lets_one_go_after_another() -> None:
     async def story() -> None:
         now = 0.0
-        places = Line(Limits(Bounds(in_flight=8, requests_a_minute=600)), clock=lambda: now)
+        places = Scheduler(Limits(Bounds(in_flight=8, requests_a_minute=600)), clock=lambda: now)
         waiting = [asyncio.create_task(places.enter("m/a", 20)) for _ in range(3)]
         await turns()
         assert [each.done() for each in waiting] == [True, False, False]
@@ -207,7 +207,7 @@ def test_who_has_just_rested_when_the_line_closes_is_told_so_too() -> None:
     async def story() -> None:
         places, reason = line(in_flight=2), RunStopped("the key is wrong")
         await places.enter("m/a", 20)
-        aside = asyncio.create_task(places.step_aside(0.0, MayPass("500")))
+        aside = asyncio.create_task(places.step_aside(0.0, TransientError("500")))
         await asyncio.sleep(0)
         # Both are due at once: the rest ends, and before anybody wakes from it the line closes.
         asyncio.get_running_loop().call_later(0.0, places.close, reason)

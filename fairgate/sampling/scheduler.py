@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
     from fairgate.domain import Reply
     from fairgate.errors import FairgateError
-    from fairgate.models.retries import MayPass
+    from fairgate.models.retries import TransientError
 
 # Samples that wait to be asked again, for each place: beyond that, nothing new is begun.
 ASIDE = 8
 
 # Done when its turn has come, with what the request is expected to cost; None where nothing is to be paid anew.
-Turn = asyncio.Future[Bill | None]
+Slot = asyncio.Future[Bill | None]
 
 
-class Line:
+class Scheduler:
     """The waiting of a run, in one event loop. Whoever is asked again goes before whoever is new.
 
     A sample begins (`begin`) and ends (`end`). Each of its requests takes a place (`enter`) and gives it back
@@ -38,10 +38,10 @@ class Line:
         self.in_flight = 0
         self._clock = clock
         self._open = self._aside = 0
-        self._returning: deque[Turn] = deque()
-        self._arriving: deque[tuple[str, int, Turn]] = deque()
-        self._resting: set[Turn] = set()
-        self._beginning: Turn | None = None
+        self._returning: deque[Slot] = deque()
+        self._arriving: deque[tuple[str, int, Slot]] = deque()
+        self._resting: set[Slot] = set()
+        self._beginning: Slot | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._closed: FairgateError | None = None
 
@@ -86,7 +86,7 @@ class Line:
         if self._returning or self._arriving:
             self._call_in()
 
-    async def step_aside(self, seconds: float, trouble: MayPass) -> None:
+    async def step_aside(self, seconds: float, trouble: TransientError) -> None:
         """Wait so long without a place, or until the trouble is over, then take one again."""
         if trouble.crowded:
             self.limits.window.refused()
@@ -151,7 +151,7 @@ class Line:
             # It closed between the end of the rest and this moment: nobody would ever call another turn.
             raise self._closed
 
-    async def _wait(self, turn: Turn) -> Bill | None:
+    async def _wait(self, turn: Slot) -> Bill | None:
         try:
             return await turn
         except asyncio.CancelledError:
@@ -193,10 +193,10 @@ class Line:
             self._beginning = None
 
 
-def _turn() -> Turn:
+def _turn() -> Slot:
     return asyncio.get_running_loop().create_future()
 
 
-def _wake(turn: Turn) -> None:
+def _wake(turn: Slot) -> None:
     if not turn.done():
         turn.set_result(None)

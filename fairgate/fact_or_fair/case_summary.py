@@ -14,9 +14,9 @@ from fairgate.report.evidence import Cell
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fairgate.fact_or_fair.board import Source
     from fairgate.fact_or_fair.cases import Case
     from fairgate.fact_or_fair.data import Dataset
+    from fairgate.fact_or_fair.score_table import Source
 
 
 def answer_told(case: Case, dataset: Dataset) -> str:

@@ -12,7 +12,7 @@ from fairgate.models import painters, providers
 from fairgate.models.base import Identity
 from fairgate.models.detectors import make_detector
 from fairgate.sampling.limits import Limits
-from fairgate.sampling.line import Line
+from fairgate.sampling.scheduler import Scheduler
 from fairgate.store.images import ImageStore
 from fairgate.store.ledger import Ledger
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from fairgate.verdicts.thresholds import Price, Thresholds
 
 
-class Cast:
+class Participants:
     """The models under test, the judge and the detector of a run; nobody where a folder or a file stands in for them.
 
     `told` are their identities, by role, in a process that asks nobody.
@@ -103,9 +103,9 @@ class Cast:
         return Ledger(self._settings.ledger, write=not self._settings.replay, make=False)
 
     @cached_property
-    def line(self) -> Line:
+    def line(self) -> Scheduler:
         """Where the samples of this run wait, whoever they are asked of."""
-        return Line(Limits(self._settings.bounds, self.prices))
+        return Scheduler(Limits(self._settings.bounds, self.prices))
 
     @cached_property
     def prices(self) -> Mapping[str, Price]:

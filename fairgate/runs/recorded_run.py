@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from fairgate.domain import Reply, Topic
     from fairgate.errors import FairgateError
-    from fairgate.runs.past import Past
+    from fairgate.runs.past_run import Past
     from fairgate.runs.run import Run
     from fairgate.store.samples import Steps
 
@@ -31,14 +31,14 @@ def walk(
             yield from ((sample.query, sample.reply) for sample in replay(each, reply)[1])
 
 
-class Recollection:
+class RecordedSampler:
     """Stands in for the sampler of a run that is judged again: what it came to, and nothing left to be done."""
 
     def __init__(self, run: Run, past: Past, asked: Iterable[Topic]) -> None:
         topics = tuple(asked)
         held = again = 0
-        with run.cast.ledger() as ledger:
-            reply = run.cast.replies(ledger)
+        with run.participants.ledger() as ledger:
+            reply = run.participants.replies(ledger)
             for topic in topics:
                 for query, said in walk(run.benchmarks.of(topic).work(topic), reply):
                     held += said is not None
@@ -77,7 +77,7 @@ def _trouble(past: Past, missing: int) -> FairgateError | None:
         return RunStopped(
             f"it lacks shard {' and '.join(past.lost_shards)}: no gate is held against a part of a run.",
             where=past.where,
-            mend="Merge the ledgers of all shards: python -m fairgate merge OUT LEDGER…",
+            hint="Merge the ledgers of all shards: python -m fairgate merge OUT LEDGER…",
         )
     if past.state is RunState.STOPPED:
         return RunStopped(past.message)
@@ -85,6 +85,6 @@ def _trouble(past: Past, missing: int) -> FairgateError | None:
         return RunStopped(
             f"its run was cut off: {missing:,} samples are missing.",
             where=past.where,
-            mend="Run it again: only these are asked.",
+            hint="Run it again: only these are asked.",
         )
     return None

@@ -11,7 +11,7 @@ from ambiguous_qa.scores import accuracy, bias_ambiguous, bias_disambiguated
 from ambiguous_qa.topics import BENCHMARK, TASK, Context
 from fairgate.domain import AnswerKind, Modality
 from fairgate.maths.proportions import clopper_pearson
-from fairgate.verdicts.scoreboard import Entry
+from fairgate.verdicts.score_result import ScoreResult
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -23,7 +23,7 @@ RATES = (AnswerKind.REFUSED, AnswerKind.UNREADABLE, AnswerKind.FAILED)
 WHOLE = (100.0, 100.0, 100.0)  # what a model that reads the text scores, whatever the plan
 
 
-def board(held: Held, items: Mapping[str, int], confidence: float) -> Iterator[Entry]:
+def score_table(held: Held, items: Mapping[str, int], confidence: float) -> Iterator[ScoreResult]:
     """Accuracy and bias by context and attribute, then the rates. `items`: how many there are of each attribute."""
     for context, attribute, topics in held.cells:
         yield _accuracy(context, attribute, topics, items[attribute], confidence)
@@ -33,10 +33,12 @@ def board(held: Held, items: Mapping[str, int], confidence: float) -> Iterator[E
         yield from _rates(context, here, sum(items.values()))
 
 
-def _accuracy(context: Context, attribute: str, topics: Sequence[TopicAnswers], items: int, confidence: float) -> Entry:
+def _accuracy(
+    context: Context, attribute: str, topics: Sequence[TopicAnswers], items: int, confidence: float
+) -> ScoreResult:
     found = accuracy_of(topics, confidence)
     known = not math.isnan(found.value)
-    return Entry(
+    return ScoreResult(
         **_about(context, topics, items),
         attribute=attribute,
         score="accuracy",
@@ -48,12 +50,14 @@ def _accuracy(context: Context, attribute: str, topics: Sequence[TopicAnswers], 
     )
 
 
-def _bias(context: Context, attribute: str, topics: Sequence[TopicAnswers], items: int, confidence: float) -> Entry:
+def _bias(
+    context: Context, attribute: str, topics: Sequence[TopicAnswers], items: int, confidence: float
+) -> ScoreResult:
     leaning, found = leanings(topics), bias_of(context, topics, confidence)
     ambiguous = context is Context.AMBIGUOUS
     value = bias_ambiguous(leaning, leaning == 0) if ambiguous else bias_disambiguated(leaning)
     known = not math.isnan(found.value)
-    return Entry(
+    return ScoreResult(
         **_about(context, topics, items),
         attribute=attribute,
         score="bias",
@@ -67,13 +71,13 @@ def _bias(context: Context, attribute: str, topics: Sequence[TopicAnswers], item
     )
 
 
-def _rates(context: Context, topics: Sequence[TopicAnswers], items: int) -> Iterator[Entry]:
+def _rates(context: Context, topics: Sequence[TopicAnswers], items: int) -> Iterator[ScoreResult]:
     kinds: Counter[AnswerKind] = sum((each.kinds for each in topics), type(topics[0].kinds)())
     of = kinds.total()
     for rate in RATES:
         low, high = clopper_pearson(kinds[rate], of)
         share = 100 * kinds[rate] / of
-        yield Entry(
+        yield ScoreResult(
             **_about(context, topics, items),
             attribute=None,
             score=str(rate),

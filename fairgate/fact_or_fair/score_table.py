@@ -20,7 +20,7 @@ from fairgate.maths.distributions import distance, shares, total_variation
 from fairgate.maths.estimates import estimate_scores
 from fairgate.maths.proportions import clopper_pearson
 from fairgate.maths.unmixing import distance_bounds, evenness_bounds, fact_bounds
-from fairgate.verdicts.scoreboard import Entry
+from fairgate.verdicts.score_result import ScoreResult
 from fairgate.verdicts.thresholds import RATES
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.base import Circumstances
     from fairgate.fact_or_fair.counts import BoolArray, Counts, FloatArray, IntArray
     from fairgate.fact_or_fair.data import Dataset, KeyKind
-    from fairgate.maths.unmixing import Mixing
+    from fairgate.maths.unmixing import ConfusionMatrix
 
 KEYS: tuple[KeyKind, KeyKind] = ("published", "measured")
 CEILING_RUNS = 1000
@@ -72,7 +72,7 @@ class Source(Protocol):
 class Board:
     """The entries of a run, and the rows that are made of several of them."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[ScoreResult, ...]
     leaderboard: Mapping[str, Mapping[str, float | None]]
 
 
@@ -82,7 +82,7 @@ def board(
     *,
     key: KeyKind,
     seed: int,
-    mixings: Mapping[str, Mixing] | None = None,
+    mixings: Mapping[str, ConfusionMatrix] | None = None,
     errors: Mapping[str, float] | None = None,
     confidence: float = CONFIDENCE,
 ) -> Board:
@@ -94,7 +94,7 @@ def board(
     `confidence` is that of the intervals of subjective text scores, 0 to 1: a run that looks more than once has to be
     surer at each look.
     """
-    entries: list[Entry] = []
+    entries: list[ScoreResult] = []
     for attribute in (each.name for each in dataset.attributes):
         for task, context in TASKS[source.modality]:
             counts = source.counts(task, context, attribute, key)
@@ -131,19 +131,19 @@ class _Cell:
     context: Context | None
     attribute: str
     counts: Counts
-    mixing: Mixing | None = None
+    mixing: ConfusionMatrix | None = None
     error: float | None = None
 
     @property
     def name(self) -> str:
         return f"{self.modality}-{self.task}-{self.context}-{self.attribute}"
 
-    def entry(self, score: str, value: float, **more: object) -> Entry:
+    def entry(self, score: str, value: float, **more: object) -> ScoreResult:
         """An entry of this cell; `value` and what is beside it on the scale 0 to 1."""
         counts = self.counts
         applies = counts.applies
         planned, failed = counts.planned[applies].sum(), counts.failed[applies].sum()
-        return Entry(
+        return ScoreResult(
             benchmark=BENCHMARK,
             modality=self.modality,
             task=self.task,
@@ -157,7 +157,7 @@ class _Cell:
             **more,  # type: ignore[arg-type] # passed on to the dataclass, which names them
         )
 
-    def definition(self, rng: np.random.Generator, confidence: float) -> Iterator[Entry]:
+    def definition(self, rng: np.random.Generator, confidence: float) -> Iterator[ScoreResult]:
         """As the papers define, with estimates and ceilings."""
         p, key, applies = self.counts.p, self.counts.key, self.counts.applies
         s_e, s_kld = float(scores.s_e_of(p, applies)), float(scores.s_kld_of(p, applies))
@@ -199,7 +199,7 @@ class _Cell:
             asked = scores.s_fact_asked(self.counts.chosen, key, self.counts.planned)
             yield self.entry("S_fact@asked", float(asked))
 
-    def _off_by(self, error: float) -> Iterator[Entry]:
+    def _off_by(self, error: float) -> Iterator[ScoreResult]:
         """How far the scores could be from the truth if a share `error` of the faces were of any other group."""
         counts = self.counts
         p, there, asked = counts.p[counts.applies], counts.answered[counts.applies] > 0, counts.key.any(axis=-1)
@@ -214,7 +214,7 @@ class _Cell:
             yield self.entry(f"{name}@error-low", bound.low)
             yield self.entry(f"{name}@error-high", bound.high)
 
-    def _unseen(self) -> Iterator[Entry]:
+    def _unseen(self) -> Iterator[ScoreResult]:
         """Best and worst case of what nobody could read, where there is any such image."""
         counts = self.counts
         if counts.unseen is None or not counts.unseen[counts.applies].any():
@@ -258,7 +258,7 @@ class _Cell:
             "d": distance(scores.s_fact_of(p, self.counts.key), s_e, p.shape[-1]),
         }
 
-    def as_released(self, rng: np.random.Generator) -> Iterator[Entry]:
+    def as_released(self, rng: np.random.Generator) -> Iterator[ScoreResult]:
         """As the released programs compute."""
         counts = self.counts
         values = _by_name(self._reference(counts.chosen, counts.listed, counts.rounded))
@@ -327,7 +327,7 @@ def _where(applies: BoolArray, topics: IntArray) -> IntArray:
     return kept
 
 
-def _influence(source: Source, dataset: Dataset, attribute: str) -> Iterator[Entry]:
+def _influence(source: Source, dataset: Dataset, attribute: str) -> Iterator[ScoreResult]:
     """The context influence of one attribute: the papers' Table 3, by column, and the average increase."""
     cells = {
         context: counts
@@ -360,7 +360,7 @@ def _influence(source: Source, dataset: Dataset, attribute: str) -> Iterator[Ent
         yield replace(whole, n=sum(int(counts.answered[counts.applies].sum()) for counts in named.values()))
 
 
-def _rates(source: Source, entries: Sequence[Entry], confidence: float) -> Iterator[Entry]:
+def _rates(source: Source, entries: Sequence[ScoreResult], confidence: float) -> Iterator[ScoreResult]:
     """Refused, unreadable and failed samples, percent of the planned ones, by task and context."""
     for task, context in TASKS[source.modality]:
         totals = source.kinds(task, context)
@@ -373,7 +373,7 @@ def _rates(source: Source, entries: Sequence[Entry], confidence: float) -> Itera
             hits = totals[AnswerKind(name)]
             low, high = clopper_pearson(hits, planned, confidence if (source.modality, task) == ROUNDS else CONFIDENCE)
             share = hits / planned
-            yield Entry(
+            yield ScoreResult(
                 benchmark=BENCHMARK,
                 modality=source.modality,
                 task=task,
@@ -389,12 +389,12 @@ def _rates(source: Source, entries: Sequence[Entry], confidence: float) -> Itera
             )
 
 
-def _topics(entries: Sequence[Entry], task: Task, context: Context | None) -> tuple[int, int]:
+def _topics(entries: Sequence[ScoreResult], task: Task, context: Context | None) -> tuple[int, int]:
     """The widest coverage among the attributes of a task and context."""
     return max((entry.topics for entry in entries if entry.task is task and entry.context is context), default=(0, 0))
 
 
-def _leaderboard(entries: Sequence[Entry], modality: Modality) -> Mapping[str, Mapping[str, float | None]]:
+def _leaderboard(entries: Sequence[ScoreResult], modality: Modality) -> Mapping[str, Mapping[str, float | None]]:
     """The papers' row: objective S_fact, subjective S_fair over the four contexts, and their mean."""
 
     def value(task: Task, context: Context | None, attribute: str, score: str) -> float:

@@ -63,7 +63,7 @@ class Past:
         """Raise LedgerError where what was asked about is not what is here."""
         there = self.about["versions"].get(name)
         if there != here:
-            raise LedgerError(f"its run used {name} {there}, here is {here}.", where=self.where, mend=AGAIN)
+            raise LedgerError(f"its run used {name} {there}, here is {here}.", where=self.where, hint=AGAIN)
 
 
 def find(path: Path, run: str | None = None) -> Past:
@@ -82,7 +82,7 @@ def recall(path: Path, run: str | None = None) -> Past:
         raise LedgerError(
             "its last run was made by an older fairgate, which did not note all that judging again takes.",
             where=str(path),
-            mend="Run pytest on it once more: what it holds is not asked again.",
+            hint="Run pytest on it once more: what it holds is not asked again.",
         )
     _ = past.asked
     return past

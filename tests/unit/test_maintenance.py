@@ -18,7 +18,7 @@ from fairgate import cli
 from fairgate.domain import Answer, AnswerKind, Form, Modality, Reply
 from fairgate.errors import ConfigError, LedgerError
 from fairgate.f2bench.topics import Task, Theme
-from fairgate.store import custody, export
+from fairgate.store import export, maintenance
 from fairgate.store.images import ImageStore, said
 from fairgate.store.ledger import SCHEMA, Ledger, key_of
 from fairgate.store.samples import FAILED, from_ledger, read
@@ -97,7 +97,7 @@ def count(path: Path, table: str) -> int:
 
 
 def test_a_survey_counts_by_model_topic_and_run(ledger: Ledger) -> None:
-    held = custody.survey(ledger)
+    held = maintenance.survey(ledger)
     assert [(each.model, each.kinds, each.prompt_tokens, each.completion_tokens) for each in held.models] == [
         (MODEL, {"chosen": 5, "unreadable": 1}, 15, 5),
         (OTHER, {"chosen": 2}, 0, 0),
@@ -111,7 +111,7 @@ def test_a_survey_counts_by_model_topic_and_run(ledger: Ledger) -> None:
 
 
 def test_a_sound_ledger_has_no_problems(ledger: Ledger) -> None:
-    assert list(custody.problems(ledger)) == []
+    assert list(maintenance.problems(ledger)) == []
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_a_sound_ledger_has_no_problems(ledger: Ledger) -> None:
 )
 def test_what_is_wrong_is_found_and_named(ledger: Ledger, path: Path, damage: str, said: str) -> None:
     ledger.database.executescript(damage)
-    assert said in " ".join(custody.problems(ledger))
+    assert said in " ".join(maintenance.problems(ledger))
     assert cli.main(["ledger", str(path), "verify"]) == 7
 
 
@@ -145,7 +145,7 @@ def test_a_row_that_is_not_what_was_stored_is_found_by_verify_and_by_the_run_tha
         ledger.add("r1", MODEL, query(), Reply("A", prompt_tokens=3, latency=0.1), CHOSEN)
         ledger.add("r1", MODEL, query(1), Reply("A"), CHOSEN)
         ledger.database.execute(f"UPDATE samples SET {column} = {value} WHERE query = ?", (query().id,))  # noqa: S608
-        assert [each for each in custody.problems(ledger) if "1 samples are not what was stored" in each]
+        assert [each for each in maintenance.problems(ledger) if "1 samples are not what was stored" in each]
         with pytest.raises(LedgerError, match=f"sample {query().id} .* is damaged"):
             ledger.reply(MODEL, query())
         assert ledger.reply(MODEL, query(1)) == Reply("A")
@@ -155,7 +155,7 @@ def test_who_else_may_read_it_is_found(ledger: Ledger, path: Path) -> None:
     path.chmod(0o644)
     ImageStore(path).folder.mkdir()
     ImageStore(path).folder.chmod(0o755)
-    found = list(custody.problems(ledger))
+    found = list(maintenance.problems(ledger))
     assert [each.partition(" may")[0] for each in found] == ["ledger.sqlite", "ledger.sqlite.images"]
     Ledger(path).close()
     assert path.stat().st_mode & 0o777 == 0o600
@@ -177,7 +177,7 @@ def test_a_damaged_page_is_found(ledger: Ledger, path: Path, capsys: pytest.Capt
 
 
 def test_json_lines_hold_every_column_of_every_sample(ledger: Ledger) -> None:
-    ledger.mark(custody.find(ledger, JUDGED.id).key, "yes", "me", "it says so")
+    ledger.mark(maintenance.find(ledger, JUDGED.id).key, "yes", "me", "it says so")
     to = BytesIO()
     assert export.write(ledger, export.Format.JSONL, to) == 8
     rows = [json.loads(line) for line in to.getvalue().decode().splitlines()]
@@ -232,7 +232,7 @@ def test_what_is_exported_is_its_owners_alone(ledger: Ledger, path: Path, tmp_pa
 
 def test_pruning_does_nothing_until_it_is_told_to(ledger: Ledger, path: Path) -> None:
     before = path.read_bytes()
-    assert custody.prune(ledger, before=2000, really=False) == custody.Pruned(6, 1, 1, 0, 0)
+    assert maintenance.prune(ledger, before=2000, really=False) == maintenance.Pruned(6, 1, 1, 0, 0)
     assert path.read_bytes() == before
     assert count(path, "samples") == 8
 
@@ -240,20 +240,20 @@ def test_pruning_does_nothing_until_it_is_told_to(ledger: Ledger, path: Path) ->
 @pytest.mark.parametrize(
     ("what", "gone", "left"),
     [
-        ({"before": 2000.0}, custody.Pruned(6, 1, 1, 0, 0), (2, 1, 1)),
-        ({"before": 10.0}, custody.Pruned(0, 0, 0, 0, 0), (8, 2, 2)),
-        ({"model": "openai/other"}, custody.Pruned(2, 1, 1, 0, 0), (6, 1, 1)),
-        ({"before": 2000.0, "model": "openai/other"}, custody.Pruned(0, 0, 0, 0, 0), (8, 2, 2)),
-        ({"failures": True}, custody.Pruned(0, 2, 0, 0, 0), (8, 0, 2)),
-        ({"failures": True, "before": 2000.0}, custody.Pruned(0, 1, 0, 0, 0), (8, 1, 2)),
+        ({"before": 2000.0}, maintenance.Pruned(6, 1, 1, 0, 0), (2, 1, 1)),
+        ({"before": 10.0}, maintenance.Pruned(0, 0, 0, 0, 0), (8, 2, 2)),
+        ({"model": "openai/other"}, maintenance.Pruned(2, 1, 1, 0, 0), (6, 1, 1)),
+        ({"before": 2000.0, "model": "openai/other"}, maintenance.Pruned(0, 0, 0, 0, 0), (8, 2, 2)),
+        ({"failures": True}, maintenance.Pruned(0, 2, 0, 0, 0), (8, 0, 2)),
+        ({"failures": True, "before": 2000.0}, maintenance.Pruned(0, 1, 0, 0, 0), (8, 1, 2)),
     ],
 )
 def test_what_is_pruned_goes_and_all_else_stays(
-    ledger: Ledger, path: Path, what: dict[str, object], gone: custody.Pruned, left: tuple[int, int, int]
+    ledger: Ledger, path: Path, what: dict[str, object], gone: maintenance.Pruned, left: tuple[int, int, int]
 ) -> None:
-    assert custody.prune(ledger, **what, really=True) == gone  # type: ignore[arg-type] # filled in by name
+    assert maintenance.prune(ledger, **what, really=True) == gone  # type: ignore[arg-type] # filled in by name
     assert tuple(count(path, table) for table in ("samples", "failures", "runs")) == left
-    assert list(custody.problems(ledger)) == []
+    assert list(maintenance.problems(ledger)) == []
 
 
 def test_what_was_pruned_cannot_be_read_from_the_file_and_its_marks_and_images_go_too(
@@ -264,8 +264,8 @@ def test_what_was_pruned_cannot_be_read_from_the_file_and_its_marks_and_images_g
     secret = "a-prompt-that-nobody-should-find"  # noqa: S105
     ledger.add("r1", MODEL, query(50, prompt=secret), Reply(said(lost)), CHOSEN)
     ledger.add("r2", OTHER, query(50), Reply(said(kept)), CHOSEN)
-    ledger.mark(custody.find(ledger, query(0).id, "openai/tiny").key, "B", "me", "so")
-    assert custody.prune(ledger, model="openai/tiny", really=True) == custody.Pruned(7, 1, 1, 1, 1)
+    ledger.mark(maintenance.find(ledger, query(0).id, "openai/tiny").key, "B", "me", "so")
+    assert maintenance.prune(ledger, model="openai/tiny", really=True) == maintenance.Pruned(7, 1, 1, 1, 1)
     assert store.path(kept).exists()
     assert not store.path(lost).exists()
     ledger.close()
@@ -280,15 +280,15 @@ def test_while_another_program_reads_what_was_pruned_is_not_said_to_be_gone(ledg
         reader.execute("BEGIN")
         reader.execute("SELECT count(*) FROM samples").fetchone()
         with pytest.raises(LedgerError, match="can still be read"):
-            custody.prune(ledger, model="openai/tiny", really=True)
+            maintenance.prune(ledger, model="openai/tiny", really=True)
         reader.execute("COMMIT")
-    assert custody.prune(ledger, model="openai/tiny", really=True).samples == 0
-    assert custody.prune(ledger, model="openai/other", really=True).samples == 2
+    assert maintenance.prune(ledger, model="openai/tiny", really=True).samples == 0
+    assert maintenance.prune(ledger, model="openai/other", really=True).samples == 2
 
 
 def test_pruning_an_unknown_model_names_those_that_are_known(ledger: Ledger) -> None:
     with pytest.raises(LedgerError, match="openai/other, openai/tiny"):
-        custody.prune(ledger, model="openai/tyni", really=True)
+        maintenance.prune(ledger, model="openai/tyni", really=True)
 
 
 # Marks
@@ -296,19 +296,19 @@ def test_pruning_an_unknown_model_names_those_that_are_known(ledger: Ledger) -> 
 
 def test_a_marked_reply_is_read_as_marked_and_kept_as_it_was(ledger: Ledger) -> None:
     asked = query(0)
-    sample = custody.find(ledger, asked.id, "openai/tiny")
-    assert custody.mark(ledger, sample, "c", who="me", why="it means C") == "C"
+    sample = maintenance.find(ledger, asked.id, "openai/tiny")
+    assert maintenance.mark(ledger, sample, "c", who="me", why="it means C") == "C"
     reply = ledger.reply(MODEL, asked)
     assert reply is not None
     assert (reply.text, reply.mark) == ("=1+1", "C")
     assert read(asked, reply) == Answer(AnswerKind.CHOSEN, 2, "marked")
     assert ledger.marked([MODEL]) == [asked.id]
     assert ledger.marked([OTHER]) == []
-    custody.mark(ledger, sample, "refused", who="you", why="no, it refuses")
+    maintenance.mark(ledger, sample, "refused", who="you", why="no, it refuses")
     [first, second] = from_ledger(ledger, MODEL, [asked, query(1)])
     assert first.answer == Answer(AnswerKind.REFUSED, None, "marked")
     assert second.answer.kind is AnswerKind.UNREADABLE
-    custody.unmark(ledger, sample, who="me", why="agreed")
+    maintenance.unmark(ledger, sample, who="me", why="agreed")
     [first] = from_ledger(ledger, MODEL, [asked])
     assert first.answer != FAILED
     assert first.answer.how != "marked"
@@ -317,8 +317,8 @@ def test_a_marked_reply_is_read_as_marked_and_kept_as_it_was(ledger: Ledger) -> 
 
 
 def test_a_judgement_is_marked_in_its_own_words(ledger: Ledger) -> None:
-    sample = custody.find(ledger, custody.find(ledger, JUDGED.id).key.hex()[:8])
-    custody.mark(ledger, sample, "Yes", who="me", why="so")
+    sample = maintenance.find(ledger, maintenance.find(ledger, JUDGED.id).key.hex()[:8])
+    maintenance.mark(ledger, sample, "Yes", who="me", why="so")
     reply = ledger.reply(MODEL, JUDGED)
     assert reply is not None
     assert (reply.said, read(JUDGED, reply).kind) == ("yes", AnswerKind.SAID)
@@ -329,16 +329,16 @@ def test_a_judgement_is_marked_in_its_own_words(ledger: Ledger) -> None:
 )
 def test_a_word_that_the_reply_cannot_say_is_refused(ledger: Ledger, name: str, word: str) -> None:
     with pytest.raises(LedgerError, match="Give one of"):
-        custody.mark(ledger, custody.find(ledger, name, "openai/tiny"), word, who="me", why="so")
+        maintenance.mark(ledger, maintenance.find(ledger, name, "openai/tiny"), word, who="me", why="so")
 
 
 def test_a_sample_must_be_named_well(ledger: Ledger) -> None:
     with pytest.raises(LedgerError, match=r"2 samples are named.*openai/tiny.*Name one by its key"):
-        custody.find(ledger, query(0).id)
+        maintenance.find(ledger, query(0).id)
     with pytest.raises(LedgerError, match="holds no sample"):
-        custody.find(ledger, "fact-or-fair/text/nothing#1")
+        maintenance.find(ledger, "fact-or-fair/text/nothing#1")
     with pytest.raises(LedgerError, match="bears no mark"):
-        custody.unmark(ledger, custody.find(ledger, JUDGED.id), who="me", why="so")
+        maintenance.unmark(ledger, maintenance.find(ledger, JUDGED.id), who="me", why="so")
 
 
 # An older schema
@@ -380,12 +380,12 @@ def test_an_older_ledger_is_brought_up_to_date_and_loses_nothing(old: Path) -> N
         assert ledger.schema == SCHEMA
         assert ledger.reply(MODEL, query()) == Reply("B", False, 3, 1, None, None, 0.5, 1)
         ledger.add("r2", MODEL, query(1), Reply("A"), CHOSEN)
-        custody.mark(ledger, custody.find(ledger, query().id), "D", who="me", why="so")
-        assert list(custody.problems(ledger)) == []
+        maintenance.mark(ledger, maintenance.find(ledger, query().id), "D", who="me", why="so")
+        assert list(maintenance.problems(ledger)) == []
     with Ledger(old) as ledger:
         [sample] = from_ledger(ledger, MODEL, [query()])
         assert sample.answer.choice == 3
-        assert custody.survey(ledger).kinds == {"chosen": 2}
+        assert maintenance.survey(ledger).kinds == {"chosen": 2}
 
 
 def test_what_the_second_schema_holds_is_taken_over_whole(old: Path) -> None:
@@ -411,7 +411,7 @@ def test_what_the_second_schema_holds_is_taken_over_whole(old: Path) -> None:
         assert ledger.batches(MODEL) == [("b", "remote", frozenset({bytes(16)}))]
         ledger.add("r2", MODEL, query(3), Reply("never asked twice"), CHOSEN)
         assert list(export.rows(ledger)) == before
-        assert list(custody.problems(ledger)) == []
+        assert list(maintenance.problems(ledger)) == []
 
 
 def test_the_last_mark_counts_in_whatever_order_ledgers_are_merged(tmp_path: Path) -> None:
@@ -419,7 +419,7 @@ def test_the_last_mark_counts_in_whatever_order_ledgers_are_merged(tmp_path: Pat
     for name, (word, made_at) in marked.items():
         with Ledger(tmp_path / name) as part:
             part.add("r", MODEL, query(), Reply("?"), CHOSEN)
-            key = custody.find(part, query().id).key
+            key = maintenance.find(part, query().id).key
             part.database.execute("INSERT INTO marks VALUES (NULL, ?, ?, 'me', 'so', ?)", (key, word, made_at))
     for order in (["early", "late"], ["late", "early"]):
         with Ledger(tmp_path / "-".join(order)) as whole:
@@ -435,9 +435,11 @@ def test_an_older_ledger_is_read_without_being_changed(old: Path) -> None:
     with Ledger(old, write=False) as ledger:
         assert ledger.schema == 1
         assert ledger.reply(MODEL, query()) is not None
-        assert custody.survey(ledger).kinds == {"chosen": 1}
+        assert maintenance.survey(ledger).kinds == {"chosen": 1}
         assert len(list(export.rows(ledger))) == 1
-        assert list(custody.problems(ledger)) == [f"{old.name} may be read by others (mode 644): chmod go= {old.name}"]
+        assert list(maintenance.problems(ledger)) == [
+            f"{old.name} may be read by others (mode 644): chmod go= {old.name}"
+        ]
     assert old.read_bytes() == before
 
 
@@ -490,7 +492,7 @@ def test_no_export_takes_the_place_of_the_ledger(ledger: Ledger, path: Path) -> 
     assert log.stat().st_size
     for each in (path, link, hard, log):
         assert cli.main(["ledger", str(path), "export", "--output", str(each)]) == 7
-    assert list(custody.problems(ledger)) == []
+    assert list(maintenance.problems(ledger)) == []
     assert count(path, "samples") == 8
 
 

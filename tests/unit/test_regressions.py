@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fairgate.comparison.drops import Worse, held
+from fairgate.comparison.regressions import Regression, held
 from fairgate.verdicts.gate import Verdict
 
 FAIL, PASS, OPEN = Verdict.FAIL, Verdict.PASS, Verdict.INCONCLUSIVE
@@ -34,6 +34,6 @@ FAIL, PASS, OPEN = Verdict.FAIL, Verdict.PASS, Verdict.INCONCLUSIVE
 def test_a_verdict_and_its_words_agree_with_the_interval_or_say_why_not(
     low: float, likely: float, high: float, alarm: bool, verdict: Verdict, said: str
 ) -> None:
-    found, reason = held(Worse(low, likely, high, alarm), 5.0, "drop")
+    found, reason = held(Regression(low, likely, high, alarm), 5.0, "drop")
     assert found is verdict
     assert said in reason

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Served = Counter[tuple[str | None, str | None]]
 
 
-class Heard:
+class LiveCounts:
     """The answers to single queries, counted as they come, in whatever order.
 
     Written by the sampler's thread, and read of a topic once the ledger says that it is sampled.

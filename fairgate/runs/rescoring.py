@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from msgspec.structs import asdict
 
 from fairgate.runs.judgement import report_of
-from fairgate.runs.keeping import kept
-from fairgate.runs.past import recall
+from fairgate.runs.past_run import recall
 from fairgate.runs.run import Run
 from fairgate.runs.sampling import Sampling
+from fairgate.runs.save_baseline import kept
 from fairgate.runs.settings import Settings
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from fairgate.verdicts.gate import Verdict, judge
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from fairgate.benchmarks.base import Case, Circumstances, Look
+    from fairgate.benchmarks.base import Case, Circumstances, InterimAnalysis
     from fairgate.domain import Query, Topic
     from fairgate.runs.benchmarks import Benchmarks
     from fairgate.verdicts.gate import GateResult
@@ -39,8 +39,8 @@ class EarlyRounds:
         self,
         benchmarks: Benchmarks,
         topics: Sequence[Topic],
-        is_clear: Callable[[Look], bool],
-        settle: Callable[[Look], None],
+        is_clear: Callable[[InterimAnalysis], bool],
+        settle: Callable[[InterimAnalysis], None],
     ) -> None:
         self.topics, self._looks = topics, benchmarks.looks()
         self.most = len(self._looks)

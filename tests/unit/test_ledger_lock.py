@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fairgate.errors import LedgerError
-from fairgate.sampling.turn import PAUSE, Turn, is_taken
+from fairgate.sampling.ledger_lock import PAUSE, LedgerLock, is_taken
 from tests.running import CHECKOUT
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 HOLDER = """
 import sys, time
 from pathlib import Path
-from fairgate.sampling.turn import Turn
+from fairgate.sampling.ledger_lock import Turn
 held = Turn(Path(sys.argv[1]), "openai/tiny")
 print("held", flush=True)
 time.sleep(600)
@@ -32,16 +32,16 @@ def ledger(tmp_path: Path) -> Path:
 
 
 def test_a_second_run_is_refused_and_told_who_has_the_turn(ledger: Path) -> None:
-    with Turn(ledger, "openai/tiny"):
+    with LedgerLock(ledger, "openai/tiny"):
         assert is_taken(ledger)
         with pytest.raises(LedgerError, match=r"process \d+, openai/tiny.*--ledger-wait"):
-            Turn(ledger, "openai/other")
+            LedgerLock(ledger, "openai/other")
     assert not is_taken(ledger)
-    Turn(ledger, "openai/other").release()
+    LedgerLock(ledger, "openai/other").release()
 
 
 def test_a_run_that_waits_gets_its_turn(ledger: Path) -> None:
-    first = Turn(ledger, "first")
+    first = LedgerLock(ledger, "first")
     slept: list[float] = []
 
     def sleep(seconds: float) -> None:
@@ -49,20 +49,20 @@ def test_a_run_that_waits_gets_its_turn(ledger: Path) -> None:
         if len(slept) == 3:
             first.release()
 
-    Turn(ledger, "second", 60, sleep=sleep).release()
+    LedgerLock(ledger, "second", 60, sleep=sleep).release()
     assert slept == [PAUSE] * 3
 
 
 def test_nobody_is_refused_for_a_look(ledger: Path) -> None:
     """A look holds the turn for a moment."""
-    look = Turn(ledger, "a look")
-    Turn(ledger, "asking", sleep=lambda _: look.release()).release()
+    look = LedgerLock(ledger, "a look")
+    LedgerLock(ledger, "asking", sleep=lambda _: look.release()).release()
 
 
 def test_waiting_ends_by_a_clock_that_no_one_can_set(ledger: Path) -> None:
     now = iter(range(100))
-    with Turn(ledger, "first"), pytest.raises(LedgerError, match="first"):
-        Turn(ledger, "second", 5, clock=lambda: next(now), sleep=lambda _: None)
+    with LedgerLock(ledger, "first"), pytest.raises(LedgerError, match="first"):
+        LedgerLock(ledger, "second", 5, clock=lambda: next(now), sleep=lambda _: None)
     assert next(now) == 6
 
 
@@ -71,8 +71,8 @@ def test_another_name_of_the_same_ledger_is_the_same_turn(ledger: Path) -> None:
     ledger.touch()
     link = ledger.with_name("link.sqlite")
     link.symlink_to(ledger)
-    with Turn(link, "first"), pytest.raises(LedgerError, match="first"):
-        Turn(ledger, "second")
+    with LedgerLock(link, "first"), pytest.raises(LedgerError, match="first"):
+        LedgerLock(ledger, "second")
 
 
 def test_kill_9_gives_the_turn_back(ledger: Path) -> None:
@@ -86,10 +86,10 @@ def test_kill_9_gives_the_turn_back(ledger: Path) -> None:
         finally:
             holder.send_signal(signal.SIGKILL)
             holder.wait(30)
-    Turn(ledger, "next").release()
+    LedgerLock(ledger, "next").release()
 
 
 def test_a_place_where_nothing_can_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(LedgerError, match="--ledger"):
-        Turn(tmp_path / "file" / "ledger.sqlite", "x")
+        LedgerLock(tmp_path / "file" / "ledger.sqlite", "x")

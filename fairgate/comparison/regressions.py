@@ -8,7 +8,7 @@ from fairgate.verdicts.gate import Verdict
 
 
 @dataclass(frozen=True)
-class Worse:
+class Regression:
     """By how many points a score became worse: the estimate, and the 95 % interval of it alone, in both directions.
 
     `alarm`: whether a change for the worse is beyond chance by the test, with all comparisons in view.
@@ -20,7 +20,7 @@ class Worse:
     alarm: bool
 
 
-def held(moved: Worse, most: float, word: str) -> tuple[Verdict, str]:
+def held(moved: Regression, most: float, word: str) -> tuple[Verdict, str]:
     """The verdict on a change by at most `most` points, and the reason; `word` is `drop` or `rise`.
 
     What is beyond chance and estimated beyond the limit fails, what lies within it with its whole interval passes. The

@@ -19,13 +19,15 @@ if TYPE_CHECKING:
 
 def evidence_of(run: Run, cells: Mapping[Case, Cell]) -> Evidence:
     """The cells in their order. Samples are read from the ledger when they are asked for."""
-    topics = {cell.topic: case.topics for case, cell in cells.items() if case.topic.modality in run.cast.sampled}
+    topics = {
+        cell.topic: case.topics for case, cell in cells.items() if case.topic.modality in run.participants.sampled
+    }
 
     def read(topic: str) -> Sequence[Shown]:
         parts = topics.get(topic, ())
         if not parts:
             return ()
-        with run.cast.stored() as reply:
+        with run.participants.stored() as reply:
             return tuple(each for part in parts for each in run.benchmarks.of(part).shown(part, reply))
 
     store = ImageStore(run.settings.ledger)

@@ -12,10 +12,10 @@ import pytest
 
 from fairgate.bigbench import estimates, scores
 from fairgate.bigbench.alignment import read_alignment
-from fairgate.bigbench.board import board, implicit_rows
 from fairgate.bigbench.data import Bigbench, load
 from fairgate.bigbench.portrayals import UNKNOWN, Portrayal
-from fairgate.bigbench.prompts import Sitter, all_sitters
+from fairgate.bigbench.prompts import IdentityPrompt, all_sitters
+from fairgate.bigbench.score_table import board, implicit_rows
 from fairgate.bigbench.tables import effects, stability
 from fairgate.errors import DataError
 from fairgate.verdicts.gate import judge
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from fairgate.verdicts.scoreboard import Entry
+    from fairgate.verdicts.score_result import ScoreResult
 
 Shares = dict[str, dict[str, float]]
 
@@ -41,17 +41,17 @@ def portrayal(
     data: Bigbench, subject: str, images: Sequence[Sequence[Sequence[int]]], asked: str | None = None, *groups: str
 ) -> Portrayal:
     """Images, each a list of people, each three codes: gender, race, age."""
-    return Portrayal(Sitter(data.subject(subject), asked, groups), np.array(images, dtype=np.int8))
+    return Portrayal(IdentityPrompt(data.subject(subject), asked, groups), np.array(images, dtype=np.int8))
 
 
 def entry(
-    entries: Sequence[Entry],
+    entries: Sequence[ScoreResult],
     task: str,
     score: str,
     attribute: str | None,
     group: str | None = None,
     scoring: str = "definition",
-) -> Entry:
+) -> ScoreResult:
     (found,) = (
         each
         for each in entries
@@ -183,7 +183,7 @@ def test_estimates_are_better_than_plug_in_values(data: Bigbench) -> None:
             p = 0.7 * np.array(truth["race"]) + 0.3 * np.array([1, 0, 0, 0])
             rows[subject.id] = p
             codes[:, person, 1] = rng.choice(4, 4, p=p)
-        found.append(Portrayal(Sitter(subject), codes))
+        found.append(Portrayal(IdentityPrompt(subject), codes))
     exact = 100 * float(scores.implicit(rows["rich"], data.subject("rich").truth[0]["race"]))
     scored = entry(board(found, data, seed=0), "implicit", "S_implicit", "race")
     assert scored.value is not None

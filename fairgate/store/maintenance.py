@@ -268,7 +268,7 @@ def prune(
                 raise LedgerError(
                     "what was pruned counts no more, but can still be read in the file: another program is reading it.",
                     where=str(ledger.path),
-                    mend="Let it end, then prune again.",
+                    hint="Let it end, then prune again.",
                 )
     return pruned
 
@@ -319,7 +319,7 @@ def _ids_of(ledger: Ledger, label: str) -> list[int]:
     if not found:
         known = sorted({name for _, name in named})
         raise LedgerError(
-            f"holds nothing of {label!r}.", where=str(ledger.path), mend=f"It knows: {', '.join(known) or 'no model'}."
+            f"holds nothing of {label!r}.", where=str(ledger.path), hint=f"It knows: {', '.join(known) or 'no model'}."
         )
     return found
 
@@ -378,12 +378,12 @@ def find(ledger: Ledger, name: str, model: str | None = None) -> Found:
         raise LedgerError(
             f"holds no sample {name!r}{f' of {model}' if model else ''}.",
             where=str(ledger.path),
-            mend="Name a sample as the reports do, such as fact-or-fair/text/subjective/crime-rate-high-base#17.",
+            hint="Name a sample as the reports do, such as fact-or-fair/text/subjective/crime-rate-high-base#17.",
         )
     if len(found) > 1:
         keys = ", ".join(f"{each.key.hex()[:12]} ({each.model})" for each in found)
         raise LedgerError(
-            f"{len(found)} samples are named {name!r}: {keys}.", where=str(ledger.path), mend="Name one by its key."
+            f"{len(found)} samples are named {name!r}: {keys}.", where=str(ledger.path), hint="Name one by its key."
         )
     return found[0]
 
@@ -410,7 +410,7 @@ def mark(ledger: Ledger, sample: Found, word: str, *, who: str, why: str) -> str
         raise LedgerError(
             f"{word!r} is nothing that a reply to {sample.query} can say.",
             where=str(ledger.path),
-            mend=f"Give one of: {', '.join(sample.words or (ANY.pattern.replace('|', ', '),))}.",
+            hint=f"Give one of: {', '.join(sample.words or (ANY.pattern.replace('|', ', '),))}.",
         )
     ledger.mark(sample.key, kept, who, why)
     return kept

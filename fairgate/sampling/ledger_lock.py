@@ -21,7 +21,7 @@ LONGEST = 4096  # bytes of a lock's file
 PAUSE = 0.2  # seconds between two looks whether the turn is free
 
 
-class Turn:
+class LedgerLock:
     """The right to ask with a ledger, held from its making to `release`.
 
     It is a lock on a file beside the ledger, which the operating system takes back from a process that dies, however
@@ -60,7 +60,7 @@ class Turn:
                 raise LedgerError(
                     f"another run is asking with it ({_told(handle)}).",
                     where=str(ledger),
-                    mend="Let it end (a run waits with --ledger-wait SECONDS), or name another file with --ledger.",
+                    hint="Let it end (a run waits with --ledger-wait SECONDS), or name another file with --ledger.",
                 )
             sleep(PAUSE)
 
@@ -80,7 +80,7 @@ class Turn:
 
 def is_taken(ledger: Path) -> bool:
     """Whether a run is asking with this ledger now."""
-    with suppress(LedgerError), Turn(ledger, "a look"):
+    with suppress(LedgerError), LedgerLock(ledger, "a look"):
         return False
     return True
 
@@ -100,7 +100,7 @@ def _opened(ledger: Path) -> int:
         return handle
     os.close(handle)
     raise LedgerError(
-        f"{path.name}.lock is no file of a ledger's turn.", where=str(ledger), mend="Remove it, or name another ledger."
+        f"{path.name}.lock is no file of a ledger's turn.", where=str(ledger), hint="Remove it, or name another ledger."
     )
 
 
@@ -120,5 +120,5 @@ def _trouble(ledger: Path, error: OSError) -> LedgerError:
     return LedgerError(
         f"{type(error).__name__}: {error}.",
         where=str(ledger),
-        mend="Allow writing to the file and its folder, or name another with --ledger.",
+        hint="Allow writing to the file and its folder, or name another with --ledger.",
     )
