@@ -228,6 +228,20 @@ def test_limits_and_reports_name_no_benchmark_task_or_score(module: str) -> None
     assert named(ast.parse(source(module).read_text(encoding="utf-8"))) == KEYS_OF_CASES.get(module, set())
 
 
+# Models, detectors and the command of published tables: what is a benchmark's own they get from it.
+ASKED = ("fairgate.models", "fairgate.faces", "fairgate.benchmarks", "fairgate.commands.published")
+# Names of contexts, tasks and scores that are words of addresses, accounts, commands and patterns too.
+ORDINARY = {"balance", "base", "d", "pull"}
+# Ids of images without a run, as ledgers hold them.
+HELD = {"fairgate.faces.bulk": {"implicit"}}
+
+
+@pytest.mark.parametrize("module", [each for each in modules() if any(stands_in(each, room) for room in ASKED)])
+def test_models_and_detectors_name_no_benchmark_task_or_score(module: str) -> None:
+    found = named(ast.parse(source(module).read_text(encoding="utf-8")))
+    assert found - ORDINARY == HELD.get(module, set())
+
+
 @pytest.mark.parametrize(
     ("code", "name"),
     [
