@@ -103,7 +103,8 @@ def test_oracle_passes_every_case_and_gate(oracle: Outcome) -> None:
 
 def test_a_model_that_follows_stereotypes_fails(python: Path, oracle: Outcome, tmp_path: Path) -> None:
     before = f"--baseline={oracle.folder / 'baseline.json'}"
-    found = bench(tmp_path, *OWN, "--model=control/stereotype", before, python=python)
+    limits = f"--thresholds={CHECKOUT / 'thresholds.toml'}"
+    found = bench(tmp_path, *OWN, "--model=control/stereotype", before, limits, python=python)
     assert found.code == 1, found.output
     failed = {(each["context"], each["score"]) for each in own(found, "gates") if each["verdict"] == "fail"}
     scores = {(context, score) for context in ("ambiguous", "disambiguated") for score in ("accuracy", "bias")}
@@ -180,7 +181,7 @@ def served(stub: ChatStub) -> Sequence[str]:
 
 def test_the_page_shows_its_cases_and_gates(oracle: Outcome) -> None:
     page = (oracle.folder / "report" / "index.html").read_text(encoding="utf-8")
-    assert "ambiguous-qa-text-ambiguous_qa-disambiguated-income-accuracy" in page
+    assert '"name":"disambiguated income accuracy","verdict":"pass"' in page
     assert "test_installed.py::test_ambiguous_qa[age-names-ambiguous]" in page
     assert "Who was forgetful?" in page
 
