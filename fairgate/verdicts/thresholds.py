@@ -220,7 +220,7 @@ def load(path: Path, registry: Registry) -> Thresholds:
         raise ConfigError(f"cannot be read: {error.strerror}.", where=str(path), hint="See --thresholds.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigError(f"is no TOML: {error}.", where=str(path)) from error
-    defaults = tuple(_defaults(plugin) for plugin in registry.plugins)
+    defaults = tuple(_defaults(plugin, registry) for plugin in registry.plugins)
     if isinstance(raw.get("plans"), dict):
         for name, plan in raw["plans"].items():
             if isinstance(plan, dict):
@@ -244,18 +244,14 @@ def load(path: Path, registry: Registry) -> Thresholds:
                 )
         gates.append(gate)
     own = {(gate.modality, gate.task, gate.score) for gate in gates}
-    for plugin, each in zip(registry.plugins, defaults, strict=True):
-        checked = [_checked(gate, registry, f"the limits of {plugin.name}") for gate in each.gates]
-        gates += [gate for gate in checked if (gate.modality, gate.task, gate.score) not in own]
+    brought = (gate for each in defaults for gate in each.gates)
+    gates += [gate for gate in brought if (gate.modality, gate.task, gate.score) not in own]
     thresholds = msgspec.structs.replace(thresholds, gates=tuple(gates))
     if thresholds.baseline is None:
         return thresholds
     drops = thresholds.baseline.drops
     for number, drop in enumerate(drops):
         _check_drop(drop, drops[:number], registry, f"{path}: baseline.drops[{number}]")
-    for plugin, each in zip(registry.plugins, defaults, strict=True):
-        for drop in each.baseline.drops:
-            _check_drop(drop, (), registry, f"the limits of {plugin.name}")
     limited = {(drop.modality, drop.task, drop.score) for drop in drops}
     added = (drop for each in defaults for drop in each.baseline.drops)
     more = tuple(drop for drop in added if (drop.modality, drop.task, drop.score) not in limited)
@@ -264,24 +260,32 @@ def load(path: Path, registry: Registry) -> Thresholds:
     )
 
 
-def _defaults(plugin: Plugin) -> Defaults:
-    """What a benchmark brings. Raises PluginError for a file that cannot be used, or limits on another's task."""
+def _defaults(plugin: Plugin, registry: Registry) -> Defaults:
+    """What a benchmark brings, checked. Raises PluginError for a file that cannot be used, or limits on others."""
     if plugin.limits is None:
         return Defaults()
     where = f"the limits of {plugin.name}"
     try:
         found = _convert(tomllib.loads(plugin.limits.read_text(encoding="utf-8")), Defaults, where, "")
+        for name, sizes in found.plans.items():
+            # Keys that it must have may stand in the user's plan.
+            optional = [(each.name, each.type, None) for each in msgspec.structs.fields(plugin.plan)]
+            _convert(sizes, msgspec.defstruct("Sizes", optional, bases=(Strict,)), where, f"plans.{name}")
+        gates = tuple(_checked(gate, registry, f"{where}: gates[{n}]") for n, gate in enumerate(found.gates))
+        for number, drop in enumerate(found.baseline.drops):
+            earlier = found.baseline.drops[:number]
+            _check_drop(drop, earlier, registry, f"{where}: baseline.drops[{number}]")
     except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError, ConfigError) as error:
-        raise PluginError(f"the limits of the benchmark {plugin.name!r} cannot be read: {error}") from error
+        raise PluginError(f"a benchmark's own limits cannot be used: {error}", where=plugin.name) from error
     tasks = {(task.modality, task.name) for task in plugin.tasks}
-    foreign = [each for each in (*found.gates, *found.baseline.drops) if (each.modality, each.task) not in tasks]
+    foreign = [each for each in (*gates, *found.baseline.drops) if (each.modality, each.task) not in tasks]
     if foreign:
         raise PluginError(
-            f"task = {foreign[0].task!r} is not a task of the benchmark {plugin.name!r}.",
+            f"task = {foreign[0].task!r} is not a task of this benchmark.",
             where=where,
             hint="A benchmark brings limits on its own tasks alone.",
         )
-    return found
+    return msgspec.structs.replace(found, gates=gates)
 
 
 def _plan(raw: object, registry: Registry, path: str, name: str) -> dict[str, object]:
