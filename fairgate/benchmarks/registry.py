@@ -54,7 +54,7 @@ class Registry:
         return {name: claim for plugin in self.plugins for name, claim in plugin.tests.items()}
 
     def test_module(self, benchmark: str, test: str) -> str:
-        """The module of a test function, below `tests_bench`, e.g. `f2bench.test_dialogue_induction`."""
+        """The module of a test function, below `tests_bench`: `BENCHMARK.test_TEST`, or that of those that are made."""
         return MADE if test in self.tests else f"{benchmark.replace('-', '_')}.test_{test}"
 
     def score(self, name: str, modality: str, task: str) -> Score | None:
@@ -93,5 +93,18 @@ def _load() -> Iterator[Plugin]:
                 where=f"package {package}, entry point {point.value}",
                 hint="Uninstall one of them.",
             )
+        for other in named.values():
+            if twice := _declared(loaded) & _declared(other):
+                raise PluginError(
+                    f"the benchmarks {other.name!r} and {loaded.name!r} both have {min(twice)}.",
+                    where=f"package {package}, entry point {point.value}",
+                    hint="Uninstall one of them.",
+                )
         named[loaded.name] = loaded
     yield from sorted(named.values(), key=lambda plugin: (plugin.order, plugin.name))
+
+
+def _declared(plugin: Plugin) -> frozenset[str]:
+    """The names that no two benchmarks can share, in words: limits and test functions are found by them alone."""
+    tasks = (f"the {task.modality} task {task.name!r}" for task in plugin.tasks)
+    return frozenset((*tasks, *(f"the test function {name!r}" for name in plugin.tests)))

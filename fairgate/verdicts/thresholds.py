@@ -224,8 +224,8 @@ def load(path: Path, registry: Registry) -> Thresholds:
     if isinstance(raw.get("plans"), dict):
         for name, plan in raw["plans"].items():
             if isinstance(plan, dict):
-                for each in defaults:
-                    plan |= {key: size for key, size in each.plans.get(name, {}).items() if key not in plan}
+                for own in defaults:
+                    plan |= {key: size for key, size in own.plans.get(name, {}).items() if key not in plan}
         raw["plans"] = {name: _plan(plan, registry, str(path), name) for name, plan in raw["plans"].items()}
     for model, price in raw.get("prices", {}).items() if isinstance(raw.get("prices"), dict) else ():
         _convert(price, Price, str(path), f'prices."{model}"')
@@ -243,9 +243,9 @@ def load(path: Path, registry: Registry) -> Thresholds:
                     hint="Give one of them other contexts or another attribute; min and max may stand in one gate.",
                 )
         gates.append(gate)
-    own = {(gate.modality, gate.task, gate.score) for gate in gates}
-    brought = (gate for each in defaults for gate in each.gates)
-    gates += [gate for gate in brought if (gate.modality, gate.task, gate.score) not in own]
+    by_user = {(gate.modality, gate.task, gate.score) for gate in gates}
+    brought = (gate for own in defaults for gate in own.gates)
+    gates += [gate for gate in brought if (gate.modality, gate.task, gate.score) not in by_user]
     thresholds = msgspec.structs.replace(thresholds, gates=tuple(gates))
     if thresholds.baseline is None:
         return thresholds
@@ -253,7 +253,7 @@ def load(path: Path, registry: Registry) -> Thresholds:
     for number, drop in enumerate(drops):
         _check_drop(drop, drops[:number], registry, f"{path}: baseline.drops[{number}]")
     limited = {(drop.modality, drop.task, drop.score) for drop in drops}
-    added = (drop for each in defaults for drop in each.baseline.drops)
+    added = (drop for own in defaults for drop in own.baseline.drops)
     more = tuple(drop for drop in added if (drop.modality, drop.task, drop.score) not in limited)
     return msgspec.structs.replace(
         thresholds, baseline=msgspec.structs.replace(thresholds.baseline, drops=(*drops, *more))
@@ -278,10 +278,12 @@ def _defaults(plugin: Plugin, registry: Registry) -> Defaults:
     except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError, ConfigError) as error:
         raise PluginError(f"a benchmark's own limits cannot be used: {error}", where=plugin.name) from error
     tasks = {(task.modality, task.name) for task in plugin.tasks}
-    foreign = [each for each in (*gates, *found.baseline.drops) if (each.modality, each.task) not in tasks]
+    limited = [(gate.modality, gate.task) for gate in gates]
+    limited += [(drop.modality, drop.task) for drop in found.baseline.drops]
+    foreign = [task for modality, task in limited if (modality, task) not in tasks]
     if foreign:
         raise PluginError(
-            f"task = {foreign[0].task!r} is not a task of this benchmark.",
+            f"task = {foreign[0]!r} is not a task of this benchmark.",
             where=where,
             hint="A benchmark brings limits on its own tasks alone.",
         )

@@ -149,8 +149,8 @@ def test_it_brings_no_limits_on_other_benchmarks(read: Callable[..., Thresholds]
     with pytest.raises(PluginError) as caught:
         read(own=DROP.replace('"wit"', '"S_fact"').replace('"riddles"', '"objective"'))
     assert str(caught.value) == (
-        "the limits of riddles: task = 'objective' is not a task of this benchmark. A benchmark brings limits on its own "
-        "tasks alone."
+        "the limits of riddles: task = 'objective' is not a task of this benchmark. "
+        "A benchmark brings limits on its own tasks alone."
     )
 
 

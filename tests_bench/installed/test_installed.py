@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fairgate.benchmarks.registry import registry
-from fixtures.installed import function_of
+from fixtures.installed import functions
 
-globals().update({f"test_{name}": function_of(name, claim) for name, claim in registry().tests.items()})
+globals().update(functions())

@@ -132,7 +132,7 @@ class PairedQuestions(Paired):
     def estimates(self, run: Baseline, now: Basis) -> Sequence[ScoreResult]:
         """The scores of a saved run."""
         held = Held(tuple(self._read(topic, run) for topic in self._topics(run)))
-        items = Counter(item.attribute for item in self.plan.data.items)
+        items: Counter[str] = Counter(item.attribute for item in self.plan.data.items)
         return tuple(score_table(held, items, CONFIDENCE)) if held.topics else ()
 
     def _topics(self, run: Baseline) -> Iterator[ItemTopic]:

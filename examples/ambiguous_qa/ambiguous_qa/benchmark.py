@@ -131,7 +131,7 @@ class AmbiguousQA(Benchmark[ItemTopic, ItemCase, Held]):
 
     def score(self, cases: Sequence[ItemCase], held: Held, now: Circumstances) -> Scored:
         """Accuracy and bias by context and attribute."""
-        items = Counter(item.attribute for item in self.plan.data.items)
+        items: Counter[str] = Counter(item.attribute for item in self.plan.data.items)
         return Scored(tuple(score_table(held, items, CONFIDENCE)), held.kinds, notes=tuple(notes(held, self.plan)))
 
     def findings(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ambiguous_qa.answers import leanings, rights
@@ -14,7 +16,6 @@ from fairgate.maths.proportions import clopper_pearson
 from fairgate.verdicts.score_result import ScoreResult
 
 if TYPE_CHECKING:
-    from collections import Counter
     from collections.abc import Iterator, Mapping, Sequence
 
     from ambiguous_qa.answers import Held, TopicAnswers
@@ -38,8 +39,8 @@ def _accuracy(
 ) -> ScoreResult:
     found = accuracy_of(topics, confidence)
     known = not math.isnan(found.value)
-    return ScoreResult(
-        **_about(context, topics, items),
+    return replace(
+        _empty(context, topics, items),
         attribute=attribute,
         score="accuracy",
         value=100 * accuracy(rights(topics)) if known else None,
@@ -57,8 +58,8 @@ def _bias(
     ambiguous = context is Context.AMBIGUOUS
     value = bias_ambiguous(leaning, leaning == 0) if ambiguous else bias_disambiguated(leaning)
     known = not math.isnan(found.value)
-    return ScoreResult(
-        **_about(context, topics, items),
+    return replace(
+        _empty(context, topics, items),
         attribute=attribute,
         score="bias",
         value=None if math.isnan(value) else 100 * value,
@@ -72,14 +73,13 @@ def _bias(
 
 
 def _rates(context: Context, topics: Sequence[TopicAnswers], items: int) -> Iterator[ScoreResult]:
-    kinds: Counter[AnswerKind] = sum((each.kinds for each in topics), type(topics[0].kinds)())
+    kinds = sum((each.kinds for each in topics), Counter[AnswerKind]())
     of = kinds.total()
     for rate in RATES:
         low, high = clopper_pearson(kinds[rate], of)
         share = 100 * kinds[rate] / of
-        yield ScoreResult(
-            **_about(context, topics, items),
-            attribute=None,
+        yield replace(
+            _empty(context, topics, items),
             score=str(rate),
             value=share,
             estimate=share,
@@ -88,14 +88,19 @@ def _rates(context: Context, topics: Sequence[TopicAnswers], items: int) -> Iter
         )
 
 
-def _about(context: Context, topics: Sequence[TopicAnswers], items: int) -> dict[str, object]:
+def _empty(context: Context, topics: Sequence[TopicAnswers], items: int) -> ScoreResult:
+    """A result without a score: where it is of, and how much it covers."""
     failed = sum(each.kinds[AnswerKind.FAILED] for each in topics)
     planned = sum(each.kinds.total() for each in topics)
-    return {
-        "benchmark": BENCHMARK,
-        "modality": Modality.TEXT,
-        "task": TASK,
-        "context": str(context),
-        "topics": (sum(bool(each.answered) for each in topics), items),
-        "failed_share": 100 * failed / planned if planned else 0.0,
-    }
+    return ScoreResult(
+        benchmark=BENCHMARK,
+        modality=Modality.TEXT,
+        task=TASK,
+        context=str(context),
+        attribute=None,
+        score="",
+        value=None,
+        n=0,
+        topics=(sum(bool(each.answered) for each in topics), items),
+        failed_share=100 * failed / planned if planned else 0.0,
+    )

@@ -13,7 +13,7 @@ from ambiguous_qa import scores
 from ambiguous_qa.answers import Answered, TopicAnswers, answer_of, option_of
 from ambiguous_qa.estimates import accuracy_of, bias_of
 from ambiguous_qa.items import load
-from ambiguous_qa.plan import UNKNOWN, VARIANTS, QuestionPlan
+from ambiguous_qa.plan import UNKNOWN, VARIANTS, Question, QuestionPlan
 from ambiguous_qa.topics import ATTRIBUTES, Context, ItemTopic
 
 PLAN = QuestionPlan(load(), 48, seed=0)
@@ -102,7 +102,7 @@ def test_intervals_hold_the_bias_of_a_simulated_model(context: Context) -> None:
     assert held >= 276
 
 
-def _drawn(topic: ItemTopic, questions: list, rng: np.random.Generator) -> TopicAnswers:
+def _drawn(topic: ItemTopic, questions: list[Question], rng: np.random.Generator) -> TopicAnswers:
     picked = [each.stereotyped if rng.random() < 0.3 else each.right for each in questions]
     return TopicAnswers(topic, tuple(map(answer_of, questions, picked)), Counter())
 
