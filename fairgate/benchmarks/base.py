@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from fairgate.report.plots.drawing import Sketch
     from fairgate.report.report import Finding
     from fairgate.report.sections import Section
-    from fairgate.runs.settings import Settings
+    from fairgate.settings import Settings
     from fairgate.store.samples import Sample, Steps
     from fairgate.verdicts.gate import GateResult
     from fairgate.verdicts.score_result import ScoreResult

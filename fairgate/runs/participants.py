@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fairgate.domain import Query, Reply
     from fairgate.models.base import ChatModel
     from fairgate.runs.benchmarks import Benchmarks
-    from fairgate.runs.settings import Settings
+    from fairgate.settings import Settings
     from fairgate.verdicts.thresholds import Price, Thresholds
 
 

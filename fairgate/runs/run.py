@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from fairgate.models.base import Identity
     from fairgate.runs.past_run import Past
     from fairgate.runs.sampling import Sampling
-    from fairgate.runs.settings import Settings
+    from fairgate.settings import Settings
     from fairgate.store.ledger import Ledger
     from fairgate.store.samples import Sample
 

@@ -14,12 +14,12 @@ from fairgate.domain import Modality
 from fairgate.runs.judgement import report_of
 from fairgate.runs.run import Run
 from fairgate.runs.sampling import Sampling
-from fairgate.runs.settings import DEFAULT_LEDGER
+from fairgate.settings import DEFAULT_LEDGER
 from fairgate.verdicts.gate import Verdict
 
 if TYPE_CHECKING:
     from fairgate.report.report import Report
-    from fairgate.runs.settings import Settings
+    from fairgate.settings import Settings
 
 EXPECTED = {"control/oracle": Verdict.PASS, "control/stereotype": Verdict.FAIL}
 PLAN = "quick"
