@@ -79,10 +79,14 @@ def environment(more: Mapping[str, str] | None = None) -> dict[str, str]:
 
 
 def bench(
-    folder: Path, *more: str | Path, where: Sequence[str | Path] = (), env: Mapping[str, str] | None = None
+    folder: Path,
+    *more: str | Path,
+    where: Sequence[str | Path] = (),
+    env: Mapping[str, str] | None = None,
+    python: str | Path = sys.executable,
 ) -> Outcome:
     """Run the benchmarks to their end, from `folder`."""
-    with started(folder, *more, where=where, env=env) as process:
+    with started(folder, *more, where=where, env=env, python=python) as process:
         return finished(process, folder)
 
 
@@ -105,12 +109,16 @@ def bench_many(folder: Path, runs: Sequence[Sequence[str]], env: Mapping[str, st
 
 @contextlib.contextmanager
 def started(
-    folder: Path, *more: str | Path, where: Sequence[str | Path] = (), env: Mapping[str, str] | None = None
+    folder: Path,
+    *more: str | Path,
+    where: Sequence[str | Path] = (),
+    env: Mapping[str, str] | None = None,
+    python: str | Path = sys.executable,
 ) -> Iterator[subprocess.Popen[str]]:
     """A run under way, in a process group of its own; whatever is left of it at the end is killed."""
     folder.mkdir(parents=True, exist_ok=True)
     process = subprocess.Popen(  # noqa: S603 - our own interpreter
-        [sys.executable, "-m", "pytest", *arguments(folder, *more, where=where)],
+        [python, "-m", "pytest", *arguments(folder, *more, where=where)],
         cwd=folder,
         env=environment(env),
         stdout=subprocess.PIPE,

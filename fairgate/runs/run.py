@@ -147,10 +147,8 @@ class Run:
 
     def command(self, case: Case) -> str:
         """How to run this case alone, with the options of this run."""
-        room = case.topic.benchmark.replace("-", "_")
-        return shlex.join(
-            ["pytest", f"tests_bench/{room}/test_{case.test}.py::test_{case.name}", *self.settings.options()]
-        )
+        file = registry().test_module(case.topic.benchmark, case.test).replace(".", "/")
+        return shlex.join(["pytest", f"tests_bench/{file}.py::test_{case.name}", *self.settings.options()])
 
     @cached_property
     def deciding(self) -> int:
