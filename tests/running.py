@@ -63,6 +63,7 @@ def arguments(folder: Path, *more: str | Path, where: Sequence[str | Path] = ())
     given = [
         *("-c", CHECKOUT / "pytest.ini", "--rootdir", CHECKOUT, *(where or (CHECKOUT / "tests_bench",))),
         *("-p", "no:cacheprovider", "-p", "tests.plugin.strict", f"--thresholds={LIMITS}", "--no-plots"),
+        *("-p", "no:anyio", "-p", "no:hypothesispytest"),  # of the tests' own libraries: half a second of each run
         *(f"--ledger={folder / 'ledger.sqlite'}", f"--report-dir={folder / 'report'}"),
         *more,
     ]
