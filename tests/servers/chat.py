@@ -248,7 +248,14 @@ class ChatStub:
         """Close the door, and cut every connection."""
         runner, self._runner = self._runner, None
         if runner is not None:
+            server = runner.server
             await runner.cleanup()
+            # A connection that was being accepted while the door closed is made only now.
+            for _ in range(3):
+                await asyncio.sleep(0)
+            if server is not None:
+                await server.shutdown(0)
+            await asyncio.sleep(0)
 
     def restart(self, closed_for: float = 0.0) -> None:
         """From another thread: away, and back on the same port."""
