@@ -34,7 +34,7 @@ from fairgate.fact_or_fair.topics import Task
 from fairgate.models.controls import ControlSpec, chance_of
 from fairgate.models.portraits import shown
 from fairgate.runs.run import Run
-from fairgate.runs.settings import THRESHOLDS, Settings
+from fairgate.settings import THRESHOLDS, Settings
 from fairgate.store.samples import from_replies
 from fairgate.verdicts.gate import FAILED, GateResult, Verdict, judge
 

@@ -45,16 +45,18 @@ class _File(Strict, frozen=True):
 def _file_of(parts: Sequence[Part]) -> type[_File]:
     """The type of a file that can have these parts."""
     fields: list[tuple[str, Any] | tuple[str, Any, Any]] = [("seed", int), ("plan", str)]
+    keys: dict[str, str] = {}  # a benchmark's name need not be a name in Python
     for part in parts:
         if part.key is not None:
-            fields.append((part.key, part.values | None, None))
+            keys[f"part_{len(keys)}"] = part.key
+            fields.append((f"part_{len(keys) - 1}", part.values | None, None))
             continue
         for field in msgspec.structs.fields(part.values):
             required = field.default is msgspec.NODEFAULT
             own: tuple[str, Any] | tuple[str, Any, Any] = (field.name, field.type)
             own = own if required else (field.name, field.type, field.default)
             fields = [*(each for each in fields if each[0] != field.name), own]
-    asked = msgspec.defstruct("Asked", fields, bases=(Strict,), frozen=True, kw_only=True)
+    asked = msgspec.defstruct("Asked", fields, bases=(Strict,), frozen=True, kw_only=True, rename=keys)
     whole: type[_File] = msgspec.defstruct("File", [("asked", asked)], bases=(_File,), frozen=True, kw_only=True)  # type: ignore[assignment]
     return whole
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fairgate.asked import Profiles
 from fairgate.benchmarks.base import Plugin
 from fairgate.fact_or_fair import specs
 from fairgate.fact_or_fair.baseline import CHOICES
@@ -14,7 +15,7 @@ from fairgate.fact_or_fair.image_files import find
 from fairgate.fact_or_fair.images import FactOrFairImages
 from fairgate.fact_or_fair.original_files import SCENARIOS
 from fairgate.fact_or_fair.portraits import PortraitPlan
-from fairgate.fact_or_fair.queries import Profiles, QueryPlan
+from fairgate.fact_or_fair.queries import QueryPlan
 from fairgate.fact_or_fair.results import read_llm, read_t2i
 from fairgate.fact_or_fair.text import FactOrFairText
 from fairgate.models import painters, providers

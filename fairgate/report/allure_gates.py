@@ -79,8 +79,7 @@ def write_missing(directory: Path, missing: Mapping[Case, str], about: Mapping[s
     """
     logger = AllureFileLogger(str(directory))
     for case, reason in missing.items():
-        room = case.topic.benchmark.replace("-", "_")
-        full = f"tests_bench.{room}.test_{case.test}#test_{case.test}"
+        full = f"tests_bench.{registry.test_module(case.topic.benchmark, case.test)}#test_{case.test}"
         told = about.get(case.name, case.id)
         pairs = [*labels(case, told, registry), *((LabelType.TAG, mark) for mark in case.marks)]
         result = _result(full, title(case, told), Status.BROKEN, f"{MISSING}{reason}", pairs)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.base import AnyBenchmark, InterimAnalysis, Replies
     from fairgate.domain import Role, Topic
     from fairgate.runs.past_run import Past
-    from fairgate.runs.settings import Settings
+    from fairgate.settings import Settings
     from fairgate.verdicts.thresholds import PlanSize, Thresholds
 
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict
 
+from fairgate.asked import Profiles
 from fairgate.errors import ConfigError
-from fairgate.fact_or_fair.queries import Profiles
 from fairgate.models.base import CONTROL_JUDGE
-from fairgate.runs.settings import (
+from fairgate.settings import (
     CHECKOUT,
     CONTROL_DETECTOR,
     DEFAULT_LEDGER,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from fairgate.runs.asked import Asked
+    from fairgate.asked import Asked
 
 IMAGE_SIZE = re.compile(r"[1-9]\d{1,4}x[1-9]\d{1,4}")
 # Where argparse cannot say it: the least that a whole number may be, limits above 0, and times in seconds.

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from fairgate.asked import Asked, decode, decode_old
 from fairgate.errors import LedgerError
-from fairgate.runs.asked import Asked, decode, decode_old
 from fairgate.store.ledger import Ledger, RunState
 
 if TYPE_CHECKING:

@@ -30,12 +30,11 @@ if TYPE_CHECKING:
 
     from fairgate.benchmarks.base import Case, InterimAnalysis, Replies
     from fairgate.benchmarks.paired import Baseline
-    from fairgate.domain import Topic
+    from fairgate.domain import Identity, Topic
     from fairgate.errors import FairgateError
-    from fairgate.models.base import Identity
     from fairgate.runs.past_run import Past
     from fairgate.runs.sampling import Sampling
-    from fairgate.runs.settings import Settings
+    from fairgate.settings import Settings
     from fairgate.store.ledger import Ledger
     from fairgate.store.samples import Sample
 
@@ -148,10 +147,8 @@ class Run:
 
     def command(self, case: Case) -> str:
         """How to run this case alone, with the options of this run."""
-        room = case.topic.benchmark.replace("-", "_")
-        return shlex.join(
-            ["pytest", f"tests_bench/{room}/test_{case.test}.py::test_{case.name}", *self.settings.options()]
-        )
+        file = registry().test_module(case.topic.benchmark, case.test).replace(".", "/")
+        return shlex.join(["pytest", f"tests_bench/{file}.py::test_{case.name}", *self.settings.options()])
 
     @cached_property
     def deciding(self) -> int:

@@ -16,14 +16,14 @@ from fairgate.models.controls import controls_of
 from fairgate.runs.judgement import report_of
 from fairgate.runs.run import Run
 from fairgate.runs.sampling import Sampling
-from fairgate.runs.settings import DEFAULT_LEDGER
+from fairgate.settings import DEFAULT_LEDGER
 from fairgate.verdicts.gate import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fairgate.report.report import Report
-    from fairgate.runs.settings import Settings
+    from fairgate.settings import Settings
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ import pytest
 from fairgate import launch
 from fairgate.domain import Role
 from fairgate.errors import ConfigError
-from fairgate.fact_or_fair.queries import Profiles
 from fairgate.models.detectors import make_detector
 from fairgate.runs import options
 from fairgate.runs.run import Run
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fairgate.models.retries import TransientError
-    from fairgate.runs.settings import Settings
+    from fairgate.settings import Settings
 
 
 class Config:
@@ -48,7 +47,7 @@ def read(here: Path, *given: str) -> Settings:
 
 def test_installed_packages_are_looked_up_once_a_run(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     looks = iter([True])
-    monkeypatch.setattr("fairgate.runs.settings.equipped", lambda: next(looks))
+    monkeypatch.setattr("fairgate.faces.detectors.equipped", lambda: next(looks))
     run = Run(read(here))
     assert {Role.MODEL, Role.PAINTER} < set(run.participants.roles)
     assert all(run.asks(case) for case in run.cases.values())
@@ -58,7 +57,7 @@ def test_installed_packages_are_looked_up_once_a_run(here: Path, monkeypatch: py
 def test_nothing_given_means_the_oracle_on_the_quick_plan(here: Path) -> None:
     found = read(here)
     assert (found.model, found.model_spec, found.given) == (None, "control/oracle", False)
-    assert (found.plan, found.seed, found.per_topic, found.profiles) == ("quick", 0, None, Profiles.RANDOM)
+    assert (found.plan, found.seed, found.per_topic, found.profiles) == ("quick", 0, None, None)
     assert (found.key, found.scoring, found.inconclusive, found.max_in_flight) == (
         "published", "definition", "trouble", 16,
     )  # fmt: skip

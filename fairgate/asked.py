@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import itertools
+from enum import StrEnum
 from pathlib import Path  # noqa: TC003 - msgspec reads annotations at run time
 from typing import Annotated, Any
 
 import msgspec
 
 from fairgate.errors import LedgerError
-from fairgate.fact_or_fair.queries import Profiles  # noqa: TC001 - as above
+
+
+class Profiles(StrEnum):
+    """How the groups of a subjective query's individuals are drawn."""
+
+    RANDOM = "random"
+    BALANCED = "balanced"
+
 
 LONGEST = 100_000  # characters of one value
 Text = Annotated[str, msgspec.Meta(max_length=LONGEST)]
