@@ -101,7 +101,7 @@ def _joined(parts: Sequence[Past]) -> PastRun:
         **first.about,
         "members": members,
         "cases": sorted({case for part in parts for case in part.cases}),
-        "shards": sorted({shard for part in parts for shard in part.about["shards"]}),
+        "shards": sorted({shard for part in parts for shard in part.shards}),
     }
     states = {part.state for part in parts}
     unfinished = (state for state in (RunState.STOPPED, RunState.SAMPLING) if state in states)
@@ -122,7 +122,7 @@ def _alike(one: Past, other: Past) -> str | None:
     for key in sorted({*asked, *also} - {*PLACES}):
         if asked.get(key) != also.get(key):
             return f"{key} is {also.get(key)!r}, not {asked.get(key)!r}"
-    parts = [{shard.partition("/")[2] for shard in part.about["shards"]} for part in (one, other)]
+    parts = [{shard.partition("/")[2] for shard in part.shards} for part in (one, other)]
     if parts[0] != parts[1]:
         return "one is a shard and the other is not, or they are shards of different numbers"
     return None
