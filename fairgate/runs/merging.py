@@ -8,7 +8,7 @@ import sqlite3
 import tempfile
 import uuid
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,9 +49,9 @@ def merge(out: Path, sources: Sequence[Path]) -> Merged:
     Raises LedgerError where their last runs asked different things, before anything is written.
     """
     conflicts: set[str] = set()
+    parts = [recall(path) for path in sources]
     with tempfile.TemporaryDirectory() as folder:
         copies = {path: _copied(path, Path(folder)) for path in sources}
-        parts = [replace(recall(copy), where=str(path)) for path, copy in copies.items()]
         run = _joined(parts)
         with LedgerLock(out, "merging into it", PATIENCE):
             if out.is_file() and _alike(parts[0], here := recall(out)) is None:
