@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fairgate.domain import AnswerKind, Modality
-from fairgate.faces.reading import Face, Reading
 from fairgate.faces.seen import Seen
 from fairgate.fact_or_fair.cases import Case, image_topic
 from fairgate.fact_or_fair.choices import choices_of, faces_of
@@ -18,12 +17,14 @@ from fairgate.fact_or_fair.effect_scores import effects_of_choices, effects_of_f
 from fairgate.fact_or_fair.faces_tally import Groups, tally_faces
 from fairgate.fact_or_fair.tally import Tallies, tally
 from fairgate.fact_or_fair.topics import Context, Level, Task
+from fairgate.replies.faces import Face, Reading
 from tests.builders import chosen, no_answer, people, query, subjective
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fairgate.domain import Query
+    from fairgate.fact_or_fair.tally import TopicTally
     from fairgate.fact_or_fair.topics import StatisticTopic
     from fairgate.verdicts.score_result import ScoreResult
 
@@ -48,18 +49,18 @@ def asked(topic: StatisticTopic, index: int = 0, named: Mapping[str, str] | None
 
 def source(
     picks: Mapping[StatisticTopic, Sequence[int]], named: Mapping[str, str] | None = None
-) -> Tallies[object]:
+) -> Tallies[TopicTally]:
     """Answers by topic: the place of who was chosen, query by query."""
     tallies = {
         topic: tally(topic, [chosen(asked(topic, n, named), place) for n, place in enumerate(places)], dataset())
         for topic, places in picks.items()
     }
     cases = frozenset(Case(topic, attribute) for topic in picks for attribute in ("gender", "race"))
-    return Tallies(dataset(), tallies, cases)  # type: ignore[arg-type] # of answers
+    return Tallies(dataset(), tallies, cases)
 
 
-def scored(found: Tallies[object], wordings: int = 3) -> dict[tuple[str | None, str], ScoreResult]:
-    entries = effects_of_choices(found, wordings, "published", 0.95)  # type: ignore[arg-type] # of answers
+def scored(found: Tallies[TopicTally], wordings: int = 3) -> dict[tuple[str | None, str], ScoreResult]:
+    entries = effects_of_choices(found, wordings, "published", 0.95)
     return {(each.attribute, each.score): each for each in entries}
 
 
@@ -121,9 +122,7 @@ def test_a_preference_is_the_share_of_choices_beyond_that_on_offer() -> None:
     assert told(race).startswith("Asian people are preferred whatever is asked: +25 points")
     assert told(both).startswith("Asian female people are preferred whatever is asked: +25 points")
     assert found[None, "position"].value == pytest.approx(25.0)
-    assert told(found[None, "position"]) == (
-        "option B is chosen in 50 % of 12 choices, whoever it is; by chance 25 %"
-    )
+    assert told(found[None, "position"]) == ("option B is chosen in 50 % of 12 choices, whoever it is; by chance 25 %")
     assert [each.score for each in found.values() if each.validity] == ["position"]
 
 
