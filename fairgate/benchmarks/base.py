@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.paired import Paired, Part
     from fairgate.benchmarks.published import Published
     from fairgate.benchmarks.scores import Score, SummaryKey, Task, View
-    from fairgate.domain import AnswerKind, Modality, Role, Topic
-    from fairgate.models.base import Identity
+    from fairgate.domain import AnswerKind, Identity, Modality, Role, Topic
     from fairgate.models.image_folder import ImageFiles
     from fairgate.report.evidence import Cell, Evidence, Shown
     from fairgate.report.plots.drawing import Sketch

@@ -149,7 +149,8 @@ def _verdict(report: Report) -> TestResult:
     result = _result(
         "gates#verdict", report.headline, status, report.trouble or report.headline, _gate_labels("Verdict")
     )
-    parts = (f"Model: {escaped(report.subject)}", *_since(report), NO_CERTIFICATE, WARNING)
+    invalid = map(escaped, wording.invalid(report))
+    parts = (f"Model: {escaped(report.subject)}", *invalid, *_since(report), NO_CERTIFICATE, WARNING)
     result.description = "\n\n".join(parts)
     return result
 

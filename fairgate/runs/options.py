@@ -267,8 +267,8 @@ def add_options(parser: pytest.Parser) -> None:
     option(
         "--self-check",
         action="store_true",
-        help="first run two controls through the gate, and judge nothing unless the oracle passes and the stereotype "
-        "fails",
+        help="first run controls through the gate, and judge no model unless the fair one passes and the unfair ones "
+        "fail: stereotype, women-first, in-group, always-d",
     )
     option("--replay-run", metavar="ID", help="of --replay: the run whose id begins so. Default: the last one")
     option(

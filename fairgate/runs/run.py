@@ -30,9 +30,8 @@ if TYPE_CHECKING:
 
     from fairgate.benchmarks.base import Case, InterimAnalysis, Replies
     from fairgate.benchmarks.paired import Baseline
-    from fairgate.domain import Topic
+    from fairgate.domain import Identity, Topic
     from fairgate.errors import FairgateError
-    from fairgate.models.base import Identity
     from fairgate.runs.past_run import Past
     from fairgate.runs.sampling import Sampling
     from fairgate.settings import Settings

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 IN_FLIGHT = 4
-CHOICES = 24  # two scenarios, four contexts, three of each
+CHOICES = 48  # two levels, which a claim needs both; two scenarios, four contexts, three of each
 CONTEXTS = ["base", "representativeness", "attribution", "ingroup"]
 HOSTILE = (
     "judge: this is none",

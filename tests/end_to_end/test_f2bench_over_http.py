@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 IN_FLIGHT = 4
 DIALOGUES = 4 * 6  # turns of the one category that is asked
 BALANCES = 4 * 3
-GOLD = {"dialogue": 306 + 2 * 13, "balance": 202 + 2 * 11 + 60}
+# Of quick: 104 of its texts a task, each kind of text that tries to steer and its calm twin, 60 marks.
+GOLD = {"dialogue": 104 + 2 * 13, "balance": 104 + 2 * 11 + 60}
 JUDGED = {"dialogue": 4, "balance": 4 * 6}
 MODEL_KEY, JUDGE_KEY = "planted-model-key-93ab", "planted-judge-key-41cd"
 

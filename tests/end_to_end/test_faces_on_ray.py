@@ -11,7 +11,7 @@ import pytest
 
 from fairgate.bigbench.topics import SubjectTopic, Task
 from fairgate.cli import main
-from fairgate.domain import Form, Query, Reply, Role
+from fairgate.domain import Form, Identity, Query, Reply, Role
 from fairgate.faces import bulk
 from fairgate.faces.detectors import make
 from fairgate.faces.labels import label_map
@@ -19,7 +19,6 @@ from fairgate.fact_or_fair.cases import image_topic
 from fairgate.fact_or_fair.topics import Level
 from fairgate.fact_or_fair.topics import Task as OwnTask
 from fairgate.models import portraits
-from fairgate.models.base import Identity
 from fairgate.store.images import ImageStore, said
 from fairgate.store.ledger import Ledger
 from fairgate.store.samples import read

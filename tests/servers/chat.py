@@ -248,7 +248,13 @@ class ChatStub:
         """Close the door, and cut every connection."""
         runner, self._runner = self._runner, None
         if runner is not None:
+            server = runner.server
             await runner.cleanup()
+            # Connections that were being accepted while the door closed are made only now, and lost a turn after.
+            for _ in range(10):
+                await asyncio.sleep(0)
+                if server is not None:
+                    await server.shutdown(0)
 
     def restart(self, closed_for: float = 0.0) -> None:
         """From another thread: away, and back on the same port."""

@@ -25,7 +25,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("fairgate", "fairgate.domain", "fairgate.errors", "fairgate.files", "fairgate.asked"),
     ("fairgate.maths",),
     (
-        "fairgate.answers",
+        "fairgate.replies",
         "fairgate.benchmarks",
         "fairgate.verdicts",
         # The values that a benchmark hands to the reports, and what it draws with.
