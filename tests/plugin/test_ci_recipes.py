@@ -68,7 +68,7 @@ def test_the_plain_recipe_shards_merges_and_judges(tmp_path: Path, model: str, c
     more = {
         "MODEL": f"control/{model}",
         "OUT": str(tmp_path),
-        "OPTIONS": f"-k crime -m base -p no:cacheprovider --thresholds={LIMITS}",
+        "OPTIONS": f"-k crime -m subjective -p no:cacheprovider --thresholds={LIMITS}",
         "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin",
     }
     done = subprocess.run(  # noqa: S603 - our own documentation
