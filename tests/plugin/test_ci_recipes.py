@@ -16,6 +16,8 @@ import yaml
 
 from tests.running import CHECKOUT, LIMITS, PATIENCE, environment
 
+pytestmark = pytest.mark.slow
+
 BLOCK = re.compile(
     r"^## (?P<title>[^\n]+)\n(?:(?!^## ).)*?^```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
 )

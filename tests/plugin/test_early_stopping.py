@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from tests.running import Outcome
 
+pytestmark = pytest.mark.slow
+
 # Two topics of three scenarios: looks after 7, 14, 28 and 56 queries a scenario.
 PART = ("-k", "crime and base and test_subjective", "--per-topic=56", "--stop-early", "-p", "no:allure_pytest")
 FIRST, WHOLE = 2 * 3 * 7, 2 * 3 * 56
