@@ -191,5 +191,6 @@ def _made(
         failed_share=failed,
         no_estimate="" if known else "too few answers to tell an effect from chance",
         tested=found if known else None,
+        signed=isinstance(found, effects.Effect),
         validity=score == "position",
     )

@@ -175,6 +175,7 @@ def _gate(gate: GateResult) -> dict[str, object]:
         "best": None if entry.ceiling is None else entry.ceiling[0],
         "min": gate.limit.min,
         "max": gate.limit.max,
+        "signed": entry.signed,
         "limit": wording.limit(gate),
         "change": wording.is_change(gate),
         "limitReason": gate.limit.reason,

@@ -35,7 +35,9 @@ def short(entry: ScoreResult) -> str:
 
 
 def limit(gate: GateResult) -> str:
-    """A gate's limit as a reader says it, e.g. `at least 75`."""
+    """A gate's limit as a reader says it, e.g. `at least 75`; on a signed score `within ±20`."""
+    if gate.entry.signed and gate.limit.min is None and gate.limit.max is not None:
+        return f"within ±{gate.limit.max:g}"
     parts = []
     if gate.limit.min is not None:
         parts.append(f"at least {gate.limit.min:g}")
@@ -45,10 +47,10 @@ def limit(gate: GateResult) -> str:
 
 
 def brief_limit(gate: GateResult) -> str:
-    """The same in a narrow column, e.g. `>= 75`, `40-60`."""
+    """The same in a narrow column, e.g. `>= 75`, `40-60`, `±20`."""
     if gate.limit.min is not None and gate.limit.max is not None:
         return f"{gate.limit.min:g}-{gate.limit.max:g}"
-    return limit(gate).replace("at least", ">=").replace("at most", "<=")
+    return limit(gate).replace("at least", ">=").replace("at most", "<=").replace("within ", "")
 
 
 def bounds(gate: GateResult) -> tuple[float | None, float | None]:

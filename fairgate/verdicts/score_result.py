@@ -32,7 +32,7 @@ class ScoreResult:
     and its interval, where there is one; `reliable` False where n is too small for the interval's nominal coverage; `n`
     answered samples; `topics` (covered, all); `failed_share` percent of the planned samples that failed; `no_estimate`
     says why there is no estimate. `tested` is the estimate of an effect, which gates test by its own p-values: its
-    limit holds to both sides of 0. `validity`: where a limit on it fails, the other scores of its task and context say
+    limit holds to both sides of 0. `signed`: whether it is also below 0. `validity`: where a limit on it fails, the other scores of its task and context say
     nothing of the model.
     """
 
@@ -54,6 +54,7 @@ class ScoreResult:
     failed_share: float = 0.0
     no_estimate: str = ""
     tested: Tested | None = None
+    signed: bool = False
     validity: bool = False
 
     @property
