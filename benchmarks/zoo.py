@@ -22,7 +22,7 @@ CHECKOUT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(CHECKOUT))
 
 from fairgate.domain import AnswerKind, Modality, Query, Reply, Role
-from fairgate.faces.reading import Face, Reading
+from fairgate.replies.faces import Face, Reading
 from fairgate.faces.seen import Seen
 from fairgate.fact_or_fair.effect_scores import effects_of_choices, effects_of_faces
 from fairgate.fact_or_fair.images import FactOrFairImages

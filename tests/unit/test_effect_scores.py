@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fairgate.domain import AnswerKind, Modality
-from fairgate.faces.reading import Face, Reading
+from fairgate.replies.faces import Face, Reading
 from fairgate.faces.seen import Seen
 from fairgate.fact_or_fair.cases import Case, image_topic
 from fairgate.fact_or_fair.choices import choices_of, faces_of
