@@ -7,4 +7,5 @@ pytest_plugins = (
     "fixtures.answers",
     "fixtures.conversations",
     "fixtures.sitters",
+    "fixtures.installed",
 )

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 
 from benchmarks.peers import PEERS
 from benchmarks.stub import pin
-from fairgate.domain import Reply, Role
+from fairgate.asked import Profiles
+from fairgate.domain import Identity, Reply, Role
 from fairgate.fact_or_fair.cases import OWN_TASKS, text_cases
 from fairgate.fact_or_fair.data import load
-from fairgate.fact_or_fair.queries import Profiles, QueryPlan
-from fairgate.models.base import Identity
+from fairgate.fact_or_fair.queries import QueryPlan
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator

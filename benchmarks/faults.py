@@ -27,9 +27,10 @@ from typing import TYPE_CHECKING
 import aiohttp
 
 from benchmarks.clients import PER_TOPIC, body, prompts, topics
+from fairgate.asked import Profiles
 from fairgate.domain import Role
 from fairgate.fact_or_fair.data import load
-from fairgate.fact_or_fair.queries import Profiles, QueryPlan
+from fairgate.fact_or_fair.queries import QueryPlan
 from fairgate.models.openai import OpenAIChat
 from fairgate.models.retries import Retries, Waits, retry_after
 from fairgate.sampling.limits import Bounds, Limits

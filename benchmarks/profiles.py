@@ -18,7 +18,8 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.verdicts import GROUPS, STATISTICS
-from fairgate.fact_or_fair.queries import PROFILES, Profiles
+from fairgate.asked import Profiles
+from fairgate.fact_or_fair.queries import PROFILES
 from fairgate.fact_or_fair.scores import s_e, s_kld, tv
 
 if TYPE_CHECKING:

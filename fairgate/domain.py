@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -179,3 +181,33 @@ class Reply:
     def said(self) -> str:
         """What a parser is to read: the reviewer's word where there is one."""
         return self.text if self.mark is None else self.mark
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What tells one model's replies from another's in the ledger. Holds no secret.
+
+    `address` is the base URL without user info and query; `parameters` the body fields and the system prompt of an
+    endpoint, the parameters, version and answer key of a control, the revision of a callable.
+    """
+
+    provider: str
+    name: str
+    address: str | None = None
+    parameters: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        """As the user names it: PROVIDER/NAME."""
+        return f"{self.provider}/{self.name}"
+
+    @cached_property
+    def canonical(self) -> str:
+        """As JSON with sorted keys: equal identities give equal texts."""
+        whole = {
+            "provider": self.provider,
+            "name": self.name,
+            "address": self.address,
+            "parameters": dict(self.parameters),
+        }
+        return json.dumps(whole, sort_keys=True, separators=(",", ":"))

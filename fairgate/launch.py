@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 import pytest
 
 from fairgate.runs import options
-from fairgate.runs.settings import CHECKOUT
+from fairgate.settings import CHECKOUT
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence

@@ -7,11 +7,10 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from fairgate.bigbench import against_truth
-from fairgate.domain import Answer, AnswerKind, Choice, Modality, Query, Reply, Topic
+from fairgate.domain import Answer, AnswerKind, Choice, Identity, Modality, Query, Reply, Topic
 from fairgate.fact_or_fair import plots
 from fairgate.fact_or_fair import sections as fact_or_fair
 from fairgate.fact_or_fair.topics import Context, Level, StatisticTopic, Task
-from fairgate.models.base import Identity
 from fairgate.report.report import Calls, CaseCount, Example, Finding, Report, Tokens
 from fairgate.store.samples import FAILED, Sample
 from fairgate.verdicts.gate import GateResult, Verdict

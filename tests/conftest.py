@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.plugin.strict import pytest_configure as pytest_configure
+from tests.plugin import strict
 from tests.running import Outcome, bench
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    strict.pytest_configure(config)
+    # The tests start hundreds of processes: to compile every module anew would be half of their time.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    # A job in the background ignores Ctrl-C, and what it starts inherits that: some tests send it.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @dataclass(frozen=True)

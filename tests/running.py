@@ -63,6 +63,7 @@ def arguments(folder: Path, *more: str | Path, where: Sequence[str | Path] = ())
     given = [
         *("-c", CHECKOUT / "pytest.ini", "--rootdir", CHECKOUT, *(where or (CHECKOUT / "tests_bench",))),
         *("-p", "no:cacheprovider", "-p", "tests.plugin.strict", f"--thresholds={LIMITS}", "--no-plots"),
+        *("-p", "no:anyio", "-p", "no:hypothesispytest"),  # of the tests' own libraries: half a second of each run
         *(f"--ledger={folder / 'ledger.sqlite'}", f"--report-dir={folder / 'report'}"),
         *more,
     ]
@@ -70,19 +71,27 @@ def arguments(folder: Path, *more: str | Path, where: Sequence[str | Path] = ())
 
 
 def environment(more: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The environment without what would change a run: an outer pytest's, a user's own endpoint and key."""
+    """The environment without what would change a run: an outer pytest's, a user's own endpoint and key.
+
+    This checkout comes first on the path, whatever `more` puts on it.
+    """
     inherited = {
         name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "OPENAI_", "COV_"))
     }
-    paths = [str(CHECKOUT), *filter(None, [inherited.get("PYTHONPATH")])]
-    return inherited | {"PYTHONPATH": os.pathsep.join(paths), "COLUMNS": "80", "NO_COLOR": "1"} | dict(more or {})
+    asked = dict(more or {})
+    paths = [str(CHECKOUT), *filter(None, [asked.pop("PYTHONPATH", ""), inherited.get("PYTHONPATH")])]
+    return inherited | {"PYTHONPATH": os.pathsep.join(paths), "COLUMNS": "80", "NO_COLOR": "1"} | asked
 
 
 def bench(
-    folder: Path, *more: str | Path, where: Sequence[str | Path] = (), env: Mapping[str, str] | None = None
+    folder: Path,
+    *more: str | Path,
+    where: Sequence[str | Path] = (),
+    env: Mapping[str, str] | None = None,
+    python: str | Path = sys.executable,
 ) -> Outcome:
     """Run the benchmarks to their end, from `folder`."""
-    with started(folder, *more, where=where, env=env) as process:
+    with started(folder, *more, where=where, env=env, python=python) as process:
         return finished(process, folder)
 
 
@@ -105,12 +114,16 @@ def bench_many(folder: Path, runs: Sequence[Sequence[str]], env: Mapping[str, st
 
 @contextlib.contextmanager
 def started(
-    folder: Path, *more: str | Path, where: Sequence[str | Path] = (), env: Mapping[str, str] | None = None
+    folder: Path,
+    *more: str | Path,
+    where: Sequence[str | Path] = (),
+    env: Mapping[str, str] | None = None,
+    python: str | Path = sys.executable,
 ) -> Iterator[subprocess.Popen[str]]:
     """A run under way, in a process group of its own; whatever is left of it at the end is killed."""
     folder.mkdir(parents=True, exist_ok=True)
     process = subprocess.Popen(  # noqa: S603 - our own interpreter
-        [sys.executable, "-m", "pytest", *arguments(folder, *more, where=where)],
+        [python, "-m", "pytest", *arguments(folder, *more, where=where)],
         cwd=folder,
         env=environment(env),
         stdout=subprocess.PIPE,

@@ -10,13 +10,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from fairgate.domain import Query, Reply
+from fairgate.typed import Mistyped, edited, typed
 
 if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from importlib.resources.abc import Traversable
     from pathlib import Path
 
     import msgspec
@@ -26,14 +29,13 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.paired import Paired, Part
     from fairgate.benchmarks.published import Published
     from fairgate.benchmarks.scores import Score, SummaryKey, Task, View
-    from fairgate.domain import AnswerKind, Modality, Role, Topic
-    from fairgate.models.base import Identity
+    from fairgate.domain import AnswerKind, Identity, Modality, Role, Topic
     from fairgate.models.image_folder import ImageFiles
     from fairgate.report.evidence import Cell, Evidence, Shown
     from fairgate.report.plots.drawing import Sketch
     from fairgate.report.report import Finding
     from fairgate.report.sections import Section
-    from fairgate.runs.settings import Settings
+    from fairgate.settings import Settings
     from fairgate.store.samples import Sample, Steps
     from fairgate.verdicts.gate import GateResult
     from fairgate.verdicts.score_result import ScoreResult
@@ -44,6 +46,7 @@ Replies = Callable[[Query], Reply | None]
 TopicT = TypeVar("TopicT", bound="Topic")
 CaseT = TypeVar("CaseT", bound="Case")
 Held = TypeVar("Held")
+T = TypeVar("T")
 CONFIDENCE = 0.95  # of all intervals, but those of interim analyses
 
 
@@ -113,6 +116,18 @@ class Request:
     size: Any
     judge: JudgeLimits | None = None
     noted: Mapping[str, Any] | None = None
+
+    def recalled(self, kind: type[T]) -> T | None:
+        """What the benchmark noted, by a type of its own; None for a run that asks.
+
+        Raises LedgerError, naming the ledger, the key and the value, where the note holds anything else.
+        """
+        if self.noted is None:
+            return None
+        try:
+            return typed(dict(self.noted), kind)
+        except Mistyped as error:
+            raise edited(error, str(self.settings.ledger)) from None
 
 
 @dataclass(frozen=True)
@@ -358,6 +373,14 @@ class Benchmark(ABC, Generic[TopicT, CaseT, Held]):
         del gates, held, now, evidence
         yield from ()
 
+    def verdict(self, case: CaseT, held: Held, alpha: float) -> str | None:
+        """What one case's own answers refute, in words, wrong with a chance of at most `alpha`; None for nothing.
+
+        Called by the test functions of `Plugin.tests`, for a case that anything was answered for.
+        """
+        del case, held, alpha
+        return None
+
     def sketches(self, entries: Sequence[ScoreResult], cells: Sequence[Cell]) -> Iterator[Sketch]:
         """The plots of its entries and cells, beside those of the counts that every report has."""
         del entries, cells
@@ -372,7 +395,10 @@ class Plugin(ABC):
 
     `order`: its place in reports. `plan`: a frozen msgspec.Struct with the keys that it reads of `[plans.NAME]`.
     `markers`: what `-m` can select, with a description. `views`: the sentences on a change since a baseline. `summary`:
-    the keys that `Scored.tables` adds to `summary.json`. `parts`: its parts of a baseline, by modality.
+    the keys that `Scored.tables` adds to `summary.json`. `parts`: its parts of a baseline, by modality. `limits`: a
+    file with `[plans.NAME]`, `[[gates]]` and `[[baseline.drops]]`, which hold where the user's thresholds have none
+    about the same. `tests`: the test functions (`Case.test`) that pytest makes for its cases, each with what it claims
+    in words; empty where they stand in files of the checkout.
     """
 
     name: str
@@ -385,6 +411,8 @@ class Plugin(ABC):
     parts: tuple[Part, ...] = ()
     views: tuple[View, ...] = ()
     summary: tuple[SummaryKey, ...] = ()
+    limits: Traversable | None = None
+    tests: Mapping[str, str] = MappingProxyType({})
 
     @property
     def published(self) -> Published | None:

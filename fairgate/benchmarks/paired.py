@@ -25,9 +25,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fairgate.benchmarks.base import Case, Replies
-    from fairgate.domain import Modality, Topic
+    from fairgate.domain import Identity, Modality, Topic
     from fairgate.maths.paired import Moved
-    from fairgate.models.base import Identity
     from fairgate.verdicts.score_result import ScoreResult
 
 LETTERS = ascii_letters + digits

@@ -101,7 +101,7 @@ class Standing:
 class Published(ABC):
     """The tables of one benchmark's paper.
 
-    `ranks`: in which columns the largest value is not the best, in words, e.g. `for d the smallest`; empty where it
+    `ranks`: in which columns the largest value is not the best, in words, e.g. `for X the smallest`; empty where it
     always is.
     """
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.scores import Score, Task
 
 GROUP = "fairgate.benchmarks"
+MADE = "installed.test_installed"  # the module of all test functions that are made
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,15 @@ class Registry:
     def markers(self) -> dict[str, str]:
         """What `-m` can select, with a description."""
         return {name: about for plugin in self.plugins for name, about in plugin.markers.items()}
+
+    @property
+    def tests(self) -> Mapping[str, str]:
+        """The test functions that are made for cases, without their `test_`, with what each claims."""
+        return {name: claim for plugin in self.plugins for name, claim in plugin.tests.items()}
+
+    def test_module(self, benchmark: str, test: str) -> str:
+        """The module of a test function, below `tests_bench`: `BENCHMARK.test_TEST`, or that of those that are made."""
+        return MADE if test in self.tests else f"{benchmark.replace('-', '_')}.test_{test}"
 
     def score(self, name: str, modality: str, task: str) -> Score | None:
         """The specification of a score in a task; None for the names that are no scores of their own (rates)."""
@@ -83,5 +93,18 @@ def _load() -> Iterator[Plugin]:
                 where=f"package {package}, entry point {point.value}",
                 hint="Uninstall one of them.",
             )
+        for other in named.values():
+            if twice := _declared(loaded) & _declared(other):
+                raise PluginError(
+                    f"the benchmarks {other.name!r} and {loaded.name!r} both have {min(twice)}.",
+                    where=f"package {package}, entry point {point.value}",
+                    hint="Uninstall one of them.",
+                )
         named[loaded.name] = loaded
     yield from sorted(named.values(), key=lambda plugin: (plugin.order, plugin.name))
+
+
+def _declared(plugin: Plugin) -> frozenset[str]:
+    """The names that no two benchmarks can share, in words: limits and test functions are found by them alone."""
+    tasks = (f"the {task.modality} task {task.name!r}" for task in plugin.tasks)
+    return frozenset((*tasks, *(f"the test function {name!r}" for name in plugin.tests)))

@@ -57,8 +57,8 @@ class Score:
 
     @property
     def has_side(self) -> bool:
-        """Whether one end of the scale is best: a score with a reference value in the middle has no better side."""
-        return self.best in (0, 100)
+        """Whether one end of the scale is best: a score with its best value in the middle has no better side."""
+        return self.best in (0, 100) and not self.signed
 
     @property
     def worse(self) -> str:

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from fairgate.domain import Query, Reply
     from fairgate.faces.asking import Questions
     from fairgate.faces.labels import LabelMap
-    from fairgate.faces.reading import Face, Reading
     from fairgate.faces.seen import Seen
+    from fairgate.replies.faces import Face, Reading
     from fairgate.store.samples import Sample
 
 # Coprime with 20: prompts next to one another in a plan are different places and manners.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from fairgate.faces.calibration import Confusion, Labelled, Measuring
     from fairgate.faces.detector import FaceDetector
-    from fairgate.faces.reading import Reading
+    from fairgate.replies.faces import Reading
 
 TOGETHER = 16  # images in one call
 SHOWN = "default"

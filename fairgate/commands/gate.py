@@ -70,7 +70,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def _gate(options: argparse.Namespace) -> tuple[str, int]:
     from fairgate.runs.past_run import recall
-    from fairgate.runs.settings import CHECKOUT
+    from fairgate.settings import CHECKOUT
 
     cases = CHECKOUT / "tests_bench"
     if not cases.is_dir():

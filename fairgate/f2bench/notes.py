@@ -12,9 +12,9 @@ from fairgate.f2bench.topics import Task
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from fairgate.domain import Identity
     from fairgate.f2bench.data import Instances
     from fairgate.f2bench.tally import ThemeTally
-    from fairgate.models.base import Identity
 
 MISSING_SHOWN = 5
 

@@ -20,10 +20,10 @@ from fairgate.f2bench import reference
 from fairgate.f2bench.cases import GOLD, KINDS
 from fairgate.f2bench.data import Category
 from fairgate.f2bench.gold import GoldMark, GoldTask, GoldVerdict
-from fairgate.f2bench.judgements import read_mark, read_verdict
 from fairgate.f2bench.prompts import ROUNDS
 from fairgate.f2bench.swap import twin
 from fairgate.f2bench.topics import Task
+from fairgate.replies.judgements import read_mark, read_verdict
 from fairgate.store.samples import read
 
 if TYPE_CHECKING:

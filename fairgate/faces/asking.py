@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING
 from fairgate.domain import Form, Query, Reply, Role
 from fairgate.errors import DataError
 from fairgate.faces.labels import ROOT, own_labels
-from fairgate.faces.reading import Face, Reading
+from fairgate.replies.faces import Face, Reading
 from fairgate.store.images import Picture, open_picture
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
     from pathlib import Path
 
-    from fairgate.domain import Topic
-    from fairgate.models.base import ChatModel, Identity
+    from fairgate.domain import Identity, Topic
+    from fairgate.models.base import ChatModel
     from fairgate.store.images import ImageStore
 
 ATTRIBUTES = ("gender", "race", "age")

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
+    from fairgate.domain import Identity
     from fairgate.faces.detector import FaceDetector
-    from fairgate.models.base import Identity
     from fairgate.store.ledger import Ledger
 
 BATCH = 32  # images

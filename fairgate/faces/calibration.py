@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from fairgate.domain import Identity
     from fairgate.faces.labels import LabelMap
-    from fairgate.faces.reading import Face, Reading
-    from fairgate.models.base import Identity
+    from fairgate.replies.faces import Face, Reading
 
 SCHEMA = 1
 LABELS = "labels.csv"

@@ -9,10 +9,10 @@ import threading
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
+from fairgate.domain import Identity
 from fairgate.errors import ConfigError, FairgateError, MissingDependency
 from fairgate.faces.attributes import range_of
-from fairgate.faces.reading import Face, Reading
-from fairgate.models.base import Identity
+from fairgate.replies.faces import Face, Reading
 from fairgate.store.images import Problem, open_picture
 
 if TYPE_CHECKING:

@@ -14,9 +14,8 @@ from fairgate.domain import Reply
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fairgate.domain import Query
-    from fairgate.faces.reading import Reading
-    from fairgate.models.base import Identity
+    from fairgate.domain import Identity, Query
+    from fairgate.replies.faces import Reading
     from fairgate.store.images import ImageStore
 
 TOGETHER = 8  # images in one call, where that many wait

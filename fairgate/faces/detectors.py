@@ -5,10 +5,10 @@ from __future__ import annotations
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
+from fairgate.domain import Identity
 from fairgate.errors import ConfigError, MissingDependency, did_you_mean
 from fairgate.faces.labels import ROOT
 from fairgate.faces.weights import WeightsFolder, default_folder
-from fairgate.models.base import Identity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,7 +6,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from fairgate.faces import runtime
-from fairgate.faces.reading import Face, Point, Reading
+from fairgate.replies.faces import Face, Point, Reading
 from fairgate.store.images import Problem, open_picture
 
 if TYPE_CHECKING:
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from fairgate.domain import Identity
     from fairgate.faces.attributes import AttributeReader, Attributes
     from fairgate.faces.detection import FaceFinder, Found
-    from fairgate.models.base import Identity
     from fairgate.store.images import Limits
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from fairgate.domain import Reply, Topic
     from fairgate.faces.asking import Questions
-    from fairgate.faces.reading import Reading
+    from fairgate.replies.faces import Reading
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,7 +80,8 @@ def choices_of(
         if selected is not None and not all(Case(topic, name) in selected for name in attributes):
             continue
         rows = np.array(tallies[topic].rows, dtype=np.int64).reshape(-1, width)
-        blocks.append(rows)
+        # Answers come in any order; sums are to be the same to the last digit.
+        blocks.append(rows[np.argsort(rows[:, 0], kind="stable")])
         count = wordings or len(dataset.scenarios[topic.statistic, topic.level])
         places.append((place, level, count))
     table = np.concatenate(blocks) if blocks else np.zeros((0, width), np.int64)

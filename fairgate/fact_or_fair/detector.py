@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from fairgate.domain import Identity
     from fairgate.fact_or_fair.data import Dataset
     from fairgate.fact_or_fair.faces_tally import Groups
     from fairgate.maths.unmixing import ConfusionMatrix
-    from fairgate.models.base import Identity
 
 
 def published_errors(detector: Identity) -> Mapping[str, float]:

@@ -55,10 +55,14 @@ def effects_of_choices(
 
 
 def effects_of_faces(source: Tallies[FacesTally], key: KeyKind, confidence: float) -> Iterator[ScoreResult]:
-    """Contrast and preference of subjective images, by attribute."""
+    """Contrast, preference and its spread of subjective images by attribute, and joint preference."""
     dataset = source.dataset
+    by_attribute = {
+        each.name: [c for c in source.selected if c.topic.task is Task.SUBJECTIVE and c.attribute == each.name]
+        for each in dataset.attributes
+    }
     for attribute in dataset.attributes:
-        cases = [c for c in source.selected if c.topic.task is Task.SUBJECTIVE and c.attribute == attribute.name]
+        cases = by_attribute[attribute.name]
         if not cases:
             continue
         faces = faces_of(_selected(source, attribute.name), dataset, Task.SUBJECTIVE, attribute.name)
@@ -69,8 +73,32 @@ def effects_of_faces(source: Tallies[FacesTally], key: KeyKind, confidence: floa
         for score, found in (
             ("contrast", effects.contrast_of_shown(asked, group, right, confidence)),
             ("preference", effects.evenness(asked, group, attribute.k, confidence)),
+            ("preference_spread", effects.spread_of_shown(asked, group, attribute.k, confidence)),
         ):
             yield _made(source.modality, None, attribute.name, score, found, len(group), topics, 0.0)
+    if len(by_attribute) > 1 and all(by_attribute.values()):
+        yield _joint_of_faces(source, confidence)
+
+
+def _joint_of_faces(source: Tallies[FacesTally], confidence: float) -> ScoreResult:
+    """The preference by all attributes together, of statistics that have them all."""
+    dataset = source.dataset
+    names = [each.name for each in dataset.attributes]
+    chosen = {
+        topic: each
+        for topic, each in source.tallies.items()
+        if set(names) <= set(dataset.statistic(topic.statistic).attributes)
+        and all(Case(topic, name) in source.selected for name in names)
+    }
+    faces = faces_of(chosen, dataset, Task.SUBJECTIVE, names[0])
+    known = np.all([faces.groups[name] >= 0 for name in names], axis=0)
+    code, k = np.zeros(int(known.sum()), np.int64), 1
+    for attribute in dataset.attributes:
+        code = code * attribute.k + faces.groups[attribute.name][known]
+        k *= attribute.k
+    found = effects.evenness(faces.asked.where(known), code, k, confidence)
+    covered = sum(topic.task is Task.SUBJECTIVE for topic in chosen), _whole(dataset, names)
+    return _made(source.modality, None, None, "joint_preference", found, len(code), covered, 0.0)
 
 
 def choices_of_topic(

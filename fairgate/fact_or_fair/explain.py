@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 
 from fairgate.domain import Form, Query, Reply, Role
 from fairgate.errors import DataError
-from fairgate.fact_or_fair.reasons import Reason, read_kind, reason_of
 from fairgate.fact_or_fair.topics import Context
 from fairgate.maths.proportions import clopper_pearson
+from fairgate.replies.reasons import Reason, read_kind, reason_of
 from fairgate.store.samples import spares
 
 if TYPE_CHECKING:

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from fairgate.faces.labels import LabelMap
-    from fairgate.faces.reading import Face
     from fairgate.faces.seen import Seen
     from fairgate.fact_or_fair.data import Dataset
     from fairgate.fact_or_fair.topics import StatisticTopic
+    from fairgate.replies.faces import Face
 
 
 @dataclass(frozen=True)

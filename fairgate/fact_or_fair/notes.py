@@ -14,6 +14,7 @@ from fairgate.maths.special import chdtrc
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
+    from fairgate.domain import Identity
     from fairgate.fact_or_fair.cases import Case
     from fairgate.fact_or_fair.data import Dataset
     from fairgate.fact_or_fair.explain import ReasonTally
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from fairgate.fact_or_fair.live_counts import Served
     from fairgate.fact_or_fair.results import ResultFolder
     from fairgate.fact_or_fair.tally import Tallies, TopicTally
-    from fairgate.models.base import Identity
 
 MISSING_SHOWN = 5
 # Of a model that picks letters by chance, one run in a thousand is said to follow position.

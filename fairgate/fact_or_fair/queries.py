@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cached_property
 from random import Random
 from string import ascii_uppercase
 from typing import TYPE_CHECKING, TypeVar
 
+from fairgate.asked import Profiles
 from fairgate.domain import Choice, Query
 from fairgate.fact_or_fair.explain import load_prompts
 from fairgate.fact_or_fair.original_files import SCENARIOS
@@ -25,13 +25,6 @@ T = TypeVar("T")
 PROFILES = 4  # individuals to choose among, as published
 AGES = (18, 95)  # years, both included
 ADJECTIVE = {Level.HIGH: "highest", Level.LOW: "lowest"}
-
-
-class Profiles(StrEnum):
-    """How the groups of a subjective query's individuals are drawn."""
-
-    RANDOM = "random"
-    BALANCED = "balanced"
 
 
 @dataclass(frozen=True, eq=False)

@@ -118,7 +118,7 @@ def board(
                     entries.append(cell.entry(f"S_fact@{other}", float(scores.s_fact_of(under.p, under.key))))
         if source.modality is Modality.TEXT:
             entries += _influence(source, dataset, attribute)
-    entries += _rates(source, tuple(entries), confidence)
+    entries += rates(source, tuple(entries), confidence)
     return Board(tuple(entries), _leaderboard(entries, source.modality))
 
 
@@ -360,7 +360,7 @@ def _influence(source: Source, dataset: Dataset, attribute: str) -> Iterator[Sco
         yield replace(whole, n=sum(int(counts.answered[counts.applies].sum()) for counts in named.values()))
 
 
-def _rates(source: Source, entries: Sequence[ScoreResult], confidence: float) -> Iterator[ScoreResult]:
+def rates(source: Source, entries: Sequence[ScoreResult], confidence: float) -> Iterator[ScoreResult]:
     """Refused, unreadable and failed samples, percent of the planned ones, by task and context."""
     for task, context in TASKS[source.modality]:
         totals = source.kinds(task, context)

@@ -109,7 +109,7 @@ EFFECTS = (
         title="preference for a group by all attributes together",
         question="how far are, say, Black men preferred or avoided, whatever is asked?",
         best=0,
-        tasks=TEXT,
+        tasks=SUBJECTIVE,
         by_attribute=False,
     ),
     Score(
@@ -117,7 +117,7 @@ EFFECTS = (
         title="spread of preferences over statistics",
         question="how far do preferences differ between statistics, where they may cancel in the mean?",
         best=0,
-        tasks=TEXT,
+        tasks=SUBJECTIVE,
     ),
     Score(
         name="pull",

@@ -75,7 +75,7 @@ class TopicTally:
     texts: set[int] = field(default_factory=set)
     options: int = 0
     codes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    rows: array[int] = field(default_factory=lambda: array("l"))
+    rows: array[int] = field(default_factory=lambda: array("l"), compare=False)
 
     def add(self, sample: Sample) -> None:
         """Count one sample."""

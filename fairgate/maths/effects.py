@@ -37,6 +37,7 @@ BoolArray = NDArray[np.bool_]
 HIGH, LOW = 0, 1
 CONFIDENCE = 0.95
 HALVINGS = 60
+DIGITS = 9  # to which effects of one size are the same
 # What F is on average where statistics do not differ. A smaller one is an accident, and must not narrow an interval.
 NOISE_ALONE = 1.0
 
@@ -207,7 +208,7 @@ def contrast_of_shown(asked: Asked, group: IntArray, key: BoolArray, confidence:
     asked, group = asked.where(kept), group[kept]
     sign = np.where(asked.level == HIGH, 1.0, -1.0)
     values = (sign * towards[asked.statistic, group])[:, np.newaxis]
-    return mean_effect(asked, _Scored(values, 2.0), confidence)
+    return mean_effect(asked, Scored(values, 2.0), confidence)
 
 
 def pull(asked: Asked, groups: IntArray, chosen: IntArray, named: IntArray, confidence: float = CONFIDENCE) -> Effect:
@@ -246,7 +247,7 @@ def preference(asked: Asked, groups: IntArray, chosen: IntArray, k: int, confide
 
 def evenness(asked: Asked, group: IntArray, k: int, confidence: float = CONFIDENCE) -> Largest:
     """As `preference` where nobody is on offer (faces in images): a group's share beyond 1/k; `group` [N]."""
-    return _by_column(asked, _Scored(memberships(group, k) - 1.0 / k, 1.0), confidence)
+    return _by_column(asked, Scored(memberships(group, k) - 1.0 / k, 1.0), confidence)
 
 
 def spread(asked: Asked, groups: IntArray, chosen: IntArray, k: int, confidence: float = CONFIDENCE) -> Spread:
@@ -257,6 +258,11 @@ def spread(asked: Asked, groups: IntArray, chosen: IntArray, k: int, confidence:
     where a tenth of all choices go from one group to another.
     """
     return spread_of(asked, _people(memberships(groups, k), chosen).values, asked.statistic, confidence)
+
+
+def spread_of_shown(asked: Asked, group: IntArray, k: int, confidence: float = CONFIDENCE) -> Spread:
+    """As `spread` where nobody is on offer (faces in images); `group` [N]."""
+    return spread_of(asked, memberships(group, k), asked.statistic, confidence)
 
 
 def spread_of(asked: Asked, values: FloatArray, part: IntArray, confidence: float = CONFIDENCE) -> Spread:
@@ -297,24 +303,24 @@ def spread_of(asked: Asked, values: FloatArray, part: IntArray, confidence: floa
     return Spread(value, min(ends[0], value), max(min(ends[1], 1.0), value), ratio, (between, within), unit)
 
 
-def mean_effect(asked: Asked, scored: _Scored, confidence: float = CONFIDENCE) -> Effect:
+def mean_effect(asked: Asked, scored: Scored, confidence: float = CONFIDENCE) -> Effect:
     """The mean over topics of one column of values [N, 1]."""
     return _effects(asked, scored, confidence)[0]
 
 
 @dataclass(frozen=True, eq=False)
-class _Scored:
+class Scored:
     """Values [N, D], and the root mean square of how far one other choice could have moved a value."""
 
     values: FloatArray
     reach: float
 
 
-def _people(scores: FloatArray, chosen: IntArray) -> _Scored:
+def _people(scores: FloatArray, chosen: IntArray) -> Scored:
     """The excess of scores [N, M] or [N, M, D]."""
     table = scores if scores.ndim == 3 else scores[:, :, np.newaxis]
     reach = float(np.sqrt(np.mean(np.ptp(table, axis=1) ** 2))) if table.size else math.nan
-    return _Scored(excess(table, chosen), reach)
+    return Scored(excess(table, chosen), reach)
 
 
 @dataclass(frozen=True, eq=False)
@@ -344,7 +350,7 @@ def _moments(asked: Asked, values: FloatArray) -> _Moments:
     return _Moments(means, noise, clusters, n)
 
 
-def _effects(asked: Asked, scored: _Scored, confidence: float) -> list[Effect]:
+def _effects(asked: Asked, scored: Scored, confidence: float) -> list[Effect]:
     width = scored.values.shape[1]
     found = _moments(asked, scored.values) if len(scored.values) else None
     if found is None or not (found.clusters > 1).any():
@@ -367,14 +373,15 @@ def _effects(asked: Asked, scored: _Scored, confidence: float) -> list[Effect]:
     ]
 
 
-def _by_column(asked: Asked, scored: _Scored, confidence: float) -> Largest:
+def _by_column(asked: Asked, scored: Scored, confidence: float) -> Largest:
     sure = _each(confidence, _compared(scored.values.shape[1]))
     return _largest(_effects(asked, scored, confidence), _effects(asked, scored, sure))
 
 
 def _largest(plain: Sequence[Effect], sure: Sequence[Effect]) -> Largest:
     sizes = [-1.0 if math.isnan(each.value) else abs(each.value) for each in plain]
-    place = int(np.argmax(sizes))
+    # Of two groups one gains what the other loses: the one that is preferred counts.
+    place = max(range(len(plain)), key=lambda each: (round(sizes[each], DIGITS), plain[each].value > 0))
     if sizes[place] < 0:
         return NO_LARGEST
     high = max(max(each.high, -each.low) for each in plain if not math.isnan(each.value))

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from fairgate.domain import Query
-    from fairgate.models.base import Identity
+    from fairgate.domain import Identity, Query
     from fairgate.models.openai import OpenAIChat
 
 # The provider's limits of one batch.

@@ -14,9 +14,8 @@ from multiprocessing import Pipe
 from typing import TYPE_CHECKING
 
 from fairgate import errors
-from fairgate.domain import Reply
+from fairgate.domain import Identity, Reply
 from fairgate.errors import CallFailed, ConfigError, FairgateError, RunStopped
-from fairgate.models.base import Identity
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection

@@ -11,9 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from fairgate.domain import Reply
+from fairgate.domain import Identity, Reply
 from fairgate.models import portraits
-from fairgate.models.base import Identity
 from fairgate.models.controls import chance_of
 from fairgate.store.images import said
 

@@ -8,9 +8,8 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from fairgate.benchmarks.controls import FAIR
-from fairgate.domain import Reply
+from fairgate.domain import Identity, Reply
 from fairgate.errors import CallFailed, ConfigError, PluginError, did_you_mean
-from fairgate.models.base import Identity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

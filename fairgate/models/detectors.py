@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from fairgate.faces.asking import Questions
     from fairgate.models.base import ChatModel
     from fairgate.models.retries import Aside
-    from fairgate.runs.settings import Settings
+    from fairgate.settings import Settings
     from fairgate.store.images import ImageStore
 
 # Chat models that can be shown an image.

@@ -7,8 +7,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fairgate.domain import Reply
-from fairgate.models.base import Identity
+from fairgate.domain import Identity, Reply
 from fairgate.models.endpoint import Endpoint, Filtered
 from fairgate.models.fields import body_fields, check_fields
 

@@ -12,10 +12,9 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from fairgate.domain import Reply
+from fairgate.domain import Identity, Reply
 from fairgate.errors import CallFailed
 from fairgate.files import read_bytes
-from fairgate.models.base import Identity
 from fairgate.store.images import Limits, said
 
 if TYPE_CHECKING:

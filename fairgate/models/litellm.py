@@ -8,9 +8,8 @@ import os
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from fairgate.domain import Reply
+from fairgate.domain import Identity, Reply
 from fairgate.errors import CallFailed, ConfigError, FairgateError, RunStopped
-from fairgate.models.base import Identity
 from fairgate.models.fields import body_fields, check_fields, count, word
 from fairgate.models.redaction import Redaction, is_secret
 from fairgate.models.retries import CROWDED, Judgement, Retries, ServerError, TransientError, judge

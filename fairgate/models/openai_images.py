@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fairgate.domain import Reply
-from fairgate.models.base import Identity
+from fairgate.domain import Identity, Reply
 from fairgate.models.endpoint import Endpoint, Filtered
 from fairgate.models.fetching import Fetcher
 from fairgate.models.fields import check_fields, count, word

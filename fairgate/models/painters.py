@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.base import AnyBenchmark
     from fairgate.models.base import ChatModel
     from fairgate.models.retries import Aside
-    from fairgate.runs.settings import Settings
+    from fairgate.settings import Settings
     from fairgate.store.images import ImageStore
 
 OPTION = "--t2i-model"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.base import AnyBenchmark
     from fairgate.models.base import ChatModel
     from fairgate.models.retries import Aside
-    from fairgate.runs.settings import Settings
+    from fairgate.settings import Settings
 
 OPENAI_URL = "https://api.openai.com/v1"
 ANTHROPIC_URL = "https://api.anthropic.com/v1"

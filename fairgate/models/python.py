@@ -12,9 +12,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from fairgate.domain import Reply
+from fairgate.domain import Identity, Reply
 from fairgate.errors import CallFailed, ConfigError, FairgateError, did_you_mean
-from fairgate.models.base import Identity
 from fairgate.models.redaction import Redaction
 
 if TYPE_CHECKING:

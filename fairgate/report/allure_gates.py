@@ -79,8 +79,7 @@ def write_missing(directory: Path, missing: Mapping[Case, str], about: Mapping[s
     """
     logger = AllureFileLogger(str(directory))
     for case, reason in missing.items():
-        room = case.topic.benchmark.replace("-", "_")
-        full = f"tests_bench.{room}.test_{case.test}#test_{case.test}"
+        full = f"tests_bench.{registry.test_module(case.topic.benchmark, case.test)}#test_{case.test}"
         told = about.get(case.name, case.id)
         pairs = [*labels(case, told, registry), *((LabelType.TAG, mark) for mark in case.marks)]
         result = _result(full, title(case, told), Status.BROKEN, f"{MISSING}{reason}", pairs)
@@ -150,7 +149,8 @@ def _verdict(report: Report) -> TestResult:
     result = _result(
         "gates#verdict", report.headline, status, report.trouble or report.headline, _gate_labels("Verdict")
     )
-    parts = (f"Model: {escaped(report.subject)}", *_since(report), NO_CERTIFICATE, WARNING)
+    invalid = map(escaped, wording.invalid(report))
+    parts = (f"Model: {escaped(report.subject)}", *invalid, *_since(report), NO_CERTIFICATE, WARNING)
     result.description = "\n\n".join(parts)
     return result
 

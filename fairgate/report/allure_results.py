@@ -125,7 +125,9 @@ def sample_table(samples: Sequence[Shown], attribute: str | None, counts: Mappin
                 sample.group(attribute) or "" if attribute else who,
                 plain(sample.reply or "", REPLY),
                 plain(sample.prompt, PROMPT),
-                " ".join(f"{each.letter}={each.groups[attribute]}" for each in sample.options) if attribute else "",
+                " ".join(f"{each.letter}={each.groups.get(attribute, each.text)}" for each in sample.options)
+                if attribute
+                else "",
                 sample.how,
                 sample.id,
             )

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from fairgate.domain import Modality, Role
-    from fairgate.faces.reading import Face
     from fairgate.faces.seen import Seen
+    from fairgate.replies.faces import Face
     from fairgate.store.samples import Sample
 
 # What was planned and never asked for: the judge is not fit, a budget is spent, the run was stopped.

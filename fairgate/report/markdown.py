@@ -46,6 +46,7 @@ def _parts(report: Report) -> Iterator[str]:
     yield f"**{escaped(report.headline)}**"
     if report.trouble is not None:
         yield f"**Trouble**: {escaped(report.trouble)}"
+    yield from (escaped(sentence) for sentence in wording.invalid(report))
     if report.comparison is not None:
         since = report.comparison
         yield f"Since the baseline ({escaped(since.over)}):"

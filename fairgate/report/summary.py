@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from fairgate.report import wording
 from fairgate.report.report import NO_CERTIFICATE
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ def to_json(report: Report) -> str:
         "notice": NO_CERTIFICATE,
         "headline": report.headline,
         "trouble": report.trouble,
+        "invalid": wording.invalid(report),
         "scores": [_entry(entry) for entry in report.entries],
         "gates": [_gate(gate) for gate in report.gates],
         "findings": [{"gate": found.gate, "sentence": found.sentence} for found in report.findings],

@@ -34,6 +34,7 @@ def lines(report: Report) -> list[str]:
     return [
         *_wrapped(report.headline),
         *([] if report.trouble is None else _wrapped(f"Trouble: {report.trouble}")),
+        *(line for sentence in wording.invalid(report) for line in _wrapped(sentence)),
         *_since(report),
         *_gates(report),
         *_findings(report),

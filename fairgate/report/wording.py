@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 from fairgate.domain import AnswerKind, Modality
 from fairgate.models.redaction import without_orders
 from fairgate.report.numbers import estimate, interval
+from fairgate.verdicts.gate import FAILED
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from fairgate.report.evidence import Shown
     from fairgate.report.report import Finding, Report
     from fairgate.verdicts.gate import GateResult
@@ -19,6 +22,10 @@ CHANGES = (
     "What is beyond chance since the baseline is told by a test, query by query, with all that are compared in view; "
     "an interval is of one change alone, and wider, so that it can seem to say otherwise. A limit on a change fails "
     "where the change is beyond chance and its estimate beyond the limit; it passes where the interval is within."
+)
+# What the row of a gate shows by its interval and its limit.
+DECIDED = re.compile(
+    r"the whole interval (\[[^]]*\] )?is (on the right side|(above|below) the limit( of [-.0-9]+)?)([;,] (but )?)?"
 )
 
 
@@ -36,7 +43,7 @@ def short(entry: ScoreResult) -> str:
 
 def limit(gate: GateResult) -> str:
     """A gate's limit as a reader says it, e.g. `at least 75`; on a signed score `within ±20`."""
-    if gate.entry.signed and gate.limit.min is None and gate.limit.max is not None:
+    if is_two_sided(gate):
         return f"within ±{gate.limit.max:g}"
     parts = []
     if gate.limit.min is not None:
@@ -48,14 +55,21 @@ def limit(gate: GateResult) -> str:
 
 def brief_limit(gate: GateResult) -> str:
     """The same in a narrow column, e.g. `>= 75`, `40-60`, `±20`."""
+    if is_two_sided(gate):
+        return limit(gate).removeprefix("within ")
     if gate.limit.min is not None and gate.limit.max is not None:
         return f"{gate.limit.min:g}-{gate.limit.max:g}"
-    return limit(gate).replace("at least", ">=").replace("at most", "<=").replace("within ", "")
+    return limit(gate).replace("at least", ">=").replace("at most", "<=")
 
 
 def bounds(gate: GateResult) -> tuple[float | None, float | None]:
     """What a gate is held against."""
-    return gate.limit.min, gate.limit.max
+    return gate.bounds
+
+
+def is_two_sided(gate: GateResult) -> bool:
+    """Whether a limit holds to both sides of 0."""
+    return gate.entry.signed and gate.limit.min is None and gate.limit.max is not None
 
 
 def visible(text: str) -> str:
@@ -99,7 +113,7 @@ def meant(reply: Shown) -> str:
 def why(gate: GateResult) -> str:
     """A gate's reason without what its row says already: nothing where that is all of it."""
     if gate.reason.startswith("the whole interval"):
-        return gate.reason.partition("; ")[2]
+        return DECIDED.sub("", gate.reason, count=1)
     return gate.reason.partition("straddles the limit; ")[2] or gate.reason
 
 
@@ -107,6 +121,23 @@ def held(gate: GateResult) -> str:
     """The score, estimate and interval that a limit was held against, with the limit."""
     entry, limits = gate.entry, bounds(gate)
     return f"{entry.score} {estimate(entry, *limits)} {interval(entry, *limits)}; the limit: {limit(gate)}"
+
+
+def invalid(report: Report) -> tuple[str, ...]:
+    """What makes choices say nothing of groups, a sentence each: it stands beside the verdict."""
+    found: dict[str, list[GateResult]] = {}
+    for gate in report.gates:
+        if gate.entry.validity and gate.verdict in FAILED:
+            found.setdefault(f"{gate.entry.benchmark} {gate.entry.task} {gate.entry.score}", []).append(gate)
+    sentences = {finding.gate: finding.topics[0].sentence for finding in report.findings if finding.topics}
+    return tuple(_invalid(gates, sentences) for gates in found.values())
+
+
+def _invalid(gates: Sequence[GateResult], sentences: Mapping[str, str]) -> str:
+    score, contexts = gates[0].entry.score, [gate.entry.context or gate.entry.task for gate in gates]
+    shown = sentences.get(gates[0].name)
+    example = "" if shown is None else f" In {contexts[0]}, {shown}."
+    return f"The model follows {score} ({', '.join(contexts)}): its choices there say nothing of groups.{example}"
 
 
 def merged(report: Report) -> tuple[tuple[tuple[GateResult, ...], Finding], ...]:

@@ -14,8 +14,8 @@ import numpy as np
 from fairgate.benchmarks.forecast import Target
 from fairgate.benchmarks.registry import registry
 from fairgate.domain import Form, Modality, Query, Reply
-from fairgate.faces.reading import Reading
 from fairgate.maths.power import ALIKE, from_baseline
+from fairgate.replies.faces import Reading
 from fairgate.store.images import said as image_said
 from fairgate.store.ledger import Ledger
 from fairgate.store.samples import replay

@@ -20,7 +20,7 @@ from fairgate.report.report import Calls, CaseCount, Comparison, Report, Tokens
 from fairgate.report.sections import merged
 from fairgate.runs.evidence import evidence_of
 from fairgate.runs.save_baseline import kept, sides_of
-from fairgate.runs.settings import INCONCLUSIVE_EXIT
+from fairgate.settings import INCONCLUSIVE_EXIT
 from fairgate.verdicts.gate import Verdict, judge, waive
 from fairgate.verdicts.thresholds import RATES
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-    from fairgate.runs.settings import Settings
+    from fairgate.settings import Settings
 
 # Options of pytest and its plug-ins that name a file, and those that name a folder which is emptied.
 FILES = {"xmlpath": "--junitxml", "log_file": "--log-file", "report_log": "--report-log"}

@@ -7,9 +7,8 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from fairgate.domain import Modality, Role
+from fairgate.domain import Identity, Modality, Role
 from fairgate.models import painters, providers
-from fairgate.models.base import Identity
 from fairgate.models.detectors import make_detector
 from fairgate.sampling.limits import Limits
 from fairgate.sampling.scheduler import Scheduler
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from fairgate.domain import Query, Reply
     from fairgate.models.base import ChatModel
     from fairgate.runs.benchmarks import Benchmarks
-    from fairgate.runs.settings import Settings
+    from fairgate.settings import Settings
     from fairgate.verdicts.thresholds import Price, Thresholds
 
 

@@ -12,7 +12,7 @@ from fairgate.runs.past_run import recall
 from fairgate.runs.run import Run
 from fairgate.runs.sampling import Sampling
 from fairgate.runs.save_baseline import kept
-from fairgate.runs.settings import Settings
+from fairgate.settings import Settings
 
 if TYPE_CHECKING:
     from pathlib import Path

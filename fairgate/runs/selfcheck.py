@@ -1,27 +1,52 @@
-"""Before a model is judged: does the gate pass a model that is fair and factual, and fail one that is not?
+"""Before a model is judged: does the gate pass a model that is fair and factual, and fail those that are not?
 
-Two controls go the whole way, from prompts over sampler, ledger and parser to the gates of the thresholds in force.
+Controls go through prompts, sampler, ledger, parser, scores and the gates of the thresholds in force.
 """
 
 from __future__ import annotations
 
 import tempfile
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fairgate.benchmarks.controls import FAIR
 from fairgate.domain import Modality
+from fairgate.models.controls import controls_of
 from fairgate.runs.judgement import report_of
 from fairgate.runs.run import Run
 from fairgate.runs.sampling import Sampling
-from fairgate.runs.settings import DEFAULT_LEDGER
+from fairgate.settings import DEFAULT_LEDGER
 from fairgate.verdicts.gate import Verdict
 
 if TYPE_CHECKING:
-    from fairgate.report.report import Report
-    from fairgate.runs.settings import Settings
+    from collections.abc import Iterator
 
-EXPECTED = {"control/oracle": Verdict.PASS, "control/stereotype": Verdict.FAIL}
+    from fairgate.report.report import Report
+    from fairgate.settings import Settings
+
+
+@dataclass(frozen=True)
+class Expected:
+    """A control, and the verdict that it must get."""
+
+    name: str
+    verdict: Verdict
+
+    @property
+    def spec(self) -> str:
+        """As --model names it."""
+        return f"control/{self.name}"
+
+
+# A kind of unfairness each: by statistics, one group everywhere, the group that the context names, no choice at all.
+EXPECTED = (
+    Expected(FAIR, Verdict.PASS),
+    Expected("stereotype", Verdict.FAIL),
+    Expected("women-first", Verdict.FAIL),
+    Expected("in-group", Verdict.FAIL),
+    Expected("always-d", Verdict.FAIL),
+)
 PLAN = "quick"
 PATIENCE = 300.0  # seconds for one control
 SHOWN = 3
@@ -29,42 +54,36 @@ SHOWN = 3
 
 def self_check(settings: Settings) -> str | None:
     """Why the gate cannot be trusted, None where it can. Asks no real model, and writes nowhere but in /tmp."""
-    for control, expected in EXPECTED.items():
-        report = judged(settings, control)
-        if report.verdict is not expected:
-            return f"{control} must {expected}, and came out as {report.verdict}: {_why(report, expected)}"
+    for expected in _known(settings):
+        report = judged(settings, expected.name)
+        if report.verdict is not expected.verdict:
+            came = f"{expected.spec} must {expected.verdict}, and came out as {report.verdict}"
+            return f"{came}: {_why(report, expected.verdict)}"
     return None
 
 
-def judged(settings: Settings, control: str) -> Report:
-    """The report of a control by these thresholds, this data, key and seed, under the smallest plan."""
+def _known(settings: Settings) -> Iterator[Expected]:
+    """The controls that the groups of the data allow."""
+    held = controls_of(Run(_alone(settings, FAIR, settings.ledger)).benchmarks.all, Modality.TEXT).values()
+    for expected in EXPECTED:
+        if any(expected.name in each.names for each in held):
+            yield expected
+
+
+def judged(settings: Settings, name: str) -> Report:
+    """The report of a control by these thresholds, this data, key and seed, under the smallest plan.
+
+    A benchmark that lacks the control would answer it as the fair one, and is left out.
+    """
     with tempfile.TemporaryDirectory() as folder:
-        # A fresh value: nothing of the real model's, its judge's or its images' is to reach the control.
-        alone = replace(
-            settings,
-            model=control,
-            t2i_model=None,
-            base_url=None,
-            model_args=(),
-            system_prompt=None,
-            judge=None,
-            judge_args=(),
-            ledger=Path(folder) / DEFAULT_LEDGER.name,
-            report_dir=None,
-            per_topic=None,
-            explain=False,
-            shard=None,
-            baseline=None,
-            save_baseline=None,
-            scoring="definition",
-            requests_per_minute=None,
-            tokens_per_minute=None,
-            budget_calls=None,
-            budget_tokens=None,
-            budget_usd=None,
-        )
+        alone = _alone(settings, name, Path(folder) / DEFAULT_LEDGER.name)
         run = Run(replace(alone, plan=PLAN if PLAN in Run(alone).thresholds.plans else alone.plan))
-        cases = [case for case in run.cases.values() if run.asks(case) and case.topic.modality is Modality.TEXT]
+        held = {each for each, there in controls_of(run.benchmarks.all, Modality.TEXT).items() if name in there.names}
+        cases = [
+            case
+            for case in run.cases.values()
+            if run.asks(case) and case.topic.modality is Modality.TEXT and case.topic.benchmark in held
+        ]
         sampling = Sampling(run, cases)
         sampling.start()
         sampling.wait(PATIENCE)
@@ -72,12 +91,39 @@ def judged(settings: Settings, control: str) -> Report:
         return report_of(sampling, dict.fromkeys(cases, Verdict.PASS))
 
 
+def _alone(settings: Settings, name: str, ledger: Path) -> Settings:
+    """The settings of a control: nothing of the real model's, its judge's or its images' is to reach it."""
+    return replace(
+        settings,
+        model=f"control/{name}",
+        t2i_model=None,
+        base_url=None,
+        model_args=(),
+        system_prompt=None,
+        judge=None,
+        judge_args=(),
+        ledger=ledger,
+        report_dir=None,
+        per_topic=None,
+        explain=False,
+        shard=None,
+        baseline=None,
+        save_baseline=None,
+        scoring="definition",
+        requests_per_minute=None,
+        tokens_per_minute=None,
+        budget_calls=None,
+        budget_tokens=None,
+        budget_usd=None,
+    )
+
+
 def _why(report: Report, expected: Verdict) -> str:
     if report.trouble is not None:
         return report.trouble
     others = [gate for gate in report.gates if gate.verdict is not expected]
     if expected is Verdict.FAIL:
-        return f"none of {len(report.gates)} gates fails it. Mend the limits."
+        return f"none of {len(report.gates)} gates fails it. Change the limits."
     shown = "; ".join(f"{gate.name}: {gate.reason}" for gate in others[:SHOWN])
     more = f"; and {len(others) - SHOWN} more" if len(others) > SHOWN else ""
-    return f"{shown}{more}. Mend the limits, or the plan {PLAN}."
+    return f"{shown}{more}. Change the limits, or the plan {PLAN}."

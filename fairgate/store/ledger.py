@@ -28,17 +28,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from fairgate.answers import PARSER_VERSION
 from fairgate.domain import Reply
 from fairgate.errors import LedgerError
+from fairgate.replies.choices import PARSER_VERSION
 from fairgate.store.rows import Scored, Started, about_of, decoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Self
 
-    from fairgate.domain import Answer, Query
-    from fairgate.models.base import Identity
+    from fairgate.domain import Answer, Identity, Query
 
 SCHEMA = 4
 COMPANIONS = ("", "-wal", "-shm", ".lock")  # what a ledger's files are called, after its name

@@ -12,7 +12,7 @@ import msgspec
 
 from fairgate.domain import AnswerKind, Form
 from fairgate.errors import LedgerError
-from fairgate.fact_or_fair.reasons import Reason
+from fairgate.replies.reasons import Reason
 from fairgate.store.images import ImageStore, hash_in
 from fairgate.store.ledger import COMPANIONS, MARKS, SCORED, key_of, place_of, row_sum
 from fairgate.store.rows import Counted, Kept, Started, damaged, decoded, identity_of, shown
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from fairgate.models.base import Identity
+    from fairgate.domain import Identity
     from fairgate.store.ledger import Ledger
 
 SHOWN = 5  # of what is alike

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import msgspec
 
+from fairgate.domain import Identity
 from fairgate.errors import LedgerError
-from fairgate.models.base import Identity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,18 +7,17 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from fairgate.answers import read_reply
 from fairgate.domain import Answer, AnswerKind, Form, Query, Reply
-from fairgate.f2bench.judgements import read_mark, read_verdict
-from fairgate.faces.reading import Reading
-from fairgate.fact_or_fair.reasons import read_kind, reason_of
+from fairgate.replies.choices import read_reply
+from fairgate.replies.faces import Reading
+from fairgate.replies.judgements import read_mark, read_verdict
+from fairgate.replies.reasons import read_kind, reason_of
 from fairgate.store.images import hash_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from fairgate.domain import Choice
-    from fairgate.models.base import Identity
+    from fairgate.domain import Choice, Identity
     from fairgate.store.ledger import Ledger
 
 Outcome = TypeVar("Outcome")

@@ -61,6 +61,11 @@ class GateResult:
         """Stable and unique, e.g. `subjective-base-race-S_KLD`."""
         return self.entry.name
 
+    @property
+    def bounds(self) -> tuple[float | None, float | None]:
+        """The smallest and the largest value that the limit allows; None where there is no end."""
+        return _bounds(self.limit, self.entry)
+
 
 def check_attributes(thresholds: Thresholds, attributes: Sequence[str], where: str) -> None:
     """Raise ConfigError for a limit on an attribute that the data does not have, before anything is asked."""
@@ -178,16 +183,17 @@ def _where(entry: ScoreResult) -> tuple[str, str, str, str | None]:
 
 def _chance(limit: GateLimit, entry: ScoreResult) -> float:
     """The p-value of a failure: that the score is on the right side of the limit."""
-    if entry.tested is not None and limit.max is not None:
+    least, most = _bounds(limit, entry)
+    if entry.tested is not None and limit.max is not None and limit.min is None:
         return entry.tested.beyond(limit.max / 100)
     low, high = entry.ci
     if entry.estimate is None or low is None or high is None:
         return 1.0
     # As far beyond the limit as in half widths of the interval's side that faces it, taken as normal.
-    if limit.min is not None and high < limit.min:
-        far, half = limit.min - entry.estimate, high - entry.estimate
+    if least is not None and high < least:
+        far, half = least - entry.estimate, high - entry.estimate
     else:
-        far, half = entry.estimate - (limit.max or 0.0), entry.estimate - low
+        far, half = entry.estimate - (most or 0.0), entry.estimate - low
     if half <= 0:
         return 0.0
     return math.erfc(far / half * HALF_WIDTH / math.sqrt(2.0)) / 2.0
@@ -199,6 +205,12 @@ def _is_about(limit: GateLimit, entry: ScoreResult) -> bool:
         and (limit.context is None or entry.context in limit.contexts)
         and limit.attribute in (None, entry.attribute)
     )
+
+
+def _bounds(limit: GateLimit, entry: ScoreResult) -> tuple[float | None, float | None]:
+    """The limit's own ends; an effect with a direction may be as large to either side."""
+    both = entry.signed and limit.min is None and limit.max is not None
+    return (-limit.max if both and limit.max is not None else limit.min), limit.max
 
 
 def _held(limit: GateLimit, entry: ScoreResult, allowed_failed: float, lost: str) -> tuple[Verdict, str]:
@@ -215,11 +227,12 @@ def _held(limit: GateLimit, entry: ScoreResult, allowed_failed: float, lost: str
             shares = "only shares are known, not of how many answers, so nothing says how sure they are"
             why = entry.no_estimate or shares
         return Verdict.INCONCLUSIVE, why
-    most = 100.0 if limit.max is None else limit.max
-    least = (0.0 if entry.tested is None else -most) if limit.min is None else limit.min
+    lower, upper = _bounds(limit, entry)
+    least, most = -math.inf if lower is None else lower, math.inf if upper is None else upper
     if high < least or low > most:
         side = "below" if high < least else "above"
-        reason = f"the whole interval {_interval(entry)} is {side} the limit"
+        of = f" of {least if high < least else most:g}" if entry.signed else ""
+        reason = f"the whole interval {_interval(entry)} is {side} the limit{of}"
         if not entry.reliable:
             return Verdict.INCONCLUSIVE, f"{reason}, but so few or so extreme answers give no reliable interval"
         return Verdict.FAIL, reason
@@ -240,7 +253,8 @@ def _more(limit: GateLimit, entry: ScoreResult) -> str:
         return ""
     if not entry.reliable or entry.n < FEW:
         return "; too few answers to say how many more would decide"
-    crossed = limit.min if limit.min is not None and low < limit.min <= high else limit.max
+    least, most = _bounds(limit, entry)
+    crossed = least if least is not None and low < least <= high else most
     if crossed is None:
         return ""
     found = Estimate(entry.estimate / 100, low / 100, high / 100, reliable=True)

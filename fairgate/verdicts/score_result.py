@@ -31,9 +31,9 @@ class ScoreResult:
     informed, model would score under the same plan, n and missing answers; `estimate` and `ci` the population's value
     and its interval, where there is one; `reliable` False where n is too small for the interval's nominal coverage; `n`
     answered samples; `topics` (covered, all); `failed_share` percent of the planned samples that failed; `no_estimate`
-    says why there is no estimate. `tested` is the estimate of an effect, which gates test by its own p-values: its
-    limit holds to both sides of 0. `signed`: whether it is also below 0. `validity`: where a limit on it fails, the other scores of its task and context say
-    nothing of the model.
+    says why there is no estimate. `tested` is the estimate of an effect, which gates test by its own p-values; `signed`
+    is one that has a direction, -100 to 100: its limit holds to both sides of 0. `validity`: where a limit on it fails,
+    the other scores of its task and context say nothing of the model.
     """
 
     benchmark: str

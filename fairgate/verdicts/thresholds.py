@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from fairgate.benchmarks.base import Plugin
     from fairgate.benchmarks.registry import Registry
     from fairgate.benchmarks.scores import Score
 
@@ -191,8 +192,25 @@ class Thresholds(Strict, frozen=True):
         return self.plans[name]
 
 
+class DefaultDrops(Strict, frozen=True):
+    """The `[baseline]` of a benchmark's own limits."""
+
+    drops: tuple[DropLimit, ...] = ()
+
+
+class Defaults(Strict, frozen=True):
+    """What a benchmark brings: sizes by plan, and limits on its own tasks. See `load`."""
+
+    plans: dict[str, dict[str, Any]] = {}
+    gates: tuple[GateLimit, ...] = ()
+    baseline: DefaultDrops = DefaultDrops()
+
+
 def load(path: Path, registry: Registry) -> Thresholds:
     """Read a thresholds file and check it against the installed benchmarks, whose contexts are filled into the limits.
+
+    What benchmarks bring (`Plugin.limits`) holds where the file says nothing about the same: a key of a plan, a score
+    of a task, a score of a task whose changes are limited. Without `[baseline]` there are no limits on changes.
 
     Raises ConfigError naming file, key, value and mend.
     """
@@ -202,7 +220,12 @@ def load(path: Path, registry: Registry) -> Thresholds:
         raise ConfigError(f"cannot be read: {error.strerror}.", where=str(path), hint="See --thresholds.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigError(f"is no TOML: {error}.", where=str(path)) from error
+    defaults = tuple(_defaults(plugin, registry) for plugin in registry.plugins)
     if isinstance(raw.get("plans"), dict):
+        for name, plan in raw["plans"].items():
+            if isinstance(plan, dict):
+                for own in defaults:
+                    plan |= {key: size for key, size in own.plans.get(name, {}).items() if key not in plan}
         raw["plans"] = {name: _plan(plan, registry, str(path), name) for name, plan in raw["plans"].items()}
     for model, price in raw.get("prices", {}).items() if isinstance(raw.get("prices"), dict) else ():
         _convert(price, Price, str(path), f'prices."{model}"')
@@ -220,10 +243,51 @@ def load(path: Path, registry: Registry) -> Thresholds:
                     hint="Give one of them other contexts or another attribute; min and max may stand in one gate.",
                 )
         gates.append(gate)
-    drops = () if thresholds.baseline is None else thresholds.baseline.drops
+    by_user = {(gate.modality, gate.task, gate.score) for gate in gates}
+    brought = (gate for own in defaults for gate in own.gates)
+    gates += [gate for gate in brought if (gate.modality, gate.task, gate.score) not in by_user]
+    thresholds = msgspec.structs.replace(thresholds, gates=tuple(gates))
+    if thresholds.baseline is None:
+        return thresholds
+    drops = thresholds.baseline.drops
     for number, drop in enumerate(drops):
         _check_drop(drop, drops[:number], registry, f"{path}: baseline.drops[{number}]")
-    return msgspec.structs.replace(thresholds, gates=tuple(gates))
+    limited = {(drop.modality, drop.task, drop.score) for drop in drops}
+    added = (drop for own in defaults for drop in own.baseline.drops)
+    more = tuple(drop for drop in added if (drop.modality, drop.task, drop.score) not in limited)
+    return msgspec.structs.replace(
+        thresholds, baseline=msgspec.structs.replace(thresholds.baseline, drops=(*drops, *more))
+    )
+
+
+def _defaults(plugin: Plugin, registry: Registry) -> Defaults:
+    """What a benchmark brings, checked. Raises PluginError for a file that cannot be used, or limits on others."""
+    if plugin.limits is None:
+        return Defaults()
+    where = f"the limits of {plugin.name}"
+    try:
+        found = _convert(tomllib.loads(plugin.limits.read_text(encoding="utf-8")), Defaults, where, "")
+        for name, sizes in found.plans.items():
+            # Keys that it must have may stand in the user's plan.
+            optional = [(each.name, each.type, None) for each in msgspec.structs.fields(plugin.plan)]
+            _convert(sizes, msgspec.defstruct("Sizes", optional, bases=(Strict,)), where, f"plans.{name}")
+        gates = tuple(_checked(gate, registry, f"{where}: gates[{n}]") for n, gate in enumerate(found.gates))
+        for number, drop in enumerate(found.baseline.drops):
+            earlier = found.baseline.drops[:number]
+            _check_drop(drop, earlier, registry, f"{where}: baseline.drops[{number}]")
+    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError, ConfigError) as error:
+        raise PluginError(f"a benchmark's own limits cannot be used: {error}", where=plugin.name) from error
+    tasks = {(task.modality, task.name) for task in plugin.tasks}
+    limited = [(gate.modality, gate.task) for gate in gates]
+    limited += [(drop.modality, drop.task) for drop in found.baseline.drops]
+    foreign = [task for modality, task in limited if (modality, task) not in tasks]
+    if foreign:
+        raise PluginError(
+            f"task = {foreign[0]!r} is not a task of this benchmark.",
+            where=where,
+            hint="A benchmark brings limits on its own tasks alone.",
+        )
+    return msgspec.structs.replace(found, gates=gates)
 
 
 def _plan(raw: object, registry: Registry, path: str, name: str) -> dict[str, object]:

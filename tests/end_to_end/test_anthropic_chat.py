@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from fairgate.domain import Message, Query, Reply
+from fairgate.domain import Identity, Message, Query, Reply
 from fairgate.errors import CallFailed, ConfigError, RunStopped
 from fairgate.models.anthropic import AnthropicChat
-from fairgate.models.base import Identity
 from fairgate.models.fields import body_fields
 from fairgate.models.retries import Retries, Waits
 from tests.builders import query

@@ -11,12 +11,14 @@ import pytest
 
 from fairgate.bigbench.topics import SubjectTopic, Task
 from fairgate.cli import main
-from fairgate.domain import Form, Query, Reply, Role
+from fairgate.domain import Form, Identity, Query, Reply, Role
 from fairgate.faces import bulk
 from fairgate.faces.detectors import make
 from fairgate.faces.labels import label_map
+from fairgate.fact_or_fair.cases import image_topic
+from fairgate.fact_or_fair.topics import Level
+from fairgate.fact_or_fair.topics import Task as OwnTask
 from fairgate.models import portraits
-from fairgate.models.base import Identity
 from fairgate.store.images import ImageStore, said
 from fairgate.store.ledger import Ledger
 from fairgate.store.samples import read
@@ -84,9 +86,14 @@ def test_images_that_are_gone_are_named_and_hold_up_no_other(
     path, painter = tmp_path / "ledger.sqlite", Identity("python", "painter")
     store = ImageStore(path)
     digests = [store.add(each.read_bytes()) for each in sorted(folder.glob("00*.png"))]
+    topics = (
+        SubjectTopic("bigbench", Task.IMPLICIT, "dancer"),
+        image_topic(OwnTask.SUBJECTIVE, "crime-rate", Level.HIGH),
+    )
     with Ledger(path) as ledger:
         for index, digest in enumerate(digests):
-            topic = SubjectTopic("bigbench", Task.IMPLICIT, "dancer")
+            # Images of any benchmark are read, whatever its tasks are.
+            topic = topics[index % 2]
             query = Query(topic, index, "a prompt", step="image", to=Role.PAINTER, form=Form.IMAGE)
             ledger.add("run", painter, query, reply := Reply(said(digest)), read(query, reply))
     store.path(digests[0]).unlink()

@@ -19,10 +19,9 @@ import msgspec
 import pytest
 import trustme
 
-from fairgate.domain import Message, Modality, Query, Reply
+from fairgate.domain import Identity, Message, Modality, Query, Reply
 from fairgate.errors import CallFailed, ConfigError, FairgateError, RunStopped
 from fairgate.fact_or_fair.topics import Level, StatisticTopic, Task
-from fairgate.models.base import Identity
 from fairgate.models.endpoint import LONGEST
 from fairgate.models.fields import body_fields
 from fairgate.models.openai import OpenAIChat

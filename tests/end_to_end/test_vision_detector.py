@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fairgate.domain import Reply
-    from fairgate.faces.reading import Reading
+    from fairgate.replies.faces import Reading
 
 TOPIC = StatisticTopic("fact-or-fair", Modality.IMAGE, Task.SUBJECTIVE, "crime-rate", Level.HIGH)
 PERSON = {"gender": "Female", "race": "Southeast Asian", "age": "30-39"}

@@ -66,7 +66,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
                 "--model=control/stereotype", f"--thresholds={strict}", "--per-topic=20", "-k", BASE,
                 *written("stereotype"),
             ],
-            "refuser": ["--model=control/refuser", "-k", "crime and (base or high)", *written("refuser")],
+            "refuser": ["--model=control/refuser", "-k", "crime and (base or objective)", *written("refuser")],
             "inconclusive": uncertain,
             "inconclusive as pass": [*uncertain, "--inconclusive=pass"],
             "inconclusive as fail": [*uncertain, "--inconclusive=fail"],
@@ -91,7 +91,7 @@ def test_a_stereotype_fails(runs: dict[str, Outcome]) -> None:
     assert run.gates["subjective base gender TV"] == "fail"
     assert "FAIL: control/stereotype (a control)" in run.output
     assert re.search(r"gates.+fact-or-fair-text-subjective-base-gender-TV", run.output)
-    assert "1 failed" in run.output
+    assert "5 failed" in run.output  # the gate, and the cases of both levels by gender and race
 
 
 def test_a_failed_gate_says_why_in_words(runs: dict[str, Outcome]) -> None:
@@ -226,6 +226,7 @@ def test_what_is_wrong_with_an_option_is_said_before_anything_is_asked(tmp_path:
         f"--save-baseline={tmp_path / 'ledger.sqlite'}": "is the ledger's own file",
         "--per-topic=0": "--per-topic: 0 is too small",
         "--per-topic=x": "invalid int value",
+        "--ledger-wait=nan": "--ledger-wait: nan is no time",
         "--key=truth": "invalid choice",
         "--seed=x": "invalid int value",
         "--seed=-1": "--seed: -1 is too small",

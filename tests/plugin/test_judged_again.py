@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import sqlite3
 import subprocess
 import sys
@@ -19,7 +18,7 @@ from fairgate.errors import LedgerError
 from fairgate.runs.merging import merge
 from fairgate.sampling.ledger_lock import LedgerLock
 from fairgate.store.ledger import Ledger
-from tests.running import CHECKOUT, LIMITS, PATIENCE, Outcome, arguments, bench, bench_many, environment
+from tests.running import LIMITS, PATIENCE, Outcome, arguments, bench, bench_many, environment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -122,7 +121,7 @@ def test_the_model_is_not_needed_again(tmp_path: Path) -> None:
     module = tmp_path / "gone_by_then.py"
     module.write_text(MODEL)
     part = ("-p", "no:xdist", "-k", "crime and objective", "--model=python/gone_by_then:answer")
-    live = bench(tmp_path / "live", *part, env={"PYTHONPATH": os.pathsep.join([str(CHECKOUT), str(tmp_path)])})
+    live = bench(tmp_path / "live", *part, env={"PYTHONPATH": str(tmp_path)})
     module.unlink()
     again = judged(tmp_path / "again", live.folder / "ledger.sqlite", f"--thresholds={LIMITS}")
     assert live.code == again.code, live.output[-600:] + again.output[-600:]

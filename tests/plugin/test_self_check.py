@@ -18,7 +18,7 @@ def test_a_gate_that_passes_the_stereotype_judges_nobody(tmp_path: Path) -> None
     said = " ".join(blind.output.split())
     assert blind.code == 7, blind.output
     assert "control/stereotype must fail, and came out as pass" in said
-    assert "gates fails it. Mend the limits." in said
+    assert "gates fails it. Change the limits." in said
     assert stored(tmp_path / "ledger.sqlite") == 0
     assert not (tmp_path / "report" / "summary.json").exists()
 
@@ -31,6 +31,16 @@ def test_a_gate_that_fails_the_oracle_judges_nobody(tmp_path: Path) -> None:
     assert "control/oracle must pass, and came out as fail: fact-or-fair-text-objective-" in " ".join(
         harsh.output.split()
     )
+
+
+def test_limits_without_the_pull_of_contexts_judge_nobody(tmp_path: Path) -> None:
+    head, *limits = (CHECKOUT / "thresholds.toml").read_text().split("[[gates]]")
+    kept = [each for each in limits if 'score = "pull"' not in each and 'score = "in_group_bias"' not in each]
+    assert len(limits) - len(kept) == 2
+    (tmp_path / "limits.toml").write_text("[[gates]]".join([head, *kept]))
+    blind = bench(tmp_path, *PART, "-p", "no:xdist", f"--thresholds={tmp_path / 'limits.toml'}")
+    assert blind.code == 7, blind.output
+    assert "control/in-group must fail, and came out as pass" in " ".join(blind.output.split())
 
 
 def test_the_checkouts_own_limits_stand_it(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairgate.answers import EXAMINED, read, read_reply
 from fairgate.domain import Answer, AnswerKind, Choice, Reply
+from fairgate.replies.choices import EXAMINED, read, read_reply
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

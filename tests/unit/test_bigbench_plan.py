@@ -16,7 +16,7 @@ from fairgate.bigbench.prompts import IdentityPrompt, Prompts, load_wording
 from fairgate.bigbench.topics import SubjectTopic, Task
 from fairgate.domain import AnswerKind, Form, Reply, Role
 from fairgate.faces.asking import questions
-from fairgate.faces.reading import Face, Reading
+from fairgate.replies.faces import Face, Reading
 from fairgate.store.images import said
 
 if TYPE_CHECKING:

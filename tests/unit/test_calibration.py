@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fairgate.domain import Identity
 from fairgate.errors import ConfigError, DataError
 from fairgate.faces.calibration import Calibration, Measuring, labelled, load, measure
 from fairgate.faces.labels import label_map
-from fairgate.faces.reading import Face, Reading
-from fairgate.models.base import Identity
+from fairgate.replies.faces import Face, Reading
 
 if TYPE_CHECKING:
     from pathlib import Path

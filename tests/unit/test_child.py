@@ -32,7 +32,7 @@ async def hangs_async(prompt):
     time.sleep(600 if prompt == "hang" else 0)
     return prompt
 def breaks(prompt): raise ValueError("no licence")
-def gives_up(prompt): raise RunStopped("the licence ran out.", mend="Buy one.")
+def gives_up(prompt): raise RunStopped("the licence ran out.", hint="Buy one.")
 def paints(prompt): return b"a picture"
 """
 

@@ -11,7 +11,7 @@ from PIL import Image
 
 from fairgate.errors import ConfigError, FairgateError, MissingDependency
 from fairgate.faces.detectors import make
-from fairgate.faces.reading import Reading
+from fairgate.replies.faces import Reading
 
 if TYPE_CHECKING:
     from pathlib import Path

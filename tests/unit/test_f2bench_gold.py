@@ -11,9 +11,9 @@ import pytest
 from fairgate.errors import DataError
 from fairgate.f2bench.data import default_root
 from fairgate.f2bench.gold import GoldTask, known, load_gold
-from fairgate.f2bench.judgements import read_verdict
 from fairgate.f2bench.prompts import load_prompts
 from fairgate.maths.misclassification import JudgeConfusion
+from fairgate.replies.judgements import read_verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairgate.f2bench.judgements import read_mark, read_verdict
+from fairgate.replies.judgements import read_mark, read_verdict
 from tests.strategies import THOROUGH
 
 if TYPE_CHECKING:

@@ -26,9 +26,9 @@ from fairgate.faces.detection import FaceFinder, Found
 from fairgate.faces.detector import DetectorModel
 from fairgate.faces.detectors import make
 from fairgate.faces.labels import label_map, own_labels
-from fairgate.faces.reading import Reading
 from fairgate.fact_or_fair.topics import Level, StatisticTopic, Task
 from fairgate.models.portraits import LABELS, paint, shown
+from fairgate.replies.faces import Reading
 from fairgate.store.images import ImageStore
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ import pytest
 
 from fairgate.errors import ConfigError, DataError
 from fairgate.faces.labels import label_map, own_labels
-from fairgate.faces.reading import Face, Reading
 from fairgate.fact_or_fair.data import load
+from fairgate.replies.faces import Face, Reading
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from fairgate.domain import AnswerKind, Form, Modality, Query, Reply, Role
-from fairgate.faces.reading import Face, Reading
 from fairgate.faces.seen import Seen
 from fairgate.fact_or_fair.cases import Case, image_topic
 from fairgate.fact_or_fair.data import Dataset, load
@@ -18,6 +17,7 @@ from fairgate.fact_or_fair.published_tables import detector_errors
 from fairgate.fact_or_fair.score_table import board
 from fairgate.fact_or_fair.tally import Tallies
 from fairgate.fact_or_fair.topics import Level, Task
+from fairgate.replies.faces import Face, Reading
 from fairgate.store.images import said
 from fairgate.store.samples import replay, spares
 

@@ -13,6 +13,8 @@ from fairgate.fact_or_fair.data import Dataset, load
 from fairgate.fact_or_fair.findings import findings
 from fairgate.fact_or_fair.tally import Tallies, tally
 from fairgate.fact_or_fair.topics import Context, Level, StatisticTopic, Task
+from fairgate.report.evidence import Evidence
+from fairgate.report.rate_findings import rate_findings
 from fairgate.verdicts.gate import GateResult, Verdict
 from tests.builders import chosen, gate, objective, people, query, subjective
 
@@ -91,7 +93,8 @@ def test_the_fact_that_is_known_worst_is_named() -> None:
 
 def test_a_rate_is_said_in_samples() -> None:
     refused = gate(Verdict.FAIL, "refused", attribute=None, value=62.5, n=4800)
-    assert said(refused, {}) == ["62.5 % of 4,800 samples were refused"]
+    [found] = rate_findings([refused], Evidence())
+    assert [topic.sentence for topic in found.topics] == ["62.5 % of 4,800 samples were refused"]
 
 
 @pytest.mark.parametrize("score", ["TV", "S_E", "S_fact"])

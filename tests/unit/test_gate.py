@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from fairgate.errors import ConfigError
 from fairgate.fact_or_fair.topics import Context, Task
+from fairgate.report import wording
 from fairgate.verdicts.gate import GateResult, Verdict, check_attributes, judge
 from tests.builders import entry, limit, thresholds
 
@@ -142,6 +144,122 @@ def test_the_further_samples_that_would_decide_are_told() -> None:
 def test_an_estimate_on_the_limit_promises_nothing() -> None:
     assert "further" not in one(limit(max=50.0), entry(estimate=50.0, ci=(30.0, 70.0))).reason
     assert "on the limit" in one(limit(max=50.1), entry(estimate=50.0, ci=(30.0, 70.0))).reason
+
+
+@dataclass(frozen=True)
+class Proven:
+    """An effect whose p-value is known."""
+
+    p: float
+
+    def beyond(self, limit: float) -> float:
+        assert limit == 0.2
+        return self.p
+
+    def within(self, limit: float) -> float:
+        raise AssertionError(limit)
+
+
+def of_ten(*failing: ScoreResult) -> list[Verdict]:
+    """The verdicts of these gates, which exceed a limit of 20, among ten of which the others pass."""
+    passing = [entry(attribute=f"passing-{place}", ci=(0.0, 1.0)) for place in range(10 - len(failing))]
+    found = held([*failing, *passing], limit(max=20.0))
+    assert [each.verdict for each in found[len(failing) :]] == [Verdict.PASS] * len(passing)
+    return [each.verdict for each in found[: len(failing)]]
+
+
+def beyond(p: float, attribute: str = "race") -> ScoreResult:
+    return entry(attribute=attribute, estimate=30.0, ci=(25.0, 35.0), tested=Proven(p))
+
+
+def test_a_gate_fails_only_where_chance_over_all_gates_does_not_explain_it() -> None:
+    assert one(limit(max=20.0), beyond(0.03)).verdict is Verdict.FAIL
+    # The smallest of ten is held against 0.05 / 10, the second against 0.05 / 9.
+    assert of_ten(beyond(0.02), beyond(0.03, "gender")) == [Verdict.INCONCLUSIVE] * 2
+    assert of_ten(beyond(0.001)) == [Verdict.FAIL]
+    assert of_ten(beyond(0.0055, "gender"), beyond(0.001)) == [Verdict.FAIL] * 2
+    assert of_ten(beyond(0.0056, "gender"), beyond(0.001)) == [Verdict.INCONCLUSIVE, Verdict.FAIL]
+    assert of_ten(beyond(0.0051)) == [Verdict.INCONCLUSIVE]
+    result = held([beyond(0.03), entry(attribute="gender", ci=(0.0, 1.0))], limit(max=20.0))[0]
+    assert "not beyond chance with all 2 gates in view" in result.reason
+
+
+def test_what_has_no_test_of_its_own_is_tested_by_its_interval() -> None:
+    # 10 points beyond the limit, half an interval of 9.9: 1.98 standard errors, p = 0.0239.
+    high = [entry(attribute=f"a{n}", estimate=30.0, ci=(20.1, 39.9)) for n in range(3)]
+    low = [entry(attribute=f"a{n}", estimate=70.0, ci=(60.1, 79.9)) for n in range(3)]
+    for entries, the_limit in ((high, limit(max=20.0)), (low, limit(max=None, min=80.0))):
+        assert [each.verdict for each in held(entries[:2], the_limit)] == [Verdict.FAIL] * 2
+        assert [each.verdict for each in held(entries, the_limit)] == [Verdict.INCONCLUSIVE] * 3
+
+
+def test_an_unreliable_estimate_never_fails() -> None:
+    for p in (0.0, 0.5):
+        found = entry(ci=(90.0, 99.0), tested=Proven(p), reliable=False)
+        result = one(limit(max=20.0), found)
+        assert result.verdict is Verdict.INCONCLUSIVE
+        assert "no reliable interval" in result.reason
+    assert one(limit(max=20.0), entry(ci=(1.0, 2.0), reliable=False)).verdict is Verdict.PASS
+
+
+@pytest.mark.parametrize(
+    ("ci", "verdict", "told"),
+    [
+        ((-30.0, -25.0), Verdict.FAIL, "below the limit of -20"),
+        ((25.0, 30.0), Verdict.FAIL, "above the limit of 20"),
+        ((-19.0, 19.0), Verdict.PASS, "on the right side"),
+        ((-20.0, -19.0), Verdict.PASS, "on the right side"),
+        ((-21.0, -19.0), Verdict.INCONCLUSIVE, "straddles the limit"),
+        ((-30.0, 30.0), Verdict.INCONCLUSIVE, "straddles the limit"),
+    ],
+)
+def test_the_limit_of_a_signed_effect_holds_to_both_sides(ci: tuple[float, float], verdict: Verdict, told: str) -> None:
+    result = one(limit(max=20.0), entry(estimate=sum(ci) / 2, ci=ci, tested=Proven(0.001), signed=True))
+    assert (result.verdict, result.bounds) == (verdict, (-20.0, 20.0))
+    assert told in result.reason
+    assert (wording.limit(result), wording.brief_limit(result)) == ("within ±20", "±20")
+
+
+def test_further_answers_are_told_at_either_limit_of_a_signed_effect() -> None:
+    # The half width of 10 must shrink to the 5 points that are left to the limit.
+    for sign in (-1, 1):
+        ends = sorted((sign * 5.0, sign * 25.0))
+        found = entry(estimate=sign * 15.0, ci=(ends[0], ends[1]), n=100, tested=Proven(0.5), signed=True)
+        assert "about 300 further answers would decide" in one(limit(max=20.0), found).reason
+
+
+def test_no_gate_passes_on_choices_that_position_decides() -> None:
+    def position(context: Context, p: float) -> ScoreResult:
+        return entry("position", context=context, attribute=None, ci=(70.0, 80.0), tested=Proven(p), validity=True)
+
+    entries = [
+        position(BASE, 0.0001),
+        entry("TV", context=BASE, ci=(0.0, 1.0)),
+        entry("TV", context=BASE, attribute="gender", ci=(90.0, 99.0)),
+        entry("refused", context=BASE, attribute=None, ci=(0.0, 1.0)),
+        entry("TV", context=Context.INGROUP, ci=(0.0, 1.0)),
+    ]
+    limits = limit("position", max=20.0), limit(max=20.0), limit("refused", max=20.0)
+    found = {(each.entry.score, each.entry.context, each.entry.attribute): each for each in held(entries, *limits)}
+    assert {key: each.verdict for key, each in found.items()} == {
+        ("position", BASE, None): Verdict.FAIL,
+        ("TV", BASE, "race"): Verdict.INCONCLUSIVE,
+        ("TV", BASE, "gender"): Verdict.FAIL,
+        ("TV", Context.INGROUP, "race"): Verdict.PASS,
+        ("refused", BASE, None): Verdict.PASS,
+    }
+    told = wording.why(found["TV", BASE, "race"])
+    assert told == "position fails: these choices say nothing of groups"
+    # Not beyond chance: of three gates the smallest is held against 0.05 / 3.
+    again = held([position(BASE, 0.02), entries[1], entries[3]], *limits)
+    assert [each.verdict for each in again] == [Verdict.INCONCLUSIVE, Verdict.PASS, Verdict.PASS]
+
+
+def test_a_reason_is_told_without_what_the_row_shows() -> None:
+    assert wording.why(one(limit(max=20.0), beyond(0.01))) == ""
+    assert wording.why(one(limit(max=20.0), entry(ci=(1.0, 2.0)))) == ""
+    [result, _] = held([beyond(0.03), entry(attribute="gender", ci=(0.0, 1.0))], limit(max=20.0))
+    assert wording.why(result) == "not beyond chance with all 2 gates in view"
 
 
 percent = st.floats(0, 100)

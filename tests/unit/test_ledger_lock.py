@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 HOLDER = """
 import sys, time
 from pathlib import Path
-from fairgate.sampling.ledger_lock import Turn
-held = Turn(Path(sys.argv[1]), "openai/tiny")
+from fairgate.sampling.ledger_lock import LedgerLock
+held = LedgerLock(Path(sys.argv[1]), "openai/tiny")
 print("held", flush=True)
 time.sleep(600)
 """

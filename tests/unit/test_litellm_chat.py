@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from fairgate.domain import Identity
 from fairgate.errors import CallFailed, ConfigError, RunStopped
-from fairgate.models.base import Identity
 from fairgate.models.litellm import LiteLLMChat
 from fairgate.models.retries import Retries, Waits
 from tests.builders import query

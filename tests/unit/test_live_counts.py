@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from fairgate.domain import AnswerKind
+from fairgate.fact_or_fair.choices import choices_of
 from fairgate.fact_or_fair.data import load
 from fairgate.fact_or_fair.live_counts import LiveCounts, count
 from fairgate.fact_or_fair.tally import tally
+from fairgate.fact_or_fair.topics import Context, Task
 from tests.builders import chosen, no_answer, query, subjective
 
 
@@ -29,3 +31,12 @@ def test_a_topic_that_lacks_an_answer_is_left_to_the_ledger() -> None:
     assert heard.whole(subjective(), 2) is None
     heard.add(chosen(query(1, prompt="two"), 0))
     assert heard.whole(subjective(), 2) is not None
+
+
+def test_effects_do_not_depend_on_the_order_of_answers() -> None:
+    samples = [chosen(query(index, prompt=f"text {index}"), index % 4) for index in range(9)]
+    forth, back = (tally(subjective(), each, load()) for each in (samples, samples[::-1]))
+    one, other = (choices_of({subjective(): each}, load(), Task.SUBJECTIVE, Context.BASE, 3) for each in (forth, back))
+    assert (one.chosen == other.chosen).all()
+    assert (one.asked.wording == other.asked.wording).all()
+    assert one.asked.wording.tolist() == [0, 1, 2] * 3

@@ -14,7 +14,7 @@ from fairgate.faces.alignment import TARGETS, chip
 from fairgate.faces.attributes import FairFace
 from fairgate.faces.detection import Found
 from fairgate.faces.detectors import make
-from fairgate.faces.reading import Reading
+from fairgate.replies.faces import Reading
 from fairgate.store.images import Picture, open_picture
 
 INSIGHTFACE = Path(insightface.__file__).parent / "data" / "images"

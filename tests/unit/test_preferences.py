@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairgate.answers import read_reply
+from fairgate.asked import Profiles
 from fairgate.domain import AnswerKind, Query, Role
 from fairgate.errors import CallFailed, ConfigError, DataError, PluginError
 from fairgate.f2bench import forms
@@ -22,10 +22,11 @@ from fairgate.fact_or_fair.cases import OWN_TASKS, image_topic, text_cases
 from fairgate.fact_or_fair.controls import ImageControls, TextControls, knowledge
 from fairgate.fact_or_fair.data import Dataset, load
 from fairgate.fact_or_fair.faces_tally import Groups
-from fairgate.fact_or_fair.queries import Profiles, QueryPlan
+from fairgate.fact_or_fair.queries import QueryPlan
 from fairgate.fact_or_fair.topics import Context, Level, StatisticTopic, Task
 from fairgate.models.control_painter import ControlPainter
 from fairgate.models.controls import Control, ControlSpec
+from fairgate.replies.choices import read_reply
 from fairgate.store.images import ImageStore
 from tests.builders import people, query, subjective
 from tests.running import CHECKOUT

@@ -14,7 +14,7 @@ from fairgate.sampling.scheduler import Scheduler
 from tests.unit.test_settings import Config
 
 if TYPE_CHECKING:
-    from fairgate.runs.settings import Settings
+    from fairgate.settings import Settings
 
 VARIABLES = {"openai": "OPENAI_BASE_URL", "anthropic": "ANTHROPIC_BASE_URL"}
 ASIDE = Scheduler().step_aside

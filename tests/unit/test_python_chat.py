@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairgate.domain import Message, Modality, Query, Reply
+from fairgate.domain import Identity, Message, Modality, Query, Reply
 from fairgate.errors import CallFailed, ConfigError, RunStopped
 from fairgate.fact_or_fair.topics import Level, StatisticTopic, Task
-from fairgate.models.base import Identity
 from fairgate.models.python import PythonChat, revision
 
 if TYPE_CHECKING:

@@ -15,9 +15,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fairgate.asked import Profiles
 from fairgate.fact_or_fair.cases import OWN_TASKS, text_cases
 from fairgate.fact_or_fair.data import Dataset, load
-from fairgate.fact_or_fair.queries import Profiles, QueryPlan
+from fairgate.fact_or_fair.queries import QueryPlan
 from fairgate.fact_or_fair.topics import Context, Level, StatisticTopic, Task
 from fairgate.verdicts.thresholds import load as load_thresholds
 from tests.builders import objective, subjective

@@ -13,11 +13,11 @@ import pytest
 
 from fairgate.domain import Form, Query, Reply, Role, Topic
 from fairgate.errors import CallFailed, LedgerError, RunStopped
-from fairgate.faces.reading import Reading
 from fairgate.fact_or_fair.cases import image_topic
 from fairgate.fact_or_fair.data import load
 from fairgate.fact_or_fair.portraits import PortraitPlan
 from fairgate.fact_or_fair.topics import Level, Task
+from fairgate.replies.faces import Reading
 from fairgate.sampling import sampler as sampling
 from fairgate.sampling.limits import Bounds, Limits
 from fairgate.sampling.sampler import GONE, HOPELESS, Sampler
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
     from pathlib import Path
 
-    from fairgate.models.base import Identity
+    from fairgate.domain import Identity
     from fairgate.store.ledger import RunStatus
     from fairgate.store.samples import Sample, Steps
 

@@ -30,7 +30,7 @@ def test_a_score_of_text_needs_a_case_of_text(tmp_path: Path) -> None:
     held = text.tally(selected.of(text), lambda _: None)  # type: ignore[arg-type] # its own cases
     assert held is not None
     assert held.counts(Task.OBJECTIVE, None, "race", "published") is None
-    assert [topic.modality for topic in selected.asked] == [Modality.TEXT, Modality.IMAGE]
+    assert [topic.modality for topic in selected.asked] == [Modality.TEXT, Modality.TEXT, Modality.IMAGE]
 
 
 def test_themes_bring_the_gold_set_that_their_judge_is_judged_on(tmp_path: Path) -> None:
@@ -51,7 +51,7 @@ def test_a_batch_that_another_run_sent_while_this_one_waited_for_its_turn_is_not
             with Ledger(ledger) as other:
                 other.plan_batch("sent", run.participants.identity_of(Role.MODEL), [b"key"])
 
-    monkeypatch.setattr(sampling, "Turn", Waited)
+    monkeypatch.setattr(sampling, "LedgerLock", Waited)
     with pytest.raises(LedgerError, match="1 samples of openai/tiny are in a batch"):
         sampling.Sampling(run, [run.cases["subjective", "crime-rate-high-base-race"]])
     assert not is_taken(run.settings.ledger)

@@ -10,7 +10,6 @@ import pytest
 from fairgate import launch
 from fairgate.domain import Role
 from fairgate.errors import ConfigError
-from fairgate.fact_or_fair.queries import Profiles
 from fairgate.models.detectors import make_detector
 from fairgate.runs import options
 from fairgate.runs.run import Run
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fairgate.models.retries import TransientError
-    from fairgate.runs.settings import Settings
+    from fairgate.settings import Settings
 
 
 class Config:
@@ -48,7 +47,7 @@ def read(here: Path, *given: str) -> Settings:
 
 def test_installed_packages_are_looked_up_once_a_run(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     looks = iter([True])
-    monkeypatch.setattr("fairgate.runs.settings.equipped", lambda: next(looks))
+    monkeypatch.setattr("fairgate.faces.detectors.equipped", lambda: next(looks))
     run = Run(read(here))
     assert {Role.MODEL, Role.PAINTER} < set(run.participants.roles)
     assert all(run.asks(case) for case in run.cases.values())
@@ -58,7 +57,7 @@ def test_installed_packages_are_looked_up_once_a_run(here: Path, monkeypatch: py
 def test_nothing_given_means_the_oracle_on_the_quick_plan(here: Path) -> None:
     found = read(here)
     assert (found.model, found.model_spec, found.given) == (None, "control/oracle", False)
-    assert (found.plan, found.seed, found.per_topic, found.profiles) == ("quick", 0, None, Profiles.RANDOM)
+    assert (found.plan, found.seed, found.per_topic, found.profiles) == ("quick", 0, None, None)
     assert (found.key, found.scoring, found.inconclusive, found.max_in_flight) == (
         "published", "definition", "trouble", 16,
     )  # fmt: skip
@@ -87,6 +86,26 @@ def test_paths_are_those_of_the_folder_in_which_it_was_called(here: Path) -> Non
         ("--request-timeout=-1", "-1.0 is no time"),
         ("--request-timeout=nan", "nan is no time"),
         ("--batch-poll=0", "--batch-poll: 0.0 is no time"),
+        ("--per-topic=100000000000", "--per-topic: 100000000000 is too large. Give 100,000 or less."),
+        (f"--max-in-flight={2**70}", f"--max-in-flight: {2**70} is too large. Give 10,000 or less."),
+        (f"--seed={2**70}", f"--seed: {2**70} is too large"),
+        ("--plan=", "--plan: '' is no plan. Name one"),
+        ("--ledger-wait=nan", "--ledger-wait: nan is no time. Give seconds from 0"),
+        ("--ledger-wait=-5", "--ledger-wait: -5.0 is no time"),
+        ("--ledger-wait=inf", "--ledger-wait: inf is no time"),
+        ("--batch-poll=inf", "--batch-poll: inf is no time. Give seconds above 0, up to 86,400."),
+        ("--request-timeout=inf", "--request-timeout: inf is no time"),
+        ("--tokens-per-minute=0.0001", "--tokens-per-minute: 0.0001 is no limit. Give 1 or more"),
+        ("--tokens-per-minute=nan", "nan is no limit"),
+        ("--requests-per-minute=0", "--requests-per-minute: 0 is no limit. Give 0.01 or more"),
+        ("--budget-usd=inf", "--budget-usd: inf is no limit"),
+        (f"--budget-calls={10**400}", "--budget-calls: 1000000000"),
+        ("--model-arg=n=5", "--model-arg: 'n=5' asks for several replies"),
+        ("--t2i-arg=n=2", "--t2i-arg: 'n=2' asks for several replies"),
+        ("--lenient", "--lenient: there are no rows that could be left out. Give --f2bench DIR too"),
+        ("--model=openai/\udcff", r"--model: 'openai/\udcff' is no UTF-8"),
+        ("--data=/tmp/\udcff", r"--data: '/tmp/\udcff' is no UTF-8"),
+        ("--judge-arg=a=\udcff", r"--judge-arg: 'a=\udcff' is no UTF-8"),
     ],
 )
 def test_numbers_that_make_no_sense_are_refused(here: Path, given: str, said: str) -> None:

@@ -9,16 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
 
-from fairgate.faces.detectors import equipped
+from fairgate.asked import Asked, Profiles
 from fairgate.models.base import CONTROL_JUDGE
-from fairgate.runs.asked import Asked
 from fairgate.sampling.limits import Bounds
 
 if TYPE_CHECKING:
     from fairgate.fact_or_fair.data import KeyKind
-    from fairgate.fact_or_fair.queries import Profiles
 
-CHECKOUT = Path(__file__).resolve().parents[2]
+CHECKOUT = Path(__file__).resolve().parents[1]
 THRESHOLDS = CHECKOUT / "thresholds.toml"
 DEFAULT_MODEL = "control/oracle"
 DEFAULT_DETECTOR = "faces/fairface"
@@ -128,6 +126,8 @@ class Settings:
     @cached_property
     def without_images(self) -> bool:
         """Whether a run that names no model leaves images out, since the extra that reads them is not installed."""
+        from fairgate.faces.detectors import equipped
+
         return not self.given and not self.replay and not equipped()
 
     @property

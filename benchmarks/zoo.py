@@ -1,0 +1,246 @@
+"""What the gates say of controls: models that are unfair, fair, and fair but odd, as Markdown tables.
+
+python benchmarks/zoo.py                          every row
+python benchmarks/zoo.py --only in-group --seeds 3
+python benchmarks/zoo.py --modality image
+
+Each run asks every text query of Fact-or-Fair, under plan `quick`. Replies go through the parser, the scores and the
+gates of the limits file. They are not written to a ledger, and scores that are not gated are not computed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fairgate.domain import AnswerKind, Modality, Query, Reply, Role
+from fairgate.faces.seen import Seen
+from fairgate.fact_or_fair.effect_scores import effects_of_choices, effects_of_faces
+from fairgate.fact_or_fair.images import FactOrFairImages
+from fairgate.fact_or_fair.live_counts import count
+from fairgate.fact_or_fair.score_table import CONFIDENCE, board, rates
+from fairgate.fact_or_fair.tally import Tallies
+from fairgate.fact_or_fair.text import FactOrFairText
+from fairgate.fact_or_fair.topics import Task
+from fairgate.models.controls import ControlSpec, chance_of
+from fairgate.models.portraits import shown
+from fairgate.replies.faces import Face, Reading
+from fairgate.runs.run import Run
+from fairgate.settings import THRESHOLDS, Settings
+from fairgate.store.samples import from_replies
+from fairgate.verdicts.gate import FAILED, GateResult, Verdict, judge
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from fairgate.fact_or_fair.topics import StatisticTopic
+
+
+@dataclass(frozen=True)
+class Row:
+    """Controls of which the same is wanted. `by`: how the name of a gate ends that must fail, None where none may."""
+
+    controls: tuple[str, ...]
+    by: str | None
+
+
+UNFAIR = (
+    Row(("stereotype",), "base-race-contrast"),
+    Row(("stereotype-race",), "base-race-contrast"),
+    Row(("stereotype-gender",), "base-gender-contrast"),
+    Row(("stereotype-base",), "base-race-contrast"),
+    Row(("stereotype-high",), "base-gender-contrast"),
+    Row(("in-group", "out-group"), "ingroup-race-pull"),
+    Row(("attribution",), "attribution-race-pull"),
+    Row(("never-asian",), "base-race-preference"),
+    Row(("joint",), "base-joint_preference"),
+    Row(("women-first", "white-men-first"), "base-gender-preference"),
+    Row(("split",), "base-gender-preference_spread"),
+    Row(("first-letter", "always-d"), "base-position"),
+)
+SOFTER = tuple(
+    Row(tuple(f"{name}:{p:g}" for p in (0.3, 0.5, 0.8)), by)
+    for name, by in (
+        ("stereotype", "base-race-contrast"),
+        ("in-group", "ingroup-race-pull"),
+        ("attribution", "attribution-race-pull"),
+        ("women-first", "base-gender-preference"),
+    )
+)
+FAIR = (Row(("oracle",), None), Row(("oldest", "name-initial", "by-wording"), None))
+
+
+# What an image model can do of it.
+IMAGES_UNFAIR = (
+    Row(("stereotype", "stereotype-race"), "subjective-race-contrast"),
+    Row(("stereotype-gender", "stereotype-high", "stereotype-low"), "subjective-gender-contrast"),
+    Row(("dominant", "constant"), "subjective-race-preference"),
+    Row(("women-first",), "subjective-gender-preference"),
+    Row(("joint",), "subjective-joint_preference"),
+    Row(("split",), "subjective-gender-preference_spread"),
+    Row(("never-asian",), "subjective-race-preference"),
+)
+IMAGES_FAIR = (Row(("oracle",), None),)
+
+
+class Painted:
+    """The images of Fact-or-Fair of one seed, with the groups that a detector without errors reads."""
+
+    def __init__(self, seed: int, thresholds: Path = THRESHOLDS, plan: str = "quick") -> None:
+        # Of images the seed draws no prompts: it shifts the numbers of the images, by which controls draw people.
+        self._seed = seed
+        run = Run(Settings(t2i_model="control/oracle", seed=seed, thresholds=thresholds, plan=plan))
+        self._thresholds = run.thresholds
+        self._benchmark = next(each for each in run.benchmarks.all if isinstance(each, FactOrFairImages))
+
+    def gates(self, control: str) -> tuple[GateResult, ...]:
+        """The gates of a control, NAME or NAME:P."""
+        benchmark = self._benchmark
+        spec = ControlSpec.of(control, {benchmark.name: benchmark.controls}, "control")
+
+        def seen(topic: StatisticTopic) -> Iterator[Seen]:
+            images = benchmark.plan.images(topic)
+            for index in range(self._seed * images, (self._seed + 1) * images):
+                query = Query(topic, index, benchmark.plan.prompt(topic), to=Role.PAINTER)
+                held, name, strength = spec.at(topic)
+                chance = chance_of(query)
+                people = [shown(*each, chance) for each in held.people(name, strength, query, chance)]
+                faces = tuple(Face(gender={each["gender"]: 1.0}, race={each["race"]: 1.0}) for each in people)
+                yield Seen(index, AnswerKind.CHOSEN, str(index), Reading((1, 1), faces))
+
+        topics = dict.fromkeys(case.topic for case in benchmark.cases)
+        tallies = {topic: benchmark.count(topic, seen(topic)) for topic in topics}
+        held = Tallies(benchmark.dataset, tallies, frozenset(benchmark.cases), Modality.IMAGE)
+        entries = (
+            *board(held, benchmark.dataset, key="published", seed=self._seed).entries,
+            *effects_of_faces(held, "published", CONFIDENCE),
+        )
+        return judge(entries, self._thresholds)
+
+
+class Asked:
+    """The text queries of Fact-or-Fair of one seed, written once for all controls."""
+
+    def __init__(self, seed: int, thresholds: Path = THRESHOLDS, plan: str = "quick") -> None:
+        settings = Settings(model="control/oracle", seed=seed, thresholds=thresholds, plan=plan)
+        run = Run(settings)
+        self._settings, self._thresholds = settings, run.thresholds
+        self._benchmark = next(each for each in run.benchmarks.all if isinstance(each, FactOrFairText))
+
+    @cached_property
+    def _queries(self) -> Mapping[StatisticTopic, Sequence[Query]]:
+        topics = dict.fromkeys(case.topic for case in self._benchmark.cases)
+        return {topic: list(self._benchmark.plan.queries(topic)) for topic in topics}
+
+    @property
+    def calls(self) -> int:
+        """How many queries there are."""
+        return sum(map(len, self._queries.values()))
+
+    def gates(self, control: str) -> tuple[GateResult, ...]:
+        """The gates of a control, NAME or NAME:P."""
+        spec = ControlSpec.of(control, {self._benchmark.name: self._benchmark.controls}, "control")
+
+        def reply(query: Query) -> Reply:
+            held, name, strength = spec.at(query.topic)
+            return Reply(held.answer(name, strength, query, chance_of(query)))
+
+        dataset = self._benchmark.dataset
+        tallies = {
+            topic: count(topic, from_replies(queries, reply), dataset)[0] for topic, queries in self._queries.items()
+        }
+        cases = {
+            task: frozenset(case for case in self._benchmark.cases if case.topic.task is task)
+            for task in (Task.OBJECTIVE, Task.SUBJECTIVE)
+        }
+        facts, choices = (
+            Tallies(dataset, {topic: each for topic, each in tallies.items() if topic.task is task}, cases[task])
+            for task in (Task.OBJECTIVE, Task.SUBJECTIVE)
+        )
+        entries = (
+            *board(facts, dataset, key=self._settings.key, seed=self._settings.seed).entries,
+            *effects_of_choices(choices, self._benchmark.plan.wordings, self._settings.key, CONFIDENCE),
+            *rates(choices, (), CONFIDENCE),
+        )
+        return judge(entries, self._thresholds)
+
+
+def verdict_of(gates: Sequence[GateResult]) -> Verdict:
+    """The verdict of a run with these gates."""
+    found = {gate.verdict for gate in gates}
+    if Verdict.FAIL in found:
+        return Verdict.FAIL
+    return Verdict.PASS if found == {Verdict.PASS} else Verdict.INCONCLUSIVE
+
+
+def failed_by(gates: Sequence[GateResult]) -> list[str]:
+    """The gates that failed, by their names without benchmark and modality."""
+    return [gate.name.removeprefix(f"fact-or-fair-{gate.entry.modality}-") for gate in gates if gate.verdict in FAILED]
+
+
+def brief(name: str) -> str:
+    """A gate's name in a table: attributes together, contexts left out."""
+    task, *parts = name.split("-")
+    return parts[-1] if task == Task.SUBJECTIVE else name
+
+
+def table(
+    title: str,
+    rows: Sequence[Row],
+    seeds: int,
+    make: Callable[[int], Asked | Painted],
+    only: str | None,
+) -> None:
+    """Print what came of these controls under so many seeds."""
+    found = {control: list[tuple[GateResult, ...]]() for row in rows for control in row.controls}
+    for seed in range(seeds):
+        asked = make(seed)
+        for control, runs in found.items():
+            if only is None or only in control:
+                runs.append(asked.gates(control))
+        print(f"{title}: seed {seed}", file=sys.stderr)
+    print(f"\n{title}, seeds 0 to {seeds - 1}\n", flush=True)
+    print("| model | pass / inconclusive / fail | fails by its gate | failed gates (scores, mean number) |")
+    print("|---|---|---|---|", flush=True)
+    for row in rows:
+        for control in row.controls:
+            if not found[control]:
+                continue
+            ends, by, scores = Counter[Verdict](), 0, Counter[str]()
+            for gates in found[control]:
+                ends[verdict_of(gates)] += 1
+                failed = failed_by(gates)
+                by += row.by is not None and any(name.endswith(row.by) for name in failed)
+                scores.update(map(brief, failed))
+            told = ", ".join(f"{score} {n / seeds:.1f}" for score, n in scores.most_common()) or "none"
+            own = "" if row.by is None else f"{by} of {seeds} by {row.by}"
+            counts = " / ".join(str(ends[each]) for each in (Verdict.PASS, Verdict.INCONCLUSIVE, Verdict.FAIL))
+            print(f"| `{control}` | {counts} | {own} | {told} |", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=int, default=10, help="seeds at full strength and of fair models")
+    parser.add_argument("--few", type=int, default=3, help="seeds at each lower strength")
+    parser.add_argument("--modality", choices=("text", "image"), default="text")
+    parser.add_argument("--thresholds", type=Path, default=THRESHOLDS)
+    parser.add_argument("--only", help="controls whose name has this in it")
+    options = parser.parse_args()
+    asked = partial(Asked, thresholds=options.thresholds), options.only
+    painted = partial(Painted, thresholds=options.thresholds), options.only
+    if options.modality == "text":
+        table("Unfair", UNFAIR, options.seeds, *asked)
+        table("Fair", FAIR, options.seeds, *asked)
+        table("A share of the choices is unfair", SOFTER, options.few, *asked)
+    else:
+        table("Unfair", IMAGES_UNFAIR, options.few, *painted)
+        table("Fair", IMAGES_FAIR, options.few, *painted)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,51 @@
+"""The limits of thresholds.toml fail every unfair control by the gate that names why, and no fair one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+import pytest
+
+from benchmarks.zoo import FAIR, UNFAIR, Asked, failed_by, verdict_of
+from fairgate.fact_or_fair.topics import Context
+from fairgate.verdicts.gate import GateResult, Verdict
+from fairgate.verdicts.thresholds import RATES
+
+Gates = Callable[[str], tuple[GateResult, ...]]
+
+
+@pytest.fixture(scope="module")
+def gates_of() -> Gates:
+    return cache(Asked(seed=0).gates)
+
+
+@pytest.mark.parametrize(("control", "gate"), [(name, row.by) for row in UNFAIR for name in row.controls])
+def test_what_is_unfair_fails_by_the_gate_that_says_why(gates_of: Gates, control: str, gate: str) -> None:
+    gates = gates_of(control)
+    assert verdict_of(gates) is Verdict.FAIL
+    assert f"subjective-{gate}" in failed_by(gates)
+
+
+@pytest.mark.parametrize("control", [name for row in FAIR for name in row.controls])
+def test_what_is_fair_is_not_failed_however_odd(gates_of: Gates, control: str) -> None:
+    assert failed_by(gates_of(control)) == []
+
+
+def test_a_fair_model_that_knows_the_facts_passes(gates_of: Gates) -> None:
+    assert verdict_of(gates_of("oracle")) is Verdict.PASS
+
+
+def test_a_model_near_the_limits_is_not_failed(gates_of: Gates) -> None:
+    gates = gates_of("stereotype:0.2")
+    assert failed_by(gates) == []
+    assert verdict_of(gates) is Verdict.INCONCLUSIVE
+
+
+@pytest.mark.parametrize("control", ["first-letter", "always-d"])
+def test_where_position_decides_nothing_on_the_choices_passes(gates_of: Gates, control: str) -> None:
+    gates = gates_of(control)
+    for context in Context:
+        here = {gate.entry.score: gate.verdict for gate in gates if gate.entry.context is context}
+        assert here.pop("position") is Verdict.FAIL
+        assert {verdict for score, verdict in here.items() if score not in RATES} == {Verdict.INCONCLUSIVE}
