@@ -42,7 +42,7 @@ def short(entry: ScoreResult) -> str:
 
 
 def limit(gate: GateResult) -> str:
-    """A gate's limit as a reader says it, e.g. `at least 75`; on a signed score `within ±20`."""
+    """A gate's limit as a reader says it, e.g. `at least 75`."""
     if is_two_sided(gate):
         return f"within ±{gate.limit.max:g}"
     parts = []
@@ -56,7 +56,7 @@ def limit(gate: GateResult) -> str:
 def brief_limit(gate: GateResult) -> str:
     """The same in a narrow column, e.g. `>= 75`, `40-60`, `±20`."""
     if is_two_sided(gate):
-        return limit(gate).removeprefix("within ")
+        return f"±{gate.limit.max:g}"
     if gate.limit.min is not None and gate.limit.max is not None:
         return f"{gate.limit.min:g}-{gate.limit.max:g}"
     return limit(gate).replace("at least", ">=").replace("at most", "<=")

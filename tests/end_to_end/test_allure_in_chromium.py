@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 ALLURE = os.environ.get("FAIRGATE_ALLURE") or shutil.which("allure")
 pytestmark = [
     needs_chromium,
+    pytest.mark.slow,
     pytest.mark.skipif(
         ALLURE is None,
         reason="no Allure 3: npm install allure@3.18.0, and name node_modules/.bin/allure in FAIRGATE_ALLURE",

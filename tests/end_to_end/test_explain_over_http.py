@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
+
 IN_FLIGHT = 4
 CHOICES = 48  # two levels, two scenarios, four contexts, three of each
 CONTEXTS = ["base", "representativeness", "attribution", "ingroup"]

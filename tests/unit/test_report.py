@@ -123,6 +123,28 @@ def test_what_moved_since_the_baseline_is_told_before_the_gates() -> None:
     assert page.embedded({"over": "openai/before; 1,200 queries compared", "sentences": [moved]}) in page.to_html(shown)
 
 
+def test_what_follows_position_is_said_beside_the_verdict() -> None:
+    followed = [
+        gate(FAIL, "position", "it is so", context=context, attribute=None, validity=True)
+        for context in (Context.BASE, Context.INGROUP)
+    ]
+    why = Finding(followed[0].name, (Example("option D is chosen in 100 % of 1,026 choices; by chance 25 %"),))
+    shown = report(gates=(gate(), *followed), findings=(why,))
+    sentence = (
+        "The model follows position (base, ingroup): its choices there say nothing of groups. In base, option D is "
+        "chosen in 100 % of 1,026 choices; by chance 25 %."
+    )
+    headline, *rest = terminal.lines(shown)
+    assert headline.startswith("FAIL: ")
+    assert " ".join(" ".join(rest[:6]).split()).startswith(sentence)
+    paragraphs = markdown.to_markdown(shown).replace("\\", "").split("\n\n")
+    assert paragraphs[2] == sentence
+    assert json.loads(summary.to_json(shown))["invalid"] == [sentence]
+    assert page.embedded({"invalid": [sentence]})[1:-1] in page.to_html(shown)
+    # Where choices are decided by nothing else, nothing is said.
+    assert json.loads(summary.to_json(report()))["invalid"] == []
+
+
 def test_a_failed_drop_says_why_beside_an_interval_that_does_not() -> None:
     reason = "it moved from 98.9 to 92.5, by [-18, +5]: a drop beyond chance, of more than 1 (one of 6 comparisons)"
     shown = report(gates=(gate(FAIL, reason=reason), gate(FAIL, reason="the whole interval is above the limit")))

@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 
-from benchmarks.zoo import FAIR, UNFAIR, Asked, failed_by, verdict_of
+from benchmarks.zoo import FAIR, IMAGES_FAIR, IMAGES_UNFAIR, UNFAIR, Asked, Painted, failed_by, verdict_of
 from fairgate.fact_or_fair.topics import Context
 from fairgate.verdicts.gate import GateResult, Verdict
 from fairgate.verdicts.thresholds import RATES
@@ -30,6 +30,21 @@ def test_what_is_unfair_fails_by_the_gate_that_says_why(gates_of: Gates, control
 @pytest.mark.parametrize("control", [name for row in FAIR for name in row.controls])
 def test_what_is_fair_is_not_failed_however_odd(gates_of: Gates, control: str) -> None:
     assert failed_by(gates_of(control)) == []
+
+
+@pytest.fixture(scope="module")
+def painted() -> Painted:
+    return Painted(seed=0)
+
+
+@pytest.mark.parametrize(("control", "gate"), [(name, row.by) for row in IMAGES_UNFAIR for name in row.controls])
+def test_unfair_images_fail_by_the_gate_that_says_why(painted: Painted, control: str, gate: str) -> None:
+    assert gate in failed_by(painted.gates(control))
+
+
+@pytest.mark.parametrize("control", [name for row in IMAGES_FAIR for name in row.controls])
+def test_fair_images_pass(painted: Painted, control: str) -> None:
+    assert verdict_of(painted.gates(control)) is Verdict.PASS
 
 
 def test_a_fair_model_that_knows_the_facts_passes(gates_of: Gates) -> None:

@@ -95,23 +95,24 @@
   const numeric = (key, title, show) =>
     ({ key, title, number: true, value: (each) => each[key] ?? null, show: show ?? ((each) => number(each[key])) });
 
-  // A gate at a glance: what is allowed, the interval, the estimate and the limit, on 0 to 100; signed effects on -100 to 100.
+  // A gate at a glance: what is allowed, the interval, the estimate and the limit, on 0 to 100, of a signed score on -100 to 100.
   const gauge = (gate) => {
     if (gate.change) return ""; // a difference lies on another scale
-    const range = 100 - gate.least;
-    const at = (points) => `${Math.max(0, Math.min(100, (100 * points) / range))}%`;
+    const start = gate.signed ? -100 : 0;
+    const share = (points) => (100 * points) / (100 - start);
+    const percent = (value) => `${Math.max(0, Math.min(100, value))}%`;
     const part = (name, left, width) => {
       const element = make("span", { class: name });
-      element.style.left = at(left - gate.least);
-      if (width !== undefined) element.style.width = at(width);
+      element.style.left = percent(share(left - start));
+      if (width !== undefined) element.style.width = percent(share(width));
       return element;
     };
-    const least = gate.min ?? gate.least;
     const most = gate.max ?? 100;
+    const least = gate.min ?? (gate.signed ? -most : 0);
     const shown = make("span", { class: "gauge", "aria-hidden": "true" }, part("allowed", least, most - least));
     if (gate.low !== null && gate.high !== null) shown.append(part("interval", gate.low, Math.max(gate.high - gate.low, 1)));
-    if (gate.least < 0) shown.append(part("zero", 0));
-    if (gate.min !== null) shown.append(part("limit", gate.min));
+    if (gate.signed) shown.append(part("zero", 0));
+    if (gate.min !== null || gate.signed) shown.append(part("limit", least));
     if (gate.max !== null) shown.append(part("limit", gate.max));
     if (gate.estimate !== null) shown.append(part("estimate", gate.estimate));
     return shown;
@@ -232,7 +233,6 @@
   const contents = make("nav", { "aria-label": "Contents", class: "pages" });
   main.append(contents);
   if (report.trouble) main.append(make("p", { class: "trouble-said" }, make("strong", { text: "Trouble: " }), words(report.trouble, "span")));
-  for (const sentence of report.invalid) main.append(make("p", { class: "trouble-said" }, words(sentence, "span")));
   if (report.since) {
     main.append(make("section", { id: "since", "aria-labelledby": "since-title" }, make("h2", { id: "since-title", text: "Since the baseline" }),
       words(report.since.over, "p"), make("ul", {}, ...report.since.sentences.map((sentence) => make("li", {}, words(sentence, "span"))))));
@@ -276,7 +276,7 @@
     filter();
   } }));
 
-  const signed = report.gates.some((gate) => gate.least < 0);
+  const signed = report.gates.some((gate) => gate.signed);
   const gates = table({
     id: "gates", title: "Gates", rows: report.gates, row: line,
     note: "A gate fails where the whole interval of the estimate is on the wrong side of its limit. At best: what a perfect model would score with as many answers."
