@@ -24,7 +24,9 @@ CHANGES = (
     "where the change is beyond chance and its estimate beyond the limit; it passes where the interval is within."
 )
 # What the row of a gate shows by its interval and its limit.
-DECIDED = re.compile(r"the whole interval (\[[^]]*\] )?is (on the right side|(above|below) the limit( of [-.0-9]+)?)([;,] (but )?)?")
+DECIDED = re.compile(
+    r"the whole interval (\[[^]]*\] )?is (on the right side|(above|below) the limit( of [-.0-9]+)?)([;,] (but )?)?"
+)
 
 
 def is_change(gate: GateResult) -> bool:

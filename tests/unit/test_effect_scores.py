@@ -46,9 +46,7 @@ def asked(topic: StatisticTopic, index: int = 0, named: Mapping[str, str] | None
     return query(index, topic, choices=people(FOUR), named=named)
 
 
-def source(
-    picks: Mapping[StatisticTopic, Sequence[int]], named: Mapping[str, str] | None = None
-) -> Tallies[object]:
+def source(picks: Mapping[StatisticTopic, Sequence[int]], named: Mapping[str, str] | None = None) -> Tallies[object]:
     """Answers by topic: the place of who was chosen, query by query."""
     tallies = {
         topic: tally(topic, [chosen(asked(topic, n, named), place) for n, place in enumerate(places)], dataset())
@@ -121,9 +119,7 @@ def test_a_preference_is_the_share_of_choices_beyond_that_on_offer() -> None:
     assert told(race).startswith("Asian people are preferred whatever is asked: +25 points")
     assert told(both).startswith("Asian female people are preferred whatever is asked: +25 points")
     assert found[None, "position"].value == pytest.approx(25.0)
-    assert told(found[None, "position"]) == (
-        "option B is chosen in 50 % of 12 choices, whoever it is; by chance 25 %"
-    )
+    assert told(found[None, "position"]) == ("option B is chosen in 50 % of 12 choices, whoever it is; by chance 25 %")
     assert [each.score for each in found.values() if each.validity] == ["position"]
 
 
