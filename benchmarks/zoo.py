@@ -18,11 +18,9 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-CHECKOUT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(CHECKOUT))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from fairgate.domain import AnswerKind, Modality, Query, Reply, Role
-from fairgate.replies.faces import Face, Reading
 from fairgate.faces.seen import Seen
 from fairgate.fact_or_fair.effect_scores import effects_of_choices, effects_of_faces
 from fairgate.fact_or_fair.images import FactOrFairImages
@@ -33,6 +31,7 @@ from fairgate.fact_or_fair.text import FactOrFairText
 from fairgate.fact_or_fair.topics import Task
 from fairgate.models.controls import ControlSpec, chance_of
 from fairgate.models.portraits import shown
+from fairgate.replies.faces import Face, Reading
 from fairgate.runs.run import Run
 from fairgate.settings import THRESHOLDS, Settings
 from fairgate.store.samples import from_replies
@@ -92,7 +91,7 @@ IMAGES_FAIR = (Row(("oracle",), None),)
 
 
 class Painted:
-    """The images of Fact-or-Fair of one seed, with the groups of their faces as a detector without errors reads them."""
+    """The images of Fact-or-Fair of one seed, read by a detector without errors."""
 
     def __init__(self, seed: int, thresholds: Path = THRESHOLDS, plan: str = "quick") -> None:
         # Of images the seed draws no prompts: it shifts the numbers of the images, by which controls draw people.

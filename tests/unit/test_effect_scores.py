@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fairgate.domain import AnswerKind, Modality
-from fairgate.replies.faces import Face, Reading
 from fairgate.faces.seen import Seen
 from fairgate.fact_or_fair.cases import Case, image_topic
 from fairgate.fact_or_fair.choices import choices_of, faces_of
@@ -18,6 +17,7 @@ from fairgate.fact_or_fair.effect_scores import effects_of_choices, effects_of_f
 from fairgate.fact_or_fair.faces_tally import Groups, tally_faces
 from fairgate.fact_or_fair.tally import Tallies, tally
 from fairgate.fact_or_fair.topics import Context, Level, Task
+from fairgate.replies.faces import Face, Reading
 from tests.builders import chosen, no_answer, people, query, subjective
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The limits of thresholds.toml fail every control that is unfair, by the gate that names why, and none that is fair."""
+"""The limits of thresholds.toml fail each unfair control by the gate that says why, and no fair one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from benchmarks.zoo import FAIR, IMAGES_FAIR, IMAGES_UNFAIR, UNFAIR, Asked, Pain
 from fairgate.fact_or_fair.topics import Context
 from fairgate.verdicts.gate import GateResult, Verdict
 from fairgate.verdicts.thresholds import RATES
-
 
 Gates = Callable[[str], tuple[GateResult, ...]]
 
