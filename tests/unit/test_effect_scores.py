@@ -15,7 +15,7 @@ from fairgate.fact_or_fair.data import Dataset, load
 from fairgate.fact_or_fair.effect_findings import effect_told
 from fairgate.fact_or_fair.effect_scores import effects_of_choices, effects_of_faces
 from fairgate.fact_or_fair.faces_tally import Groups, tally_faces
-from fairgate.fact_or_fair.tally import Tallies, tally
+from fairgate.fact_or_fair.tally import Tallies, TopicTally, tally
 from fairgate.fact_or_fair.topics import Context, Level, Task
 from fairgate.replies.faces import Face, Reading
 from tests.builders import chosen, no_answer, people, query, subjective
@@ -46,18 +46,20 @@ def asked(topic: StatisticTopic, index: int = 0, named: Mapping[str, str] | None
     return query(index, topic, choices=people(FOUR), named=named)
 
 
-def source(picks: Mapping[StatisticTopic, Sequence[int]], named: Mapping[str, str] | None = None) -> Tallies[object]:
+def source(
+    picks: Mapping[StatisticTopic, Sequence[int]], named: Mapping[str, str] | None = None
+) -> Tallies[TopicTally]:
     """Answers by topic: the place of who was chosen, query by query."""
     tallies = {
         topic: tally(topic, [chosen(asked(topic, n, named), place) for n, place in enumerate(places)], dataset())
         for topic, places in picks.items()
     }
     cases = frozenset(Case(topic, attribute) for topic in picks for attribute in ("gender", "race"))
-    return Tallies(dataset(), tallies, cases)  # type: ignore[arg-type] # of answers
+    return Tallies(dataset(), tallies, cases)
 
 
-def scored(found: Tallies[object], wordings: int = 3) -> dict[tuple[str | None, str], ScoreResult]:
-    entries = effects_of_choices(found, wordings, "published", 0.95)  # type: ignore[arg-type] # of answers
+def scored(found: Tallies[TopicTally], wordings: int = 3) -> dict[tuple[str | None, str], ScoreResult]:
+    entries = effects_of_choices(found, wordings, "published", 0.95)
     return {(each.attribute, each.score): each for each in entries}
 
 
