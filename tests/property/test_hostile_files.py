@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 DETECTOR = Identity("faces", "fairface", parameters={"weights": "ab12"})
 PARTS = [part for plugin in registry().plugins for part in plugin.parts]
 BIGBENCH = load_bigbench()
-LONGEST = 3000  # characters of an error
+LONGEST = 5000  # characters of an error
 
 EVIL = ["", "x", "\x1b[31m::error::owned", "..", "1/99999999999", "a" * 5000, "\u202e", "{race}", "-"]
 NUMBERS = [0, -1, 1, 2, 10**6, 2**31, 2**63, 10**30, -(10**30), 0.5, -0.0, 1e300, float("nan"), float("inf")]
