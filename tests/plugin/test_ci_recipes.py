@@ -70,7 +70,8 @@ def test_the_plain_recipe_shards_merges_and_judges(tmp_path: Path, model: str, c
     more = {
         "MODEL": f"control/{model}",
         "OUT": str(tmp_path),
-        "OPTIONS": f"-k crime -m subjective -p no:cacheprovider --thresholds={LIMITS}",
+        "OPTIONS": "-k crime -m subjective -p no:cacheprovider",
+        "GATE": f"--thresholds={LIMITS}",
         "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin",
     }
     done = subprocess.run(  # noqa: S603 - our own documentation
