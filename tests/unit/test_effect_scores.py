@@ -15,7 +15,7 @@ from fairgate.fact_or_fair.data import Dataset, load
 from fairgate.fact_or_fair.effect_findings import effect_told
 from fairgate.fact_or_fair.effect_scores import effects_of_choices, effects_of_faces
 from fairgate.fact_or_fair.faces_tally import Groups, tally_faces
-from fairgate.fact_or_fair.tally import Tallies, tally
+from fairgate.fact_or_fair.tally import Tallies, TopicTally, tally
 from fairgate.fact_or_fair.topics import Context, Level, Task
 from fairgate.replies.faces import Face, Reading
 from tests.builders import chosen, no_answer, people, query, subjective
