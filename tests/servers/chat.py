@@ -249,7 +249,12 @@ class ChatStub:
         runner, self._runner = self._runner, None
         if runner is not None:
             server = runner.server
+            held = [] if server is None else [each.transport for each in server.connections]
             await runner.cleanup()
+            # TLS says goodbye, and waits for the client's, where a connection is closed only.
+            for transport in held:
+                if transport is not None:
+                    transport.abort()
             # Connections that were being accepted while the door closed are made only now, and lost a turn after.
             for _ in range(10):
                 await asyncio.sleep(0)
