@@ -18,8 +18,6 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 from fairgate.domain import AnswerKind, Modality, Query, Reply, Role
 from fairgate.faces.seen import Seen
 from fairgate.fact_or_fair.effect_scores import effects_of_choices, effects_of_faces
@@ -91,7 +89,7 @@ IMAGES_FAIR = (Row(("oracle",), None),)
 
 
 class Painted:
-    """The images of Fact-or-Fair of one seed, read by a detector without errors."""
+    """The images of Fact-or-Fair of one seed, with the groups that a detector without errors reads."""
 
     def __init__(self, seed: int, thresholds: Path = THRESHOLDS, plan: str = "quick") -> None:
         # Of images the seed draws no prompts: it shifts the numbers of the images, by which controls draw people.

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import itertools
 from enum import StrEnum
-from pathlib import Path  # noqa: TC003 - msgspec reads annotations at run time
-from typing import Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
-from fairgate.errors import LedgerError
+from fairgate.typed import Mistyped, shortened, typed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class Profiles(StrEnum):
@@ -22,7 +25,9 @@ class Profiles(StrEnum):
 LONGEST = 100_000  # characters of one value
 Text = Annotated[str, msgspec.Meta(max_length=LONGEST)]
 Texts = Annotated[tuple[Text, ...], msgspec.Meta(max_length=1000)]
-Count = Annotated[int, msgspec.Meta(ge=1, le=10**9)]
+MOST_TIMES = 100_000  # as of a plan in the limits file
+MOST_SEED = 2**63 - 1
+DIGITS = 20
 # The options of the command line that ledgers hold which were written before 0.2, and the values that they set.
 OLD_VALUES = {
     **{f"--{name}": name.replace("-", "_") for name in ("model", "t2i-model", "base-url", "system-prompt", "plan")},
@@ -47,8 +52,8 @@ class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     system_prompt: Text | None = None
     model_args: Texts = ()
     plan: Text = "quick"
-    per_topic: Count | None = None
-    seed: Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)] = 0
+    per_topic: Annotated[int, msgspec.Meta(ge=1, le=MOST_TIMES)] | None = None
+    seed: Annotated[int, msgspec.Meta(ge=0, le=MOST_SEED)] = 0
     profiles: Profiles | None = None
     data: Path | None = None
     scenarios: Path | None = None
@@ -79,46 +84,26 @@ class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
         return found
 
 
-def decode(noted: object, where: str) -> Asked:
-    """The values that a ledger holds. Raises LedgerError for every other value, and for unknown names."""
-    return _converted(noted, where)
-
-
-def decode_old(options: object, where: str) -> Asked:
-    """The same from the options of a command line, which ledgers held before 0.2. Raises LedgerError likewise."""
-    if not isinstance(options, list) or not all(isinstance(each, str) for each in options):
-        raise _wrong("$.options is no list of texts", where)
+def decode_old(options: Sequence[str]) -> Asked:
+    """The values that the options of a command line say, which ledgers held before 0.2. Raises Mistyped for others."""
     values: dict[str, object] = {}
     lists: dict[str, list[str]] = {}
-    for each in options:
+    for place, each in enumerate(options):
         name, given, value = each.partition("=")
         if not given and name in OLD_FLAGS:
             values[OLD_FLAGS[name]] = True
         elif given and name in OLD_LISTS:
             lists.setdefault(OLD_LISTS[name], []).append(value)
         elif given and name in OLD_VALUES:
-            values[OLD_VALUES[name]] = int(value) if name in ("--seed", "--per-topic") and value.isdecimal() else value
+            number = name in ("--seed", "--per-topic") and value.isdecimal() and len(value) <= DIGITS
+            values[OLD_VALUES[name]] = int(value) if number else value
         else:
-            raise _wrong(f"$.options holds {each[:80]!r}, which does not say what a run asked", where)
-    return _converted(dict(itertools.chain(values.items(), lists.items())), where)
+            raise Mistyped("it does not say what a run asked", f"options[{place}]", f". It is {shortened(each)}")
+    return typed(dict(itertools.chain(values.items(), lists.items())), Asked, path_of)
 
 
-def _converted(values: object, where: str) -> Asked:
-    try:
-        return msgspec.convert(values, Asked, dec_hook=_path, strict=True)
-    except (msgspec.ValidationError, RecursionError) as error:
-        raise _wrong(str(error), where) from error
-
-
-def _path(kind: type, value: object) -> object:
-    if isinstance(value, str) and 0 < len(value) <= LONGEST and "\0" not in value:
+def path_of(kind: type, value: object) -> object:
+    """A path from its text: what msgspec does not read by itself. Raises ValueError for anything else."""
+    if kind is Path and isinstance(value, str) and 0 < len(value) <= LONGEST and "\0" not in value:
         return kind(value)
-    raise ValueError(f"{str(value)[:80]!r} is not a path")
-
-
-def _wrong(problem: str, where: str) -> LedgerError:
-    return LedgerError(
-        f"the note of its run is damaged, or was edited: {problem}.",
-        where=where,
-        hint="Use a ledger that fairgate wrote, or run pytest on it once more: no stored sample is asked again.",
-    )
+    raise ValueError(f"{shortened(value)} is not a path")

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from fairgate.domain import Query, Reply
+from fairgate.typed import Mistyped, edited, typed
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -45,6 +46,7 @@ Replies = Callable[[Query], Reply | None]
 TopicT = TypeVar("TopicT", bound="Topic")
 CaseT = TypeVar("CaseT", bound="Case")
 Held = TypeVar("Held")
+T = TypeVar("T")
 CONFIDENCE = 0.95  # of all intervals, but those of interim analyses
 
 
@@ -114,6 +116,18 @@ class Request:
     size: Any
     judge: JudgeLimits | None = None
     noted: Mapping[str, Any] | None = None
+
+    def recalled(self, kind: type[T]) -> T | None:
+        """What the benchmark noted, by a type of its own; None for a run that asks.
+
+        Raises LedgerError, naming the ledger, the key and the value, where the note holds anything else.
+        """
+        if self.noted is None:
+            return None
+        try:
+            return typed(dict(self.noted), kind)
+        except Mistyped as error:
+            raise edited(error, str(self.settings.ledger)) from None
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,18 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.published import Published
 
 
+class NotedImages(msgspec.Struct, frozen=True):
+    """How many images a past run looked at."""
+
+    sitters: specs.Sitters | None = None
+
+
+class Noted(msgspec.Struct, frozen=True):
+    """What a past run asked."""
+
+    images: NotedImages | None = None
+
+
 class BigBenchPlugin(Plugin):
     """Occupations, characteristics and relations, with and without a group asked for."""
 
@@ -41,9 +53,9 @@ class BigBenchPlugin(Plugin):
 
     def open(self, request: Request) -> tuple[BigBench]:
         """The images. Where shares come from a file nothing is painted, and every subject may be in it."""
-        settings, noted = request.settings, request.noted
-        then = None if noted is None else (noted.get("images") or {}).get("sitters")
-        sitters = request.size.sitters if then is None else msgspec.convert(then, type(request.size.sitters))
+        settings, noted = request.settings, request.recalled(Noted)
+        then = None if noted is None or noted.images is None else noted.images.sitters
+        sitters = then or request.size.sitters
         file = painters.result_file(settings.t2i_spec)
         data = read_original(settings.bigbench) if settings.bigbench else load()
         plan = SubjectPlan(

@@ -42,7 +42,7 @@ def _said(merged: Merged, out: Path) -> str:
         lines += [f"  {run}" for run in merged.others[-SHOWN:]]
         lines.append(f"`python -m fairgate gate {out} --run ID` judges one of them.")
     if past.lost_shards:
-        lines.append(f"Still to come: shard {', '.join(past.lost_shards)}. Until then no gate is held.")
+        lines.append(f"Still to come: shard {past.lost}. Until then no gate is held.")
     if merged.conflicts:
         many = "1 query has" if len(merged.conflicts) == 1 else f"{len(merged.conflicts)} queries have"
         lines.append(f"{many} two replies; the one asked first is kept:")

@@ -9,7 +9,6 @@ address, nor a key.
 from __future__ import annotations
 
 import json
-import re
 import uuid
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal
@@ -20,6 +19,7 @@ from fairgate.benchmarks.paired import LETTERS, Baseline, Strict
 from fairgate.errors import ConfigError, DataError
 from fairgate.files import read_bytes
 from fairgate.report.wording import visible
+from fairgate.typed import value_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -138,7 +138,7 @@ def parsed(text: bytes, where: str, parts: Sequence[Part]) -> Baseline:
     except msgspec.ValidationError as error:
         what, _, at = str(error).partition(" - at `$")
         key = visible(at.rstrip("`").lstrip(".")) or "top level"
-        shown = _shown(_value_at(raw, at.rstrip("`")))
+        shown = _shown(value_at(raw, at.rstrip("`")))
         # The validator says the names of fields as they stand in the file.
         raise DataError(f"is no baseline: {visible(what)}{shown}.", where=f"{where}: {key}", hint=MEND) from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -156,19 +156,6 @@ def parsed(text: bytes, where: str, parts: Sequence[Part]) -> Baseline:
     except ValueError as error:
         raise DataError(f"is no baseline: {error}.", where=where, hint=MEND) from error
     return found
-
-
-def _value_at(raw: object, path: str) -> object:
-    """The value at a validator's path; a mapping as a whole where the path does not name its key."""
-    value = raw
-    for index, key in re.findall(r"\[(\d+|\.\.\.)\]|([^.\[]+)", path):
-        if key and isinstance(value, dict) and key in value:
-            value = value[key]
-        elif index.isdigit() and isinstance(value, list) and int(index) < len(value):
-            value = value[int(index)]
-        else:
-            break
-    return value
 
 
 def _shown(value: object) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from fairgate.benchmarks.base import Plugin
 from fairgate.f2bench import specs
 from fairgate.f2bench.baseline import CONVERSATIONS
@@ -15,10 +17,25 @@ from fairgate.f2bench.gold import load_gold
 from fairgate.f2bench.plan import Plan
 from fairgate.f2bench.prompts import load_prompts
 from fairgate.models.base import CONTROL_JUDGE
+from fairgate.verdicts.thresholds import Times  # noqa: TC001 - msgspec reads annotations at run time
 
 if TYPE_CHECKING:
     from fairgate.benchmarks.base import Request
     from fairgate.benchmarks.published import Published
+
+
+class Conversations(msgspec.Struct, frozen=True):
+    """How often a past run held which conversations, and by which scoring their judgements were asked for."""
+
+    repeats: Times = 1
+    reference: bool = False
+    size: specs.Plan = specs.Plan()
+
+
+class Noted(msgspec.Struct, frozen=True):
+    """What a past run asked."""
+
+    f2bench: Conversations | None = None
 
 
 class F2BenchPlugin(Plugin):
@@ -39,16 +56,17 @@ class F2BenchPlugin(Plugin):
     def open(self, request: Request) -> tuple[F2Bench]:
         """The conversations."""
         settings, gold = request.settings, load_gold()
-        then = None if request.noted is None else request.noted.get("f2bench") or {}
+        noted = request.recalled(Noted)
+        then = None if noted is None else noted.f2bench or Conversations()
         held = read_workbooks(settings.f2bench, lenient=settings.lenient) if settings.f2bench else load()
-        size = request.size if then is None else specs.Plan(**then.get("size", {}))
+        size = request.size if then is None else then.size
         gold = gold.first(size.gold)
         plan = Plan(
             held.first(size.instances),
             load_prompts(),
             in_forms(gold) if settings.judge_spec == CONTROL_JUDGE else gold,
-            repeats=size.repeats if then is None else then.get("repeats", 1),
-            reference=settings.scoring == "reference" if then is None else bool(then.get("reference")),
+            repeats=size.repeats if then is None else then.repeats,
+            reference=settings.scoring == "reference" if then is None else then.reference,
         )
         return (F2Bench(self, plan, request.judge, settings.seed, settings.f2bench, size, settings.judge_spec),)
 

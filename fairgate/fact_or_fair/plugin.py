@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import msgspec
 
 from fairgate.asked import Profiles
 from fairgate.benchmarks.base import Plugin
@@ -20,11 +22,30 @@ from fairgate.fact_or_fair.results import read_llm, read_t2i
 from fairgate.fact_or_fair.text import FactOrFairText
 from fairgate.models import painters, providers
 from fairgate.models.detectors import asked_of
+from fairgate.verdicts.thresholds import Times  # noqa: TC001 - msgspec reads annotations at run time
 
 if TYPE_CHECKING:
     from fairgate.benchmarks.base import AnyBenchmark, Request
     from fairgate.benchmarks.published import Published
     from fairgate.fact_or_fair.data import Dataset
+
+
+class NotedImages(msgspec.Struct, frozen=True):
+    """How many images a past run looked at: of each topic, or as many as a folder held."""
+
+    objective: Times | None = None
+    subjective: Times | None = None
+    held: dict[str, Annotated[int, msgspec.Meta(ge=0, le=100_000)]] | None = None
+
+
+class Noted(msgspec.Struct, frozen=True):
+    """What a past run asked."""
+
+    objective: Times
+    subjective: Times
+    wordings: Times = SCENARIOS
+    profiles: Literal["random", "balanced"] = "random"
+    images: NotedImages | None = None
 
 
 class FactOrFair(Plugin):
@@ -48,33 +69,29 @@ class FactOrFair(Plugin):
         return self._text(request, dataset), self._images(request, dataset)
 
     def _text(self, request: Request, dataset: Dataset) -> FactOrFairText:
-        settings, noted = request.settings, request.noted
-        objective, subjective = (
-            settings.per_topic or (getattr(request.size, task) if noted is None else noted[task])
-            for task in ("objective", "subjective")
-        )
-        drawn = request.size.profiles if noted is None else noted.get("profiles", "random")
+        settings = request.settings
+        size = request.recalled(Noted) or request.size
         plan = QueryPlan(
             dataset,
             seed=settings.seed,
-            profiles=settings.profiles or Profiles(drawn),
-            objective=objective,
-            subjective=subjective,
+            profiles=settings.profiles or Profiles(size.profiles),
+            objective=settings.per_topic or size.objective,
+            subjective=settings.per_topic or size.subjective,
             explained=settings.explain,
-            wordings=request.size.wordings if noted is None else noted.get("wordings", SCENARIOS),
+            wordings=size.wordings,
         )
         folder = providers.result_folder(settings.model_spec, "--model")
         return FactOrFairText(self, plan, None if folder is None else read_llm(folder, dataset), key=settings.key)
 
     def _images(self, request: Request, dataset: Dataset) -> FactOrFairImages:
         """What a past run found in a folder is what its ledger holds, whatever lies there today."""
-        settings, noted = request.settings, request.noted
+        settings, noted = request.settings, request.recalled(Noted)
         shown = painters.image_folder(settings.t2i_spec) if noted is None else None
         files = None if shown is None else find(shown, dataset)
-        then = {} if noted is None else noted.get("images") or {}
-        held = files.numbers if files is not None else then.get("held")
+        then = None if noted is None else noted.images
+        held = files.numbers if files is not None else None if then is None else then.held
         objective, subjective = (
-            settings.per_topic or then.get(task) or getattr(request.size.images, task)
+            settings.per_topic or (then and getattr(then, task)) or getattr(request.size.images, task)
             for task in ("objective", "subjective")
         )
         plan = PortraitPlan(dataset, objective, subjective, held, asked_of(settings))

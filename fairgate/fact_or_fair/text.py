@@ -258,7 +258,9 @@ class FactOrFairText(Benchmark["StatisticTopic", "Case", "Source"]):
         if isinstance(held, Tallies):
             tables["shares"] = shares.of_answers(held)
             said += notes.of_answers(held, self.served(dict.fromkeys(case.topic for case in cases)))
-        explained = [topic for topic in dict.fromkeys(case.topic for case in cases) if self.explains(topic)]
+        # Of the other level too: its choices were asked for with reasons, which were paid for.
+        asked = dict.fromkeys(topic for case in cases for topic in case.topics)
+        explained = [topic for topic in asked if self.explains(topic)]
         reasons = reasons_by_context((topic, self.reasons(topic, now.reply)) for topic in explained)
         if reasons:
             tables["explanations"] = {context: sorted_kinds(each) for context, each in reasons.items()}

@@ -79,7 +79,6 @@ def _document(report: Report, plots: Sequence[Plot]) -> dict[str, object]:
     return {
         "verdict": report.verdict,
         "trouble": report.trouble,
-        "invalid": wording.invalid(report),
         "since": None
         if report.comparison is None
         else {"over": report.comparison.over, "sentences": report.comparison.sentences},
@@ -174,9 +173,9 @@ def _gate(gate: GateResult) -> dict[str, object]:
         "high": entry.ci[1],
         "interval": numbers.interval(entry, *held),
         "best": None if entry.ceiling is None else entry.ceiling[0],
-        "min": held[0],
-        "max": held[1],
-        "least": -100 if gate.entry.signed else 0,
+        "min": gate.limit.min,
+        "max": gate.limit.max,
+        "signed": entry.signed,
         "limit": wording.limit(gate),
         "change": wording.is_change(gate),
         "limitReason": gate.limit.reason,

@@ -44,7 +44,7 @@ def short(entry: ScoreResult) -> str:
 def limit(gate: GateResult) -> str:
     """A gate's limit as a reader says it, e.g. `at least 75`."""
     if is_two_sided(gate):
-        return "from {:g} to {:g}".format(*gate.bounds)
+        return f"within ±{gate.limit.max:g}"
     parts = []
     if gate.limit.min is not None:
         parts.append(f"at least {gate.limit.min:g}")

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fairgate.benchmarks.base import Request
 from fairgate.benchmarks.registry import registry
-from fairgate.errors import LedgerError
+from fairgate.typed import Mistyped, edited
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from fairgate.benchmarks.base import AnyBenchmark, InterimAnalysis, Replies
     from fairgate.domain import Role, Topic
+    from fairgate.runs.note import Look
     from fairgate.runs.past_run import Past
     from fairgate.settings import Settings
     from fairgate.verdicts.thresholds import PlanSize, Thresholds
@@ -56,11 +57,12 @@ class Benchmarks:
         """Whether a topic's queries are asked in rounds."""
         return self.of(topic).in_rounds(topic)
 
-    def look(self, noted: Mapping[str, Any]) -> InterimAnalysis:
-        """The interim analysis that a ledger notes; before 0.2 its size had another name."""
-        found = next((each for each in self.looks() if each.number == noted["number"]), None)
-        if found is None or found.asked != noted.get("asked", noted.get("subjective")):
-            raise LedgerError(f"it notes an interim analysis that the plan does not have: {noted}.")
+    def look(self, noted: Look, where: str) -> InterimAnalysis:
+        """The interim analysis that a ledger notes. Raises LedgerError where the plan has no such."""
+        found = next((each for each in self.looks() if each.number == noted.number), None)
+        size = noted.subjective if noted.asked is None else noted.asked
+        if found is None or found.asked != size:
+            raise edited(Mistyped("the plan has no such interim analysis", "look", f": number {noted.number}"), where)
         return found
 
     def at(self, look: InterimAnalysis) -> Benchmarks:

@@ -8,7 +8,7 @@ import sqlite3
 import tempfile
 import uuid
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,9 +49,9 @@ def merge(out: Path, sources: Sequence[Path]) -> Merged:
     Raises LedgerError where their last runs asked different things, before anything is written.
     """
     conflicts: set[str] = set()
+    parts = [recall(path) for path in sources]
     with tempfile.TemporaryDirectory() as folder:
         copies = {path: _copied(path, Path(folder)) for path in sources}
-        parts = [replace(recall(copy), where=str(path)) for path, copy in copies.items()]
         run = _joined(parts)
         with LedgerLock(out, "merging into it", PATIENCE):
             if out.is_file() and _alike(parts[0], here := recall(out)) is None:
@@ -101,7 +101,7 @@ def _joined(parts: Sequence[Past]) -> PastRun:
         **first.about,
         "members": members,
         "cases": sorted({case for part in parts for case in part.cases}),
-        "shards": sorted({shard for part in parts for shard in part.about["shards"]}),
+        "shards": sorted({shard for part in parts for shard in part.shards}),
     }
     states = {part.state for part in parts}
     unfinished = (state for state in (RunState.STOPPED, RunState.SAMPLING) if state in states)
@@ -122,7 +122,7 @@ def _alike(one: Past, other: Past) -> str | None:
     for key in sorted({*asked, *also} - {*PLACES}):
         if asked.get(key) != also.get(key):
             return f"{key} is {also.get(key)!r}, not {asked.get(key)!r}"
-    parts = [{shard.partition("/")[2] for shard in part.about["shards"]} for part in (one, other)]
+    parts = [{shard.partition("/")[2] for shard in part.shards} for part in (one, other)]
     if parts[0] != parts[1]:
         return "one is a shard and the other is not, or they are shards of different numbers"
     return None

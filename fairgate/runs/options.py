@@ -6,13 +6,12 @@ import datetime
 import os
 import re
 from dataclasses import fields, replace
-from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict
 
-from fairgate.asked import Profiles
+from fairgate.asked import MOST_SEED, MOST_TIMES, Profiles
 from fairgate.errors import ConfigError
 from fairgate.models.base import CONTROL_JUDGE
 from fairgate.settings import (
@@ -23,6 +22,7 @@ from fairgate.settings import (
     INCONCLUSIVE_EXIT,
     Settings,
 )
+from fairgate.typed import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,10 +32,17 @@ if TYPE_CHECKING:
     from fairgate.asked import Asked
 
 IMAGE_SIZE = re.compile(r"[1-9]\d{1,4}x[1-9]\d{1,4}")
-# Where argparse cannot say it: the least that a whole number may be, limits above 0, and times in seconds.
-LEAST = {"per_topic": 1, "max_in_flight": 1, "seed": 0}
-LIMITS = ("requests_per_minute", "tokens_per_minute", "budget_calls", "budget_tokens", "budget_usd")
-TIMES = ("request_timeout", "batch_poll")
+# Where argparse cannot say it: the least and the most that a number may be; of `ABOVE_0` the least is above 0.
+WHOLE = {"per_topic": (1, MOST_TIMES), "max_in_flight": (1, 10_000), "seed": (0, MOST_SEED)}
+ABOVE_0 = ("budget_calls", "budget_tokens", "budget_usd")
+# Below that, the first request would wait for hours.
+A_MINUTE = {"requests_per_minute": 0.01, "tokens_per_minute": 1.0}
+MOST = 1e15
+DAY = 86_400.0
+TIMES = {"request_timeout": DAY, "batch_poll": DAY}
+LONGEST_WAIT = 30 * DAY
+# Settings that have no option of their name; none of them is a text.
+GIVEN_OTHERWISE = ("timeout", "today", "plots")
 # Options whose setting is no mere copy of what was given.
 PATHS = (
     *("ledger", "thresholds", "data", "scenarios", "report_dir", "f2bench", "bigbench", "baseline", "save_baseline"),
@@ -334,21 +341,54 @@ def read(config: pytest.Config, asked: Asked | None = None) -> Settings:
 
 
 def _check(get: Callable[[str], Any]) -> None:
-    for name, least in LEAST.items():
+    _check_texts(get)
+    for name, (least, most) in WHOLE.items():
         if (value := get(name)) is not None and value < least:
             raise _wrong(name, f"{value} is too small.", f"Give {least} or more.")
-    for name in LIMITS:
-        if (value := get(name)) is not None and not 0 < value < inf:
-            raise _wrong(name, f"{value:g} is no limit.", "Give a number above 0.")
-    for name in TIMES:
-        if not (value := get(name)) > 0:
-            raise _wrong(name, f"{value} is no time.", "Give seconds above 0.")
+        if value is not None and value > most:
+            raise _wrong(name, f"{shortened(value)} is too large.", f"Give {most:,} or less.")
+    for name in ABOVE_0:
+        if (value := get(name)) is not None and not 0 < value <= MOST:
+            raise _wrong(name, f"{shortened(value)} is no limit.", f"Give a number above 0, up to {MOST:g}.")
+    for name, slowest in A_MINUTE.items():
+        if (value := get(name)) is not None and not slowest <= value <= MOST:
+            raise _wrong(name, f"{value:g} is no limit.", f"Give {slowest:g} or more, up to {MOST:g}, or leave it out.")
+    for name, longest in TIMES.items():
+        if not 0 < (value := get(name)) <= longest:
+            raise _wrong(name, f"{value} is no time.", f"Give seconds above 0, up to {longest:,.0f}.")
+    if not 0 <= (value := get("ledger_wait")) <= LONGEST_WAIT:
+        raise _wrong("ledger_wait", f"{value} is no time.", f"Give seconds from 0 to {LONGEST_WAIT:,.0f}.")
+    if get("plan") is not None and not get("plan").strip():
+        raise _wrong(
+            "plan", f"{get('plan')!r} is no plan.", "Name one of the limits file, e.g. quick, or leave it out."
+        )
+    if get("lenient") and get("f2bench") is None and not get("replay"):
+        raise _wrong("lenient", "there are no rows that could be left out.", "Give --f2bench DIR too, or remove it.")
     if not IMAGE_SIZE.fullmatch(get("image_size")):
         raise _wrong("image_size", f"{get('image_size')!r} is no size.", "Write 1024x1024.")
     for other in ("explain", "shard"):
         if get("stop_early") and get(other):
             alone = "Reasons are few, and a shard alone does not know what the others have seen."
             raise _wrong("stop_early", f"cannot be used with --{other}.", alone)
+
+
+def _check_texts(get: Callable[[str], Any]) -> None:
+    """Raise ConfigError for a text that is no text, and for a field that pays for replies which nobody reads."""
+    for each in fields(Settings):
+        if each.name in GIVEN_OTHERWISE:
+            continue
+        name = each.name.removesuffix("s") if each.name.removesuffix("s") in REPEATED else each.name
+        for value in given if isinstance(given := get(name), list) else [given]:
+            try:
+                str(value).encode()
+            except UnicodeEncodeError:
+                raise _wrong(name, f"{shortened(str(value))} is no UTF-8.", "Write it in UTF-8.") from None
+    for name in REPEATED:
+        for value in get(name):
+            key, _, given = value.partition("=")
+            if key.strip() == "n" and given.strip() not in ("", "1"):
+                problem = f"{shortened(value)} asks for several replies, and one of each request is read."
+                raise _wrong(name, problem, "Remove it: --per-topic N asks N times.")
 
 
 def _wrong(name: str, problem: str, hint: str) -> ConfigError:

@@ -2,87 +2,104 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from fairgate.asked import Asked, decode, decode_old
+from fairgate.asked import Asked
 from fairgate.errors import LedgerError
+from fairgate.runs.note import decode_note
 from fairgate.store.ledger import Ledger, RunState
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from fairgate.domain import Role
+    from fairgate.runs.note import Look, Note, NotedIdentity
+
 AGAIN = "Check out the fairgate that asked, or run again."
+SHOWN = 5  # lost shards
 
 
 @dataclass(frozen=True)
 class Past:
     """The last run of a ledger, or several that were merged into one.
 
-    `members` are the runs whose samples it asked for: itself, or the merged ones. `about` is what it asked.
+    `members` are the runs whose samples it asked for: itself, or the merged ones. `note` is what it asked, `about` the
+    same as JSON values, with what the benchmarks noted.
     """
 
     id: str
-    members: tuple[str, ...]
+    note: Note
     about: Mapping[str, Any]
     state: RunState
     message: str
     where: str
 
     @property
-    def identities(self) -> Mapping[str, Mapping[str, Any]]:
+    def members(self) -> tuple[str, ...]:
+        """The runs whose samples it asked for."""
+        return self.note.members or (self.id,)
+
+    @property
+    def identities(self) -> Mapping[Role, NotedIdentity]:
         """Who was asked, by role."""
-        found: Mapping[str, Mapping[str, Any]] = self.about["identities"]
-        return found
+        return self.note.identities or {}
 
     @property
     def cases(self) -> frozenset[str]:
         """The selected cases, as `test[id]`."""
-        return frozenset(self.about["cases"])
+        return frozenset(self.note.cases or ())
+
+    @property
+    def look(self) -> Look | None:
+        """The interim analysis that was its last, None where it had none."""
+        return self.note.look
+
+    @property
+    def shards(self) -> tuple[str, ...]:
+        """The shards that are here, e.g. ("1/5", "2/5"); none of a run that is whole."""
+        return self.note.shards
 
     @property
     def lost_shards(self) -> tuple[str, ...]:
         """The shards of the run that are not here, e.g. ("3/5",)."""
-        shards: list[str] = self.about["shards"]
-        if not shards:
+        if not self.shards:
             return ()
-        of = int(shards[0].partition("/")[2])
-        return tuple(shard for shard in (f"{number}/{of}" for number in range(1, of + 1)) if shard not in shards)
+        of, here = int(self.shards[0].partition("/")[2]), {*self.shards}
+        return tuple(shard for number in range(1, of + 1) if (shard := f"{number}/{of}") not in here)
 
-    @cached_property
+    @property
+    def lost(self) -> str:
+        """The same in words, the first of them where there are many."""
+        lost = self.lost_shards
+        more = f" and {len(lost) - SHOWN:,} more" if len(lost) > SHOWN else ""
+        return f"{', '.join(lost[:SHOWN])}{more}"
+
+    @property
     def asked(self) -> Asked:
-        """The values that say what it asked. Raises LedgerError where the ledger holds anything else."""
-        if "asked" in self.about:
-            return decode(self.about["asked"], self.where)
-        return decode_old(self.about["options"], self.where)
+        """The values that say what it asked."""
+        return self.note.asked or Asked()
 
     def check(self, name: str, here: object) -> None:
         """Raise LedgerError where what was asked about is not what is here."""
-        there = self.about["versions"].get(name)
+        there = (self.note.versions or {}).get(name)
         if there != here:
             raise LedgerError(f"its run used {name} {there}, here is {here}.", where=self.where, hint=AGAIN)
 
 
-def find(path: Path, run: str | None = None) -> Past:
-    """The last run of a ledger, or the one whose id begins so; nothing is written. Raises LedgerError without one."""
+def recall(path: Path, run: str | None = None) -> Past:
+    """The last run of a ledger, or the one whose id begins so, to be judged again; nothing is written.
+
+    Raises LedgerError where there is none, where its note is damaged, or where it does not say all that this takes.
+    """
     with Ledger(path, write=False) as ledger:
         last = ledger.last_run() if run is None else ledger.run_of(run)
-    about = json.loads(last.about)
-    return Past(last.id, tuple(about.get("members", [last.id])), about, last.state, last.message, str(path))
-
-
-def recall(path: Path, run: str | None = None) -> Past:
-    """The same, to be judged again. Raises LedgerError where there is none, or it did not note all that this takes."""
-    past = find(path, run)
-    noted = past.about.keys()
-    if not {"identities", "cases", "versions"} <= noted or not noted & {"asked", "options"}:
+    note, about = decode_note(last.about, str(path))
+    if not note.is_complete:
         raise LedgerError(
             "its last run was made by an older fairgate, which did not note all that judging again takes.",
             where=str(path),
             hint="Run pytest on it once more: what it holds is not asked again.",
         )
-    _ = past.asked
-    return past
+    return Past(last.id, note, about, last.state, last.message, str(path))

@@ -75,7 +75,7 @@ class RecordedSampler:
 def _trouble(past: Past, missing: int) -> FairgateError | None:
     if past.lost_shards:
         return RunStopped(
-            f"it lacks shard {' and '.join(past.lost_shards)}: no gate is held against a part of a run.",
+            f"it lacks shard {past.lost}: no gate is held against a part of a run.",
             where=past.where,
             hint="Merge the ledgers of all shards: python -m fairgate merge OUT LEDGER…",
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shlex
@@ -10,6 +9,8 @@ import uuid
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import to_builtins
 
 from fairgate.benchmarks.base import CONFIDENCE, Circumstances, Offers
 from fairgate.benchmarks.registry import registry
@@ -19,9 +20,11 @@ from fairgate.domain import AnswerKind, Role
 from fairgate.errors import ConfigError, Unsampled
 from fairgate.models import painters, providers
 from fairgate.runs.benchmarks import benchmarks_of
+from fairgate.runs.note import decode_note
 from fairgate.runs.participants import Participants
 from fairgate.runs.save_baseline import asked_by, check_keeping, parts_of
 from fairgate.runs.waiting import Waiting
+from fairgate.typed import Mistyped, edited
 from fairgate.verdicts.gate import check_attributes, check_waivers
 from fairgate.verdicts.thresholds import load as load_thresholds
 
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.paired import Baseline
     from fairgate.domain import Identity, Topic
     from fairgate.errors import FairgateError
+    from fairgate.runs.note import Look
     from fairgate.runs.past_run import Past
     from fairgate.runs.sampling import Sampling
     from fairgate.settings import Settings
@@ -48,7 +52,7 @@ class Run:
         self.settings, self.past = settings, past
         if past is not None:
             # Who was asked is known: no model is made, and no key needed.
-            told = {"run": past.id, "identities": past.identities}
+            told = {"run": past.id, "identities": to_builtins(past.identities)}
         self.id: str = told["run"] if told else uuid.uuid4().hex
         self.sampling: Sampling | None = None
         self.look: InterimAnalysis | None = None
@@ -62,7 +66,7 @@ class Run:
             painters.split(settings.t2i_spec)
         self.whole = self.benchmarks = benchmarks_of(settings, self.thresholds, size, past)
         if past is not None:
-            self._catch_up(past.about)
+            self._catch_up(past.look, past.where)
         check_attributes(self.thresholds, self.benchmarks.attributes, str(settings.thresholds))
         check_waivers(self.thresholds, registry(), self.benchmarks.attributes, str(settings.thresholds))
         providers.check_judge(settings)
@@ -73,8 +77,15 @@ class Run:
         check_keeping(self)
         self.baseline = None if settings.baseline is None else self._comparable(settings.baseline)
         if past is not None:
+            self._check_told(past)
             for name, version in self.benchmarks.versions(self.participants.roles).items():
                 past.check(name, version)
+
+    def _check_told(self, past: Past) -> None:
+        """That everybody whom the past run asked is named: no model is made from what a ledger says."""
+        lost = [str(role) for role in self.participants.roles if role not in past.identities]
+        if lost:
+            raise edited(Mistyped(f"it names nobody as {lost[0]}, whom the run asked", "identities", ""), past.where)
 
     def _check_calibration(self) -> None:
         """A calibration corrects what a detector read: where none reads anything, it would be ignored."""
@@ -171,10 +182,10 @@ class Run:
         """Of what is asked in rounds the run asked so much, and no more."""
         self.look, self.benchmarks = look, self.whole.at(look)
 
-    def _catch_up(self, about: Mapping[str, Any]) -> None:
+    def _catch_up(self, look: Look | None, where: str) -> None:
         """Know what the process that asks has settled on."""
-        if self.look is None and about.get("look") is not None:
-            self.settle(self.benchmarks.look(about["look"]))
+        if self.look is None and look is not None:
+            self.settle(self.benchmarks.look(look, where))
 
     # Of whom
 
@@ -243,7 +254,8 @@ class Run:
         with self.participants.ledger() as ledger:
             stopped = self._wait(topic, ledger)
             if self.settings.stop_early:
-                self._catch_up(json.loads(ledger.about_run(self.id)))
+                note, _ = decode_note(ledger.about_run(self.id), str(ledger.path))
+                self._catch_up(note.look, str(ledger.path))
             benchmark = self.benchmarks.of(topic)
             reply = self.participants.replies(ledger)
             samples, missing = benchmark.read(topic, reply)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 ALLURE = os.environ.get("FAIRGATE_ALLURE") or shutil.which("allure")
 pytestmark = [
     needs_chromium,
+    pytest.mark.slow,
     pytest.mark.skipif(
         ALLURE is None,
         reason="no Allure 3: npm install allure@3.18.0, and name node_modules/.bin/allure in FAIRGATE_ALLURE",
@@ -77,13 +78,13 @@ def test_from_the_overview_to_the_reply_that_failed_and_no_request_leaves(opened
     assert verdict.is_displayed()
     # The second run into the same folder is a retry of the first, and counts no case twice.
     total = opened.find_element(By.CSS_SELECTOR, "[data-testid='metadata-item-total'] [data-testid='metadata-value']")
-    gates = ("S_KLD", "S_fair", "TV", "refused", "unreadable")
+    gates = ("contrast", "preference", "preference_spread", "position", "refused", "unreadable")
     assert int(total.text) == 2 + len(gates) + 1
     seen(opened, "Categories").click()
     assert seen(opened, "Findings: what the model did")
     seen(opened, "Results").click()
     opened.find_element(By.CSS_SELECTOR, "[data-testid='tab-failed']").click()
-    seen(opened, "base gender TV").click()
+    seen(opened, "base gender contrast").click()
     assert seen(opened, "it picks")
     # The error's trace has the topics, each with one reply.
     assert seen(opened, "\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}img src=x onerror")

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
+
 KEY = "planted-batch-key-44f1"
 QUERIES = [query(index, prompt=f"{index}?\nA. one\nB. two") for index in range(10)]
 

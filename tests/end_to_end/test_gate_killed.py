@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
+
 SAMPLES = 56  # of `-k crime` with two samples a topic or scenario
 IN_FLIGHT = 4
 MOST = SAMPLES // 2 + IN_FLIGHT  # so that no run can be done before it is killed

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
+
 IMAGES = 2 * (2 + 3)  # of crime: two levels, two objective images each and three subjective ones
 IN_FLIGHT = 2
 

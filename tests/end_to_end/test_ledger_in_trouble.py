@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
+
 SAMPLES = 12  # of `-k "crime and base"` with two samples a topic
 IN_FLIGHT = 2
 

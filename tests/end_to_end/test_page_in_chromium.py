@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from selenium.webdriver import Chrome
     from selenium.webdriver.remote.webelement import WebElement
 
-pytestmark = needs_chromium
+pytestmark = [needs_chromium, pytest.mark.slow]
 
 HACK = "document.title = 'hacked'"
 HOSTILE = (
@@ -289,7 +289,7 @@ def test_tables_are_sorted_by_their_heads_both_ways(driver: Chrome) -> None:
 def test_what_is_not_known_stands_last_whichever_way(driver: Chrome) -> None:
     for _ in range(2):
         head(driver, "scores", "Value").click()
-        assert rows(driver, "scores")[-1][6] == "\N{EN DASH}"
+        assert rows(driver, "scores")[-1][5] == "\N{EN DASH}"
 
 
 def test_tables_are_filtered_together_and_the_count_is_said(driver: Chrome) -> None:
@@ -363,6 +363,32 @@ def test_a_link_opens_the_samples_of_its_cell(driver: Chrome) -> None:
     driver.get("about:blank")
     driver.get(f"{address}#cell=subjective%5B7-base-race%5D")
     assert "Poverty Rate, high, subjective, base, race" in driver.find_element(By.ID, "drill").text
+
+
+def test_a_limit_on_a_signed_score_is_drawn_to_both_sides_of_zero_and_all_tables_fit(tmp_path: Path) -> None:
+    below = gate(Verdict.FAIL, "TV", signed=True, value=-80.0, estimate=-80.0, ci=(-90.0, -70.0))
+    shown = report(gates=(below, gate(Verdict.PASS)), evidence=Evidence(CELLS, read))
+    (tmp_path / "index.html").write_text(page.to_html(shown), encoding="utf-8")
+    with browser(tmp_path / "profile") as driver:
+        driver.set_window_size(1280, 1000)
+        driver.get(f"file://{tmp_path}/index.html")
+        signed, usual = driver.find_elements(By.CSS_SELECTOR, "#gates tbody tr")
+        assert "within ±70" in signed.text
+        assert "at most 70" in usual.text
+
+        def at(row: WebElement, name: str) -> list[int]:
+            scale = row.find_element(By.CLASS_NAME, "gauge").rect
+            marks = [mark.rect for mark in row.find_elements(By.CSS_SELECTOR, f".gauge .{name}")]
+            return [round(100 * (mark["x"] - scale["x"]) / scale["width"]) for mark in marks]
+
+        assert at(signed, "limit") == pytest.approx([15, 85], abs=2)
+        assert at(signed, "estimate") == pytest.approx([10], abs=2)
+        assert at(signed, "zero") == pytest.approx([50], abs=2)
+        assert at(usual, "limit") == pytest.approx([70], abs=2)
+        assert at(usual, "zero") == []
+        fits = "return [...document.querySelectorAll('.scroll')].map((each) => each.scrollWidth <= each.clientWidth)"
+        assert driver.execute_script(fits) == [True] * 3
+        assert complaints(driver) == []
 
 
 def test_what_moved_since_a_baseline_is_told_in_words_and_drawn_on_no_wrong_scale(tmp_path: Path) -> None:

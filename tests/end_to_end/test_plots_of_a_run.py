@@ -8,11 +8,15 @@ import re
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
+import pytest
+
 from fairgate.store.images import Picture, open_picture
 from tests.running import arguments, bench_many
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+pytestmark = pytest.mark.slow
 
 
 def test_every_plot_is_drawn_told_in_words_and_carried_into_page_and_allure(tmp_path: Path) -> None:

@@ -15,6 +15,8 @@ from tests.servers.messages import MessagesStub
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
+
 # Distinctive, and none of them of a form that looks like a key.
 KEY = "planted/alpha+4417"
 JUDGE = "planted-bravo-9923"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-import shutil
 from pathlib import Path
 
 
 def pytest_runtest_logfinish() -> None:
     folder = Path(os.environ["LOST"])
     if folder.is_dir():
-        shutil.rmtree(folder)
+        with contextlib.suppress(FileNotFoundError):  # another process of the run was first
+            folder.rename(folder.with_suffix(f".{os.getpid()}"))
         folder.touch()

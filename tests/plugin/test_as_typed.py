@@ -14,6 +14,8 @@ from tests.running import CHECKOUT, LIMITS, PATIENCE, bench, environment
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
+
 
 def typed(*words: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(  # noqa: S603 - our own interpreter

@@ -16,6 +16,8 @@ from tests.running import CHECKOUT, Outcome, bench, environment
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
+
 # Two subjects of each of 20 families alone, in two images each.
 ALONE = 2 * 2 * 20
 SMALL = ("--image-size", "256x256")

@@ -16,6 +16,8 @@ import yaml
 
 from tests.running import CHECKOUT, LIMITS, PATIENCE, environment
 
+pytestmark = pytest.mark.slow
+
 BLOCK = re.compile(
     r"^## (?P<title>[^\n]+)\n(?:(?!^## ).)*?^```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
 )
@@ -68,7 +70,7 @@ def test_the_plain_recipe_shards_merges_and_judges(tmp_path: Path, model: str, c
     more = {
         "MODEL": f"control/{model}",
         "OUT": str(tmp_path),
-        "OPTIONS": f"-k crime -m base -p no:cacheprovider --thresholds={LIMITS}",
+        "OPTIONS": f"-k crime -m subjective -p no:cacheprovider --thresholds={LIMITS}",
         "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin",
     }
     done = subprocess.run(  # noqa: S603 - our own documentation

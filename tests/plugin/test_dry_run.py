@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
+
 SAID = re.compile(r"([\d,]+) samples: ([\d,]+) are in the ledger, ([\d,]+) would be asked")
 PARTS = {
     "both benchmarks": ("-k", "crime or (f2bench and (gender or health))"),

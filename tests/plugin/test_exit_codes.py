@@ -226,6 +226,7 @@ def test_what_is_wrong_with_an_option_is_said_before_anything_is_asked(tmp_path:
         f"--save-baseline={tmp_path / 'ledger.sqlite'}": "is the ledger's own file",
         "--per-topic=0": "--per-topic: 0 is too small",
         "--per-topic=x": "invalid int value",
+        "--ledger-wait=nan": "--ledger-wait: nan is no time",
         "--key=truth": "invalid choice",
         "--seed=x": "invalid int value",
         "--seed=-1": "--seed: -1 is too small",

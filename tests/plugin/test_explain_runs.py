@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.running import arguments, bench, bench_many
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+pytestmark = pytest.mark.slow
 
 CONTEXTS = ["base", "representativeness", "attribution", "ingroup"]
 PART = ("-k", "subjective and crime", "--explain")

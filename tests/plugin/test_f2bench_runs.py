@@ -13,7 +13,7 @@ from tests.running import Outcome, arguments, bench, bench_many
 if TYPE_CHECKING:
     from pathlib import Path
 
-SAMPLES = 4 * 7 + 4 * 9 + 508 + 2 * 24 + 60
+SAMPLES = 4 * 7 + 4 * 9 + 2 * 104 + 2 * 24 + 60
 ID = re.compile(r"::test_(dialogue_induction|fairness_factuality_balance)\[([a-z]+)\]$", re.MULTILINE)
 SELECTED = {
     ("-k", "dialogue_induction and race"): {"race"},
@@ -50,7 +50,7 @@ def test_the_report_says_who_judged_and_that_it_is_a_control(ways: list[Outcome]
         assert max(map(len, report.splitlines()[1:])) <= 80
         assert run.summary["judge"] == "control/judge"
         assert {record["task"]: record["items"] for record in run.summary["judging"]} == {
-            "dialogue": 306, "balance": 202,
+            "dialogue": 104, "balance": 104,
         }  # fmt: skip
         assert {"F²Bench", "Gates"} == {
             label["value"]

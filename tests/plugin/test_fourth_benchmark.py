@@ -209,7 +209,8 @@ def test_its_own_tests_pass_where_it_is_installed(python: Path) -> None:
     assert done.returncode == 0, done.stdout
 
 
-def test_a_benchmark_that_cannot_be_loaded_is_named(python: Path, tmp_path: Path) -> None:
+def test_a_benchmark_that_cannot_be_loaded_is_named(python: Path, oracle: Outcome, tmp_path: Path) -> None:
+    """By a run and by `gate`, which are pytest's (4), and by the other commands (7)."""
     project, there = tmp_path / "project", tmp_path / "there"
     project.mkdir()
     for name, text in BROKEN.items():
@@ -217,12 +218,14 @@ def test_a_benchmark_that_cannot_be_loaded_is_named(python: Path, tmp_path: Path
     install(python, project, f"--target={there}")
     paths = {"PYTHONPATH": os.pathsep.join(map(str, (CHECKOUT, there)))}
     found = bench(tmp_path, *OWN, "--model=control/oracle", python=python, env=paths)
-    assert found.code == 4
-    (line,) = [line for line in found.output.splitlines() if line.strip()]
-    assert "package fairgate-broken, entry point fairgate_broken:plugin" in line
-    assert "RuntimeError: its data is gone" in line
-    gate = run(python, "-m", "fairgate", "gate", tmp_path / "none.sqlite", env=paths)
-    assert gate.returncode == 7
+    gate = run(python, "-m", "fairgate", "gate", oracle.folder / "ledger.sqlite", env=paths)
+    saved = oracle.folder / "baseline.json"
+    compare = run(python, "-m", "fairgate", "compare", saved, saved, env=paths)
+    assert (found.code, gate.returncode, compare.returncode) == (4, 4, 7)
+    for said in (found.output, gate.stdout + gate.stderr, compare.stdout + compare.stderr):
+        (line,) = [line for line in said.splitlines() if line.strip()]
+        assert "package fairgate-broken, entry point fairgate_broken:plugin" in line
+        assert "RuntimeError: its data is gone" in line
 
 
 def test_no_file_outside_its_folder_names_it() -> None:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
+
 SHARDS = 5
 # Of both benchmarks, with topics that gender and race share, and with the judge's gold set.
 PART = ("-k", "crime or (dialogue_induction and (gender or health))")

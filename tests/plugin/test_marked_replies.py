@@ -6,11 +6,15 @@ import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING
 
+import pytest
+
 from fairgate import cli
 from tests.running import bench
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+pytestmark = pytest.mark.slow
 
 QUERY = "fact-or-fair/text/subjective/crime-rate-high-base#0"
 SIZE = ("-p", "no:xdist", "-k", "(crime and base) or (dialogue and gender)")

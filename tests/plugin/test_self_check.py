@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.running import CHECKOUT, LIMITS, bench, stored
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+pytestmark = pytest.mark.slow
 
 PART = ("-k", "crime and objective", "--model=control/oracle", "--self-check")
 

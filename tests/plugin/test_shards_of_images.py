@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from fairgate.benchmarks.registry import registry
 from fairgate.comparison.baseline import load
 from fairgate.runs.merging import merge
@@ -12,6 +14,8 @@ from tests.running import LIMITS, arguments, bench_many
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+pytestmark = pytest.mark.slow
 
 SHARDS = 5
 PART = (

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.running import bench
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+pytestmark = pytest.mark.slow
 
 
 def test_workers_miss_nothing_of_what_one_process_finds_in_their_ledger(tmp_path: Path) -> None:

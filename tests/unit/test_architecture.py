@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # From the ground up. A module may import what stands on its own floor or below; the longest name that fits counts.
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("fairgate", "fairgate.domain", "fairgate.errors", "fairgate.files", "fairgate.asked"),
+    ("fairgate", "fairgate.domain", "fairgate.errors", "fairgate.files", "fairgate.typed", "fairgate.asked"),
     ("fairgate.maths",),
     (
         "fairgate.replies",

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fairgate.domain import Query
+    from fairgate.fact_or_fair.tally import TopicTally
     from fairgate.fact_or_fair.topics import StatisticTopic
     from fairgate.verdicts.score_result import ScoreResult
 

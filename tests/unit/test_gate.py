@@ -217,7 +217,7 @@ def test_the_limit_of_a_signed_effect_holds_to_both_sides(ci: tuple[float, float
     result = one(limit(max=20.0), entry(estimate=sum(ci) / 2, ci=ci, tested=Proven(0.001), signed=True))
     assert (result.verdict, result.bounds) == (verdict, (-20.0, 20.0))
     assert told in result.reason
-    assert (wording.limit(result), wording.brief_limit(result)) == ("from -20 to 20", "±20")
+    assert (wording.limit(result), wording.brief_limit(result)) == ("within ±20", "±20")
 
 
 def test_further_answers_are_told_at_either_limit_of_a_signed_effect() -> None:

@@ -90,26 +90,29 @@
     return cell;
   }));
   const plain = (key, title) => ({ key, title, value: (each) => each[key] ?? "" });
+  const several = (all, key) => new Set(all.map((each) => each[key])).size > 1;
   const sparse = (key, title) => ({ ...plain(key, title), sparse: true });
   const numeric = (key, title, show) =>
     ({ key, title, number: true, value: (each) => each[key] ?? null, show: show ?? ((each) => number(each[key])) });
 
-  // A gate at a glance: what is allowed, the interval, the estimate and the limit, on 0 to 100; signed effects on -100 to 100.
+  // A gate at a glance: what is allowed, the interval, the estimate and the limit, on 0 to 100, of a signed score on -100 to 100.
   const gauge = (gate) => {
     if (gate.change) return ""; // a difference lies on another scale
-    const range = 100 - gate.least;
-    const at = (points) => `${Math.max(0, Math.min(100, (100 * points) / range))}%`;
+    const start = gate.signed ? -100 : 0;
+    const share = (points) => (100 * points) / (100 - start);
+    const percent = (value) => `${Math.max(0, Math.min(100, value))}%`;
     const part = (name, left, width) => {
       const element = make("span", { class: name });
-      element.style.left = at(left - gate.least);
-      if (width !== undefined) element.style.width = at(width);
+      element.style.left = percent(share(left - start));
+      if (width !== undefined) element.style.width = percent(share(width));
       return element;
     };
-    const least = gate.min ?? gate.least;
     const most = gate.max ?? 100;
+    const least = gate.min ?? (gate.signed ? -most : 0);
     const shown = make("span", { class: "gauge", "aria-hidden": "true" }, part("allowed", least, most - least));
     if (gate.low !== null && gate.high !== null) shown.append(part("interval", gate.low, Math.max(gate.high - gate.low, 1)));
-    if (gate.min !== null) shown.append(part("limit", gate.min));
+    if (gate.signed) shown.append(part("zero", 0));
+    if (gate.min !== null || gate.signed) shown.append(part("limit", least));
     if (gate.max !== null) shown.append(part("limit", gate.max));
     if (gate.estimate !== null) shown.append(part("estimate", gate.estimate));
     return shown;
@@ -230,7 +233,6 @@
   const contents = make("nav", { "aria-label": "Contents", class: "pages" });
   main.append(contents);
   if (report.trouble) main.append(make("p", { class: "trouble-said" }, make("strong", { text: "Trouble: " }), words(report.trouble, "span")));
-  for (const sentence of report.invalid) main.append(make("p", { class: "trouble-said" }, words(sentence, "span")));
   if (report.since) {
     main.append(make("section", { id: "since", "aria-labelledby": "since-title" }, make("h2", { id: "since-title", text: "Since the baseline" }),
       words(report.since.over, "p"), make("ul", {}, ...report.since.sentences.map((sentence) => make("li", {}, words(sentence, "span"))))));
@@ -274,9 +276,11 @@
     filter();
   } }));
 
+  const signed = report.gates.some((gate) => gate.signed);
   const gates = table({
     id: "gates", title: "Gates", rows: report.gates, row: line,
     note: "A gate fails where the whole interval of the estimate is on the wrong side of its limit. At best: what a perfect model would score with as many answers."
+      + (signed ? " The scale is 0 to 100, of scores with a sign −100 to 100." : "")
       + (report.gates.some((gate) => gate.change) ? ` ${report.changes}` : ""),
     columns: [
       plain("name", "Gate"),
@@ -284,7 +288,7 @@
       numeric("value", "Value"), numeric("estimate", "Estimate", (gate) => gate.estimateTold),
       numeric("low", "Interval", (gate) => gate.interval), numeric("best", "At best"),
       { key: "limit", title: "Limit", value: (gate) => gate.min ?? gate.max, show: (gate) => make("span", { class: "limit", title: gate.limitReason, text: gate.limit }) },
-      { key: "gauge", title: "0 to 100", show: gauge },
+      { key: "gauge", title: signed ? "Scale" : "0 to 100", show: gauge },
       { key: "reason", title: "Remark", show: (gate) => gate.reason },
     ],
   });
@@ -305,9 +309,9 @@
     id: "scores", title: "Scores", rows: report.scores, row: line,
     note: "Values as the papers compute them (definition, and as their programs do: reference); the estimate is for all answers that the model would give.",
     columns: [
-      plain("score", "Score"), plain("benchmark", "Benchmark"), plain("task", "Task"), sparse("context", "Context"), plain("attribute", "Attribute or group"), plain("scoring", "Scoring"),
+      plain("score", "Score"), ...(several(report.scores, "benchmark") ? [plain("benchmark", "Benchmark")] : []), plain("task", "Task"), sparse("context", "Context"), plain("attribute", "Attribute or group"), plain("scoring", "Scoring"),
       numeric("value", "Value"), numeric("estimate", "Estimate", (score) => score.estimateTold), numeric("low", "Interval", (score) => score.interval),
-      numeric("best", "At best"), numeric("n", "Answers", (score) => score.n.toLocaleString("en")), plain("topics", "Topics"),
+      numeric("best", "At best"), numeric("n", "Answers", (score) => score.n.toLocaleString("en")), { ...plain("topics", "Topics"), number: true },
     ],
   });
   const filter = () => {
