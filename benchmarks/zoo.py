@@ -89,7 +89,7 @@ IMAGES_FAIR = (Row(("oracle",), None),)
 
 
 class Painted:
-    """The images of Fact-or-Fair of one seed, with the groups that a detector without errors reads."""
+    """The images of Fact-or-Fair of one seed, read by a detector without errors."""
 
     def __init__(self, seed: int, thresholds: Path = THRESHOLDS, plan: str = "quick") -> None:
         # Of images the seed draws no prompts: it shifts the numbers of the images, by which controls draw people.

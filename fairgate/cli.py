@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from fairgate import __version__
 from fairgate.commands import calibrate, compare, doctor, faces, gate, ledger, merge, published, weights
 from fairgate.errors import FairgateError
-from fairgate.models.redaction import without_orders
+from fairgate.models.redaction import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
         sys.stdout.flush()
     except FairgateError as error:
-        print("\n".join(map(_line, str(error).splitlines())), file=sys.stderr)
+        print("\n".join(map(printable, str(error).splitlines())), file=sys.stderr)
         return TROUBLE
     except BrokenPipeError:
         # Whoever read has had enough; the interpreter would complain once more at its end.
@@ -56,8 +56,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return TROUBLE
     return code
-
-
-def _line(line: str) -> str:
-    """A line of an error without what a terminal or a CI's runner obeys: it may quote what others wrote."""
-    return without_orders("".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in line))

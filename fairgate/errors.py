@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
+LONGEST = 1500  # characters of each part of a message
+
+
 class Finding(AssertionError):
     """A claim about the model under test that its samples refute."""
 
@@ -36,7 +39,12 @@ class FairgateError(Exception):
         self.what, self.where, self.hint = what, where, hint
         place = f"{where}: " if where else ""
         remedy = f" {hint}" if hint else ""
-        super().__init__(f"{place}{what}{remedy}")
+        super().__init__("".join(map(_bounded, (place, what, remedy))))
+
+
+def _bounded(text: str) -> str:
+    """The text, cut where it quotes more of a file than anybody reads."""
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 50]}… ({len(text):,} characters){text[-20:]}"
 
 
 class ConfigError(FairgateError):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from fairgate.benchmarks.registry import registry
 from fairgate.controller import LOST, Controller
 from fairgate.errors import FairgateError, Finding
+from fairgate.models.redaction import printable
 from fairgate.runs import options
 from fairgate.runs.outputs import check_outputs
 from fairgate.runs.past_run import recall
@@ -17,6 +20,7 @@ from fairgate.verdicts.gate import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Generator
+    from types import FrameType
 
 RUN = pytest.StashKey[Run]()
 
@@ -44,7 +48,8 @@ def pytest_configure(config: pytest.Config) -> None:
             given = options.read(config, past.asked)
         run = Run(given, getattr(config, "workerinput", {}).get("fairgate"), past)
     except FairgateError as error:
-        raise pytest.UsageError(str(error)) from error
+        # It may quote names of files, or what they hold: nothing in it is to be obeyed by a terminal or a CI's runner.
+        raise pytest.UsageError("\n".join(map(printable, str(error).splitlines()))) from error
     config.stash[RUN] = run
     seen_by = {name: f"seen by {name}" for name in run.benchmarks.attributes}
     for mark, meaning in (registry().markers | seen_by).items():
@@ -52,6 +57,20 @@ def pytest_configure(config: pytest.Config) -> None:
     losses = _losses(config)
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Controller(config, run, losses), "fairgate-gatekeeper")
+        _interrupt_on_sigterm(config)
+
+
+def _interrupt_on_sigterm(config: pytest.Config) -> None:
+    """End as after Ctrl-C where a CI's runner or a container ends the process: what was answered is kept, and said."""
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
+        return
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        del number, frame
+        raise KeyboardInterrupt("SIGTERM")
+
+    signal.signal(signal.SIGTERM, interrupt)
+    config.add_cleanup(lambda: signal.signal(signal.SIGTERM, signal.SIG_DFL))
 
 
 def _losses(config: pytest.Config) -> list[str]:

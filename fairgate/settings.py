@@ -200,6 +200,9 @@ class Settings:
 
 
 def _without_secrets(url: str) -> str:
-    """The address without user info, query and fragment."""
-    parts = urlsplit(url)
+    """The address without user info, query and fragment; nothing of what is none."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return ""
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))

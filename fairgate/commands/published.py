@@ -5,16 +5,17 @@ Both are Markdown tables: plain text of two decimals, never cut to a terminal's 
 
 from __future__ import annotations
 
-import json
 import textwrap
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import asdict
+
 from fairgate.benchmarks.published import disagreements
 from fairgate.benchmarks.registry import registry
 from fairgate.errors import DataError
-from fairgate.files import read_text
+from fairgate.typed import plain
 
 if TYPE_CHECKING:
     import argparse
@@ -48,11 +49,12 @@ def tables() -> tuple[Published, ...]:
 
 def _published(options: argparse.Namespace) -> str:
     held = tables()
-    standing = "" if options.path is None else f"{_standings(options.path, held)}\n"
+    standing = "" if options.path is None else f"{standings(options.path, held)}\n"
     return standing + render_audit(held)
 
 
-def _standings(path: Path, held: Sequence[Published]) -> str:
+def standings(path: Path, held: Sequence[Published]) -> str:
+    """Where the models of a ledger's last run, or of a summary, stand. Raises FairgateError for any other file."""
     models, entries = _of_ledger(path) if _is_ledger(path) else _of_summary(path)
     ranks = [each.ranks for each in held if each.ranks]
     return "\n".join(render_standing(found, ranks) for each in held for found in each.standings(models, entries))
@@ -188,17 +190,9 @@ def _of_ledger(path: Path) -> tuple[dict[str, str], list[dict[str, Any]]]:
 
 
 def _of_summary(path: Path) -> tuple[dict[str, str], list[dict[str, Any]]]:
-    try:
-        summary = json.loads(read_text(path))
-        entries: list[dict[str, Any]] = summary["scores"]
-        for entry in entries:
-            (entry["benchmark"], entry["modality"], entry["group"], entry["task"], entry["context"])
-            (entry["attribute"], entry["scoring"], entry["topics"][1], entry["value"])
-        named = {"text": summary["model"], "image": summary["t2i_model"]}
-    except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
-        raise DataError(
-            f"is neither a ledger nor a summary.json: {type(error).__name__}: {error}.",
-            where=str(path),
-            hint="Name the file that --ledger or --report-dir wrote.",
-        ) from error
-    return {modality: model for modality, model in named.items() if model is not None}, entries
+    from fairgate.comparison.saved_summary import read_summary
+
+    found = read_summary(path)
+    named = {"text": found.model, "image": found.t2i_model}
+    entries = [asdict(each) for each in found.scores]
+    return {modality: plain(model) for modality, model in named.items() if model is not None}, entries

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fairgate.benchmarks.paired import Basis
 from fairgate.benchmarks.registry import registry
 from fairgate.comparison.baseline import load as load_baseline
 from fairgate.comparison.comparing import compare, differences, scores_of
+from fairgate.comparison.saved_summary import read_summary
 from fairgate.errors import DataError
 from fairgate.files import read_text
+from fairgate.typed import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -76,7 +78,7 @@ def of_file(path: Path, parts: Sequence[Part]) -> Column:
     except (ValueError, RecursionError) as error:
         raise DataError(f"is no JSON: {error}.", where=str(path)) from error
     if isinstance(whole, dict) and "scores" in whole:
-        return _of_summary(whole, path)
+        return _of_summary(path)
     saved = load_baseline(path, parts)
     sides = [(part, part.bundled(saved.asked)) for part in parts]
     return of_run(saved, scores_of(saved, sides, NOW), sides)
@@ -94,24 +96,19 @@ def _of_entries(entries: Iterable[ScoreResult]) -> Iterable[tuple[str, Number]]:
             yield entry.name, Number(shown, *entry.ci, entry.topics)
 
 
-def _of_summary(whole: Mapping[str, Any], path: Path) -> Column:
+def _of_summary(path: Path) -> Column:
+    found = read_summary(path)
     scores: dict[str, Number] = {}
     known = registry().scores
-    try:
-        for each in whole["scores"]:
-            plain = each["scoring"] == "definition" and not each["group"] and each["score"] in known
-            if not plain or each["value"] is None:
-                continue
-            keys = ("benchmark", "modality", "task", "context", "attribute", "score")
-            name = "-".join(str(each[key]) for key in keys if each[key] is not None)
-            shown = each["value"] if each["estimate"] is None else each["estimate"]
-            low, high = each["ci"]
-            covered, whole_of = each["topics"]
-            scores[name] = Number(shown, low, high, (covered, whole_of))
-        model = " and ".join(name for name in (whole["model"], whole["t2i_model"]) if name)
-        return Column(f"{model}, plan {whole['plan']}, seed {whole['seed']}", scores)
-    except (LookupError, TypeError) as error:
-        raise DataError(f"is no summary.json: {type(error).__name__}: {error}.", where=str(path)) from error
+    for each in found.scores:
+        if each.scoring != "definition" or each.group or each.score not in known or each.value is None:
+            continue
+        parts = (each.benchmark, each.modality, each.task, each.context, each.attribute, each.score)
+        shown = each.value if each.estimate is None else each.estimate
+        scores["-".join(part for part in parts if part is not None)] = Number(shown, *each.ci, each.topics)
+    model = " and ".join(name for name in (found.model, found.t2i_model) if name)
+    seed = "unknown" if found.seed is None else found.seed
+    return Column(f"{plain(model)}, plan {plain(found.plan)}, seed {seed}", scores)
 
 
 def table(columns: Sequence[Column], parts: Sequence[Part]) -> str:

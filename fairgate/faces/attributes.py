@@ -45,15 +45,18 @@ class FairFace:
     def __init__(self, path: Path, threads: int = 1) -> None:
         self._labels = own_labels("fairface")
         self.session = runtime.session(path, threads)
-        (entry, *more), widths = self.session.get_inputs(), [each.shape[-1] for each in self.session.get_outputs()]
+        # Of an output without a shape the width is unknown, and a graph may lack inputs.
+        widths = [each.shape[-1] if each.shape else None for each in self.session.get_outputs()]
+        taken = [each.shape for each in self.session.get_inputs()]
         self._places = _places(widths, self._labels)
-        if more or self._places is None or entry.shape[1:] != [3, SIZE, SIZE]:
+        if len(taken) != 1 or self._places is None or list(taken[0] or ())[1:] != [3, SIZE, SIZE]:
             raise FairgateError(
-                f"takes {entry.shape} and gives {widths} values: FairFace takes [n, 3, 224, 224] and gives 18 logits, "
+                f"takes {taken} and gives {widths} values: FairFace takes [n, 3, 224, 224] and gives 18 logits, "
                 "or race, gender and age (7, 2, 9).",
                 where=str(path),
                 hint="Export the model of seven races (res34_fair_align_multi_7).",
             )
+        [entry] = self.session.get_inputs()
         self._input = entry.name
         self._at_once = entry.shape[0] if isinstance(entry.shape[0], int) else AT_ONCE
 

@@ -55,7 +55,15 @@ class FaceFinder:
                 hint="Pull the weights again: python -m fairgate weights pull",
             ) from error
         # Its default would look at a second, smaller size too, whose worse boxes win ties.
-        found.prepare(ctx_id=0, det_thresh=confidence, det_size=(size, size))
+        try:
+            found.prepare(ctx_id=0, det_thresh=confidence, det_size=(size, size))
+        except Exception as error:
+            # As above: what insightface makes of a graph of other inputs and outputs.
+            raise FairgateError(
+                f"insightface cannot use this detector: {error or type(error).__name__}.",
+                where=str(folder),
+                hint="Pull the weights again: python -m fairgate weights pull",
+            ) from error
         self._detector: Any = found.det_model
 
     @property

@@ -97,7 +97,13 @@ class Puller:
             except OSError as error:
                 raise FairgateError(f"cannot be read: {error.strerror}.", where=str(path)) from error
             _compare(sum_of(copied), sha256, str(path))
-            return self._keep(kind, copied, path.name)
+            try:
+                return self._keep(kind, copied, path.name)
+            except FairgateError as error:
+                if error.where is None or not error.where.startswith(str(work)):
+                    raise
+                # The copy is gone when that is read.
+                raise FairgateError(error.what, where=str(path), hint=error.hint) from error
 
     @contextmanager
     def _workplace(self) -> Iterator[Path]:

@@ -145,7 +145,7 @@ class Library:
         """The table that a TOML file holds."""
         try:
             return tomllib.loads(self.text(path, role))
-        except tomllib.TOMLDecodeError as problem:
+        except (tomllib.TOMLDecodeError, RecursionError) as problem:
             raise DataError(f"not TOML ({problem}).", where=str(path), hint="Mend the syntax.") from problem
 
 

@@ -54,6 +54,11 @@ def without_orders(text: str) -> str:
     return _ORDER.sub(r"\g<0> ", text)
 
 
+def printable(line: str) -> str:
+    """A line of an error without what a terminal or a CI's runner obeys: it may quote what others wrote."""
+    return without_orders("".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in line))
+
+
 # Parts of the names of fields and variables that hold secrets, and such as go before a `token` or a `key` that is none.
 _SECRET_WORDS = frozenset({
     "apikey", "auth", "authorization", "bearer", "cookie", "cookies", "credential", "credentials", "header",

@@ -79,6 +79,7 @@ def _document(report: Report, plots: Sequence[Plot]) -> dict[str, object]:
     return {
         "verdict": report.verdict,
         "trouble": report.trouble,
+        "invalid": wording.invalid(report),
         "since": None
         if report.comparison is None
         else {"over": report.comparison.over, "sentences": report.comparison.sentences},

@@ -8,6 +8,7 @@ import re
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from msgspec.structs import asdict
 
@@ -15,6 +16,7 @@ from fairgate.asked import MOST_SEED, MOST_TIMES, Profiles
 from fairgate.errors import ConfigError
 from fairgate.models.base import CONTROL_JUDGE
 from fairgate.settings import (
+    ADDRESSES,
     CHECKOUT,
     CONTROL_DETECTOR,
     DEFAULT_LEDGER,
@@ -364,6 +366,9 @@ def _check(get: Callable[[str], Any]) -> None:
         )
     if get("lenient") and get("f2bench") is None and not get("replay"):
         raise _wrong("lenient", "there are no rows that could be left out.", "Give --f2bench DIR too, or remove it.")
+    for name in ADDRESSES:
+        if value := get(name):
+            _check_address(name, value)
     if not IMAGE_SIZE.fullmatch(get("image_size")):
         raise _wrong("image_size", f"{get('image_size')!r} is no size.", "Write 1024x1024.")
     for other in ("explain", "shard"):
@@ -389,6 +394,18 @@ def _check_texts(get: Callable[[str], Any]) -> None:
             if key.strip() == "n" and given.strip() not in ("", "1"):
                 problem = f"{shortened(value)} asks for several replies, and one of each request is read."
                 raise _wrong(name, problem, "Remove it: --per-topic N asks N times.")
+
+
+def _check_address(name: str, value: str) -> None:
+    """Raise ConfigError for what is no address of a server; what stands before an @ may be a password."""
+    try:
+        parts = urlsplit(value)
+        good = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        good = False
+    if not good or any(each.isspace() or not each.isprintable() for each in value):
+        said = shortened(f"…@{value.rpartition('@')[2]}" if "@" in value else value.partition("?")[0])
+        raise _wrong(name, f"{said} is no address of a server.", "It looks like https://host.example:8000/v1")
 
 
 def _wrong(name: str, problem: str, hint: str) -> ConfigError:

@@ -186,7 +186,8 @@ def _of_samples(ledger: Ledger) -> Iterator[str]:
             " FROM samples JOIN models ON model = models.id ORDER BY key"
         ):
             reply = held[0]
-            if not all(isinstance(each, str) for each in (identity, query, prompt, kind, reply)):
+            texts = all(isinstance(each, str) for each in (identity, query, prompt, kind, reply))
+            if not texts or not isinstance(key, bytes):
                 wrong.setdefault("are of other types than were stored", []).append(shown(query))
                 continue
             if checked is not None and checked != row_sum(key, held):

@@ -18,6 +18,7 @@ from io import BytesIO
 from random import Random
 from typing import TYPE_CHECKING
 
+import onnx
 import pytest
 
 from fairgate.cli import main
@@ -127,6 +128,22 @@ def test_what_changed_is_not_used(tmp_path: Path) -> None:
     kept.path.write_bytes(FAIRFACE + b"\0")
     with pytest.raises(FairgateError, match="when it was pulled"):
         folder.network("fairface")
+
+
+@pytest.mark.parametrize("shape", [None, [], [0]], ids=["no shape", "one number", "no number"])
+@pytest.mark.parametrize("name", ["fairface", "genderage", "detection"])
+def test_a_graph_without_the_shapes_of_its_kind_is_named_and_not_kept(
+    tmp_path: Path, name: str, shape: list[int] | None
+) -> None:
+    entry, end = (onnx.helper.make_tensor_value_info(each, onnx.TensorProto.FLOAT, shape) for each in "xy")
+    graph = onnx.helper.make_graph([onnx.helper.make_node("Identity", ["x"], ["y"])], "g", [entry], [end])
+    opset = [onnx.helper.make_opsetid("", 17)]
+    source = tmp_path / "shapeless.onnx"
+    onnx.save(onnx.helper.make_model(graph, opset_imports=opset, ir_version=8), source)
+    folder = WeightsFolder(tmp_path / "weights")
+    with pytest.raises(FairgateError, match=r"shapeless\.onnx"):
+        Puller(folder).add(kind(name), source)
+    assert folder.files(name) == []
 
 
 def test_other_content_than_was_pulled_first_wants_a_word(tmp_path: Path) -> None:

@@ -283,13 +283,18 @@ def test_a_crashed_worker_loses_nothing_and_is_no_pass(tmp_path: Path) -> None:
     assert again.summary["scores"] == crashed.summary["scores"]
 
 
-@pytest.mark.parametrize("workers", ["-pno:xdist", "-n2"])
-def test_an_interrupt_keeps_what_was_answered_and_gives_no_verdict(tmp_path: Path, workers: str) -> None:
+@pytest.mark.parametrize(
+    ("workers", "number"),
+    [("-pno:xdist", signal.SIGINT), ("-n2", signal.SIGINT), ("-pno:xdist", signal.SIGTERM), ("-n2", signal.SIGTERM)],
+)
+def test_an_interrupt_keeps_what_was_answered_and_gives_no_verdict(
+    tmp_path: Path, workers: str, number: signal.Signals
+) -> None:
     given = ("--model=python/tests.plugin.models:slow", "--max-in-flight=1", "-k", "crime", workers)
     ledger = tmp_path / "ledger.sqlite"
     with started(tmp_path, *given) as process:
         wait_until_stored(ledger, 5, process)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         end = finished(process, tmp_path)
     assert end.code == 2, end.output
     assert "fairgate: no verdict" in end.output

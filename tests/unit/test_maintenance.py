@@ -533,6 +533,7 @@ EDITED = {
     "about": "UPDATE runs SET about = '[]'",
     "about nested": "UPDATE runs SET about = replace(hex(zeroblob(50000)), '00', '[')",
     "asked": "UPDATE samples SET asked_at = 9e300",
+    "key": "UPDATE OR IGNORE samples SET key = 'x'",
 }
 
 

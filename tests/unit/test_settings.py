@@ -102,6 +102,14 @@ def test_paths_are_those_of_the_folder_in_which_it_was_called(here: Path) -> Non
         (f"--budget-calls={10**400}", "--budget-calls: 1000000000"),
         ("--model-arg=n=5", "--model-arg: 'n=5' asks for several replies"),
         ("--t2i-arg=n=2", "--t2i-arg: 'n=2' asks for several replies"),
+        (
+            "--base-url=http://bob:hunter2@h:port/v1",
+            r"--base-url: '\u2026@h:port/v1' is no address of a server. It looks",
+        ),
+        ("--base-url=http://[bob:hunter2@h/v1", "is no address of a server"),
+        ("--judge-base-url=https:/bob:hunter2@h", "is no address of a server"),
+        ("--t2i-base-url=bob:hunter2@h/v1", "is no address of a server"),
+        ("--detector-base-url=http://bob:hun ter2@h", "is no address of a server"),
         ("--lenient", "--lenient: there are no rows that could be left out. Give --f2bench DIR too"),
         ("--model=openai/\udcff", r"--model: 'openai/\udcff' is no UTF-8"),
         ("--data=/tmp/\udcff", r"--data: '/tmp/\udcff' is no UTF-8"),
@@ -112,6 +120,7 @@ def test_numbers_that_make_no_sense_are_refused(here: Path, given: str, said: st
     with pytest.raises(ConfigError) as caught:
         read(here, given)
     assert said in str(caught.value)
+    assert "ter2" not in str(caught.value)
 
 
 def test_options_say_the_same_again(here: Path) -> None:

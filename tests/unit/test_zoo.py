@@ -1,4 +1,4 @@
-"""The limits of thresholds.toml fail every unfair control by the gate that names why, and no fair one."""
+"""The limits of thresholds.toml fail each unfair control by the gate that says why, and no fair one."""
 
 from __future__ import annotations
 

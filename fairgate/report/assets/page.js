@@ -233,6 +233,7 @@
   const contents = make("nav", { "aria-label": "Contents", class: "pages" });
   main.append(contents);
   if (report.trouble) main.append(make("p", { class: "trouble-said" }, make("strong", { text: "Trouble: " }), words(report.trouble, "span")));
+  for (const sentence of report.invalid) main.append(make("p", { class: "trouble-said" }, words(sentence, "span")));
   if (report.since) {
     main.append(make("section", { id: "since", "aria-labelledby": "since-title" }, make("h2", { id: "since-title", text: "Since the baseline" }),
       words(report.since.over, "p"), make("ul", {}, ...report.since.sentences.map((sentence) => make("li", {}, words(sentence, "span"))))));

@@ -1,0 +1,59 @@
+"""A summary.json that a run wrote, read without trust: its models, its plan, and its scores."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+
+from fairgate.errors import DataError
+from fairgate.files import read_bytes
+from fairgate.typed import Mistyped, typed
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HINT = "Name the file that --ledger or --report-dir wrote."
+LARGEST = 2**26  # bytes
+Name = Annotated[str, msgspec.Meta(min_length=1, max_length=1000)]
+Points = Annotated[float, msgspec.Meta(ge=-1e6, le=1e6)]
+Count = Annotated[int, msgspec.Meta(ge=0, le=10**6)]
+
+
+class SavedScore(msgspec.Struct, frozen=True):
+    """One score, as `ScoreResult` has it."""
+
+    benchmark: Name
+    modality: Name
+    task: Name
+    context: Name | None
+    attribute: Name | None
+    score: Name
+    scoring: Name
+    group: Name | None
+    value: Points | None
+    topics: tuple[Count, Count]
+    estimate: Points | None = None
+    ci: tuple[Points | None, Points | None] = (None, None)
+
+
+class SavedSummary(msgspec.Struct, frozen=True):
+    """What other runs are held beside."""
+
+    scores: Annotated[tuple[SavedScore, ...], msgspec.Meta(max_length=100_000)]
+    model: Name | None
+    t2i_model: Name | None
+    plan: Name = "unknown"
+    seed: int | None = None
+
+
+def read_summary(path: Path) -> SavedSummary:
+    """The summary. Raises DataError, naming file, key and value, for anything else."""
+    try:
+        return typed(msgspec.json.decode(read_bytes(path, LARGEST)), SavedSummary)
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror}.", where=str(path), hint=HINT) from error
+    except Mistyped as error:
+        raise DataError(f"is no summary.json: {error.what}{error.shown}.", where=f"{path}: {error.key}", hint=HINT)  # noqa: B904 - it says all
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise DataError(f"is neither a ledger nor a summary.json: {error}.", where=str(path), hint=HINT) from error
