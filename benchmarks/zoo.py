@@ -18,6 +18,8 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
 from fairgate.domain import AnswerKind, Modality, Query, Reply, Role
 from fairgate.faces.seen import Seen
 from fairgate.fact_or_fair.effect_scores import effects_of_choices, effects_of_faces
