@@ -66,6 +66,7 @@ class BatchChat:
         self._keeping: asyncio.Task[None] | None = None
         self._ledger: Ledger | None = None
         self._trouble: FairgateError | None = None
+        self._refused: FairgateError | None = None
 
     def __repr__(self) -> str:
         """As that of the model behind it."""
@@ -117,9 +118,15 @@ class BatchChat:
                 await asyncio.sleep(self._quiet)
                 # What was fetched in the last turn is stored by now.
                 ledger.settle_batches()
+                if self._refused is not None and not self._sent:
+                    raise self._refused
                 waiting = len(self._new)
-                if waiting and waiting == seen:
-                    await self._send(ledger)
+                if waiting and waiting == seen and self._refused is None:
+                    try:
+                        await self._send(ledger)
+                    except FairgateError as trouble:
+                        # What is in other batches is paid for: it is fetched before the run ends.
+                        self._refused = trouble
                     waiting = 0
                 seen = waiting
                 if self._sent and loop.time() - looked >= self._poll:
@@ -153,6 +160,7 @@ class BatchChat:
             except FairgateError as trouble:
                 # No batch can be made of it: who asks directly now pays for nothing twice.
                 ledger.drop_batched(sent.keys)
+                self._sent.remove(sent)
                 if not isinstance(trouble, CallFailed):
                     raise
                 what = f"the batch's file of {len(part):,} queries was not taken: {trouble.what}"

@@ -195,6 +195,20 @@ def test_a_file_that_the_provider_does_not_take_ends_the_run_and_waits_for_nothi
     assert left(path, chat(stub, path)) == 0
 
 
+def test_where_a_later_batch_is_refused_the_first_is_fetched_and_nothing_waits(
+    stub: BatchStub, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batch, "MOST_REQUESTS", 4)
+    stub.most_files = 1
+    said = ask(chat(stub, path), path)
+    assert len(replies(said)) == 4
+    stopped = [each for each in said if isinstance(each, RunStopped)]
+    assert len(stopped) == 6
+    assert "was not taken" in str(stopped[0])
+    assert (stub.sizes, set(stub.paid.values())) == ([4], {1})
+    assert left(path, chat(stub, path)) == 0
+
+
 def test_more_than_a_batch_may_hold_makes_several(stub: BatchStub, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batch, "MOST_REQUESTS", 4)
     assert len(replies(ask(chat(stub, path), path))) == 10

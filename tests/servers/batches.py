@@ -23,7 +23,7 @@ class BatchStub(ChatStub):
 
     `hold`: batches stay in progress. `rejects` says of a prompt whether its line is an error. `ends` is the status that
     batches end with: of an expired one every second line was answered. `lose` makes so many batches without saying so.
-    `too_large` refuses every file.
+    `too_large` refuses every file, `most_files` those after so many.
     """
 
     def __init__(self, **given: Any) -> None:
@@ -33,6 +33,7 @@ class BatchStub(ChatStub):
         self.ends = "completed"
         self.lose = self.fail_polls = 0
         self.too_large = False
+        self.most_files: int | None = None
         self.paid: Counter[str] = Counter()
         self.sizes: list[int] = []
         self.looks = 0
@@ -59,7 +60,7 @@ class BatchStub(ChatStub):
 
     def _file(self, request: web.BaseRequest, body: bytes, name: str | None, content: str | None) -> web.Response:
         if request.method == "POST":
-            if self.too_large:
+            if self.too_large or (self.most_files is not None and len(self.files) >= self.most_files):
                 return web.Response(status=413, text="Request Entity Too Large")
             lines = body.partition(b"application/jsonl\r\n\r\n")[2].rpartition(b"\r\n--")[0]
             assert b'name="purpose"\r\n\r\nbatch' in body
