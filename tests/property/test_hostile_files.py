@@ -13,7 +13,6 @@ from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from fairgate.runs.settings import THRESHOLDS, Settings
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -23,6 +22,7 @@ from fairgate.bigbench.alignment import read_alignment
 from fairgate.bigbench.data import load as load_bigbench
 from fairgate.commands import published
 from fairgate.comparison import baseline, side_by_side
+from fairgate.domain import Identity
 from fairgate.errors import FairgateError
 from fairgate.faces import calibration
 from fairgate.fact_or_fair.baseline import PairedChoices
@@ -30,10 +30,10 @@ from fairgate.fact_or_fair.cases import text_cases
 from fairgate.fact_or_fair.data import default_root
 from fairgate.fact_or_fair.data import load as load_dataset
 from fairgate.fact_or_fair.topics import Task
-from fairgate.models.base import Identity
 from fairgate.runs import manifest
 from fairgate.runs.rescoring import judged_again
 from fairgate.runs.run import Run
+from fairgate.settings import THRESHOLDS, Settings
 from fairgate.store.ledger import Ledger, PastRun, RunState
 from fairgate.verdicts import thresholds
 from tests.builders import chosen, query
@@ -143,7 +143,13 @@ def a_baseline() -> str:
 
 
 def a_summary() -> str:
-    score = {"benchmark": "fact-or-fair", "modality": "text", "task": "objective", "context": None, "group": None}
+    score: dict[str, object] = {
+        "benchmark": "fact-or-fair",
+        "modality": "text",
+        "task": "objective",
+        "context": None,
+        "group": None,
+    }
     score |= {"attribute": "race", "score": "S_fact", "scoring": "definition", "value": 50.0, "estimate": 51.0}
     score |= {"ci": [40.0, 60.0], "topics": [38, 38]}
     other = score | {"scoring": "reference", "value": None}
