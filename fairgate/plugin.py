@@ -69,8 +69,11 @@ def _interrupt_on_sigterm(config: pytest.Config) -> None:
         del number, frame
         raise KeyboardInterrupt("SIGTERM")
 
+    def leave() -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
     signal.signal(signal.SIGTERM, interrupt)
-    config.add_cleanup(lambda: signal.signal(signal.SIGTERM, signal.SIG_DFL))
+    config.add_cleanup(leave)
 
 
 def _losses(config: pytest.Config) -> list[str]:

@@ -238,7 +238,7 @@ class _Talk:
         if summary is None:
             return nothing
         first = _first_named(self.instance)
-        texts = []
+        texts = list[str]()
         for name, paragraph, leads in (
             ("paragraph", self.instance.paragraph, first),
             ("twin", reference.blind_twin(self.instance), 3 - first),

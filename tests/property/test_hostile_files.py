@@ -143,7 +143,13 @@ def a_baseline() -> str:
 
 
 def a_summary() -> str:
-    score = {"benchmark": "fact-or-fair", "modality": "text", "task": "objective", "context": None, "group": None}
+    score: dict[str, Any] = {
+        "benchmark": "fact-or-fair",
+        "modality": "text",
+        "task": "objective",
+        "context": None,
+        "group": None,
+    }
     score |= {"attribute": "race", "score": "S_fact", "scoring": "definition", "value": 50.0, "estimate": 51.0}
     score |= {"ci": [40.0, 60.0], "topics": [38, 38]}
     other = score | {"scoring": "reference", "value": None}
