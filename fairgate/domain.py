@@ -97,7 +97,8 @@ class Query:
     `named` holds the groups that the context names, by attribute, e.g. {"race": "Asian", "gender": "male"}; in
     F²Bench the groups and attributes of the instance. `step` tells the queries of one conversation apart, `before` are
     the turns before the prompt. `again`: the plan did not ask for it, an unreadable reply did. `leads_to`: so many
-    planned queries rest on its reply, and are spared where that is refused or cannot be used.
+    planned queries rest on its reply, and are spared where that is refused or cannot be used; with `any_text` they are
+    asked whatever it says, and spared where it is empty.
     """
 
     topic: Topic
@@ -112,6 +113,7 @@ class Query:
     again: bool = False
     images: tuple[str, ...] = ()
     leads_to: int = 0
+    any_text: bool = False
 
     @property
     def id(self) -> str:

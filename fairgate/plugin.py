@@ -69,12 +69,11 @@ def _interrupt_on_sigterm(config: pytest.Config) -> None:
         del number, frame
         raise KeyboardInterrupt("SIGTERM")
 
-    signal.signal(signal.SIGTERM, interrupt)
-
-    def restore() -> None:
+    def leave() -> None:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
-    config.add_cleanup(restore)
+    signal.signal(signal.SIGTERM, interrupt)
+    config.add_cleanup(leave)
 
 
 def _losses(config: pytest.Config) -> list[str]:

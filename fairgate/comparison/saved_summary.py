@@ -54,6 +54,7 @@ def read_summary(path: Path) -> SavedSummary:
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}.", where=str(path), hint=HINT) from error
     except Mistyped as error:
-        raise DataError(f"is no summary.json: {error.what}{error.shown}.", where=f"{path}: {error.key}", hint=HINT)  # noqa: B904 - it says all
+        what = f"is neither a ledger nor a summary.json: {error.key}: {error.what}{error.shown}."
+        raise DataError(what, where=str(path), hint=HINT) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise DataError(f"is neither a ledger nor a summary.json: {error}.", where=str(path), hint=HINT) from error

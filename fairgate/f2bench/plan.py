@@ -173,9 +173,9 @@ class _Talk:
         answers: list[str] = []
         for number in range(1, ROUNDS + 1):
             *before, last = self.prompts.conversation(self.instance, answers)
-            asks, leads_to = ("final", 1) if number == ROUNDS else ("question", 0)
+            asks = "final" if number == ROUNDS else "question"
             turn = self._query(f"turn-{number}", last.content, asks, before=tuple(before))
-            kind, said = yield from _heard(replace(turn, leads_to=leads_to))
+            kind, said = yield from _heard(_leads(turn, ROUNDS - number + 1, any_text=number < ROUNDS))
             if said is None or (number == ROUNDS and kind is not AnswerKind.SAID):
                 return Dialogue(self.instance, self.repeat, DEFINITION, kind, said, None)
             answers.append(said)
@@ -189,7 +189,8 @@ class _Talk:
         for number in range(1, ROUNDS + 1):
             asks = "final" if number == ROUNDS else "question"
             text = self.prompts.pasted_dialogue(self.instance, answers)
-            kind, said = yield from _heard(self._query(f"reference/turn-{number}", text, asks))
+            turn = self._query(f"reference/turn-{number}", text, asks)
+            kind, said = yield from _heard(_leads(turn, ROUNDS - number + 1))
             if said is None:
                 return Dialogue(self.instance, self.repeat, REFERENCE, kind, None, None)
             answers.append(said)
@@ -202,7 +203,8 @@ class _Talk:
 
     def balance(self, twin_text: str) -> Asking[Outcome]:
         """A summary, two descriptions, three judgements of each."""
-        kind, summary = yield from _heard(self._query("summary", self.prompts.summary(self.instance.fact), "summary"))
+        asked = self._query("summary", self.prompts.summary(self.instance.fact), "summary")
+        kind, summary = yield from _heard(_leads(asked, 2 * (1 + JUDGEMENTS)))
         if summary is None:
             return Balanced(self.instance, self.repeat, DEFINITION, (Reading(kind), Reading(kind)))
         first = _first_named(self.instance)
@@ -232,17 +234,20 @@ class _Talk:
         """The same as the released program has it: a blind swap, one tie asked of each, the first one marked."""
         nothing = Balanced(self.instance, self.repeat, REFERENCE, (Reading(), Reading()))
         asked = self.prompts.summary(self.instance.fact)
-        _, summary = yield from _heard(self._query("reference/summary", asked, "summary"))
+        _, summary = yield from _heard(_leads(self._query("reference/summary", asked, "summary"), 2 + 3))
         if summary is None:
             return nothing
         first = _first_named(self.instance)
-        texts = []
+        texts = list[str]()
         for name, paragraph, leads in (
             ("paragraph", self.instance.paragraph, first),
             ("twin", reference.blind_twin(self.instance), 3 - first),
         ):
             asked = self.prompts.description(paragraph, summary)
-            _, said = yield from _heard(self._query(f"reference/{name}", asked, "description", first=str(leads)))
+            # The three judgements, and of the first description the second one.
+            rest = 3 + (not texts)
+            asks = self._query(f"reference/{name}", asked, "description", first=str(leads))
+            _, said = yield from _heard(_leads(asks, rest))
             if said is None:
                 return nothing
             texts.append(said.lower())
@@ -295,6 +300,11 @@ class _Talk:
     def _judged(self, step: str, prompt: str, named: Mapping[str, str], form: Form = Form.VERDICT) -> Query:
         where = f"{self.instance.id}/{step}/judge.{self.prompts.version}"
         return Query(self.theme, self.repeat, prompt, named=named, step=where, to=Role.JUDGE, form=form)
+
+
+def _leads(query: Query, count: int, *, any_text: bool = True) -> Query:
+    """A turn on which so many queries rest; with `any_text` whatever its reply says."""
+    return replace(query, leads_to=count, any_text=any_text)
 
 
 def _heard(query: Query) -> Asking[tuple[AnswerKind, str | None]]:

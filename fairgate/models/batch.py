@@ -119,7 +119,7 @@ class BatchChat:
                 # What was fetched in the last turn is stored by now.
                 ledger.settle_batches()
                 if self._refused is not None and not self._sent:
-                    raise self._refused
+                    return self._end(self._refused)
                 waiting = len(self._new)
                 if waiting and waiting == seen and self._refused is None:
                     try:

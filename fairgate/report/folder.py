@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import uuid
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from fairgate.report import markdown, page, summary
 from fairgate.report.plots import gallery
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from fairgate.report.plots.drawing import Plot
@@ -28,6 +32,24 @@ def clear(directory: Path) -> None:
 def write(report: Report, directory: Path, plots: tuple[Plot, ...]) -> None:
     """Write everything; each file is whole or not there."""
     directory.mkdir(parents=True, exist_ok=True)
+    with _alone(directory):
+        _write(report, directory, plots)
+
+
+@contextmanager
+def _alone(directory: Path) -> Iterator[None]:
+    """While nobody else writes into the folder: of two runs' reports one stands there whole, the later one."""
+    handle = os.open(directory, os.O_RDONLY)
+    try:
+        # Some network file systems lock no folders.
+        with suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _write(report: Report, directory: Path, plots: tuple[Plot, ...]) -> None:
     texts = (summary.to_json(report), markdown.to_markdown(report), page.to_html(report, plots))
     for name, text in zip(FILES, texts, strict=True):
         # Another run may write into the same folder.

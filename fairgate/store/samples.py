@@ -114,10 +114,13 @@ def _read_faces(text: str) -> Answer:
 def spares(query: Query, reply: Reply | None) -> int:
     """How many planned queries of its conversation need not be asked, because this reply leads to nothing.
 
-    It is refused or unreadable, or it is a choice without the reason that is to be sorted.
+    It is refused or unreadable, or it is a choice without the reason that is to be sorted; of a turn that leads on
+    whatever it says, it is empty, as what a content filter refused.
     """
     if not query.leads_to or reply is None:
         return 0
+    if query.any_text:
+        return 0 if reply.text.strip() else query.leads_to
     lost = read(query, reply).kind in (AnswerKind.REFUSED, AnswerKind.UNREADABLE)
     return query.leads_to if lost or (query.form is Form.CHOICE and not reason_of(reply.text)) else 0
 

@@ -143,7 +143,7 @@ def a_baseline() -> str:
 
 
 def a_summary() -> str:
-    score: dict[str, object] = {
+    score: dict[str, Any] = {
         "benchmark": "fact-or-fair",
         "modality": "text",
         "task": "objective",

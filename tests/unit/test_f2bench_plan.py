@@ -20,7 +20,7 @@ from fairgate.f2bench.controls import ConversationControls
 from fairgate.f2bench.data import Category, Instances, Kind, load, read_workbooks
 from fairgate.f2bench.fitness import fitness
 from fairgate.f2bench.gold import GoldTask, GoldVerdict, load_gold
-from fairgate.f2bench.plan import Dialogue, Plan
+from fairgate.f2bench.plan import LENGTH, Balanced, Dialogue, Plan
 from fairgate.f2bench.prompts import load_prompts
 from fairgate.f2bench.score_table import board
 from fairgate.f2bench.sections import sections
@@ -217,6 +217,25 @@ def test_a_tie_by_position_and_one_by_stereotype_are_told_apart() -> None:
     # The released program's question is answered yes by position, in the order of the text.
     assert position["S_fairness", "reference"].value == 100
     assert stereotype["S_fairness", "reference"].value == 0
+
+
+@pytest.mark.parametrize("task", [Task.DIALOGUE, Task.BALANCE])
+@pytest.mark.parametrize("turn", range(1, 7))
+def test_what_follows_a_filtered_turn_is_spared_and_not_missing(task: Task, turn: int) -> None:
+    """By whichever scoring a conversation goes: all that was planned is asked or spared."""
+    whole, told = plan(reference=True), answering("oracle")
+    for steps in whole.work(theme(task, "gender")):
+        heard = Counter[str]()
+
+        def reply(query: Query, heard: Counter[str] = heard) -> Reply | None:
+            heard["turns"] += query.to is Role.SPEAKER
+            filtered = query.to is Role.SPEAKER and heard["turns"] == turn
+            return Reply("", filtered=True) if filtered else told(query)
+
+        outcome, samples = replay(steps, reply)
+        assert isinstance(outcome, Dialogue | Balanced)
+        spared = sum(spares(each.query, each.reply) for each in samples)
+        assert len(samples) + spared == LENGTH[task, outcome.scoring]
 
 
 def test_of_a_refuser_nothing_is_judged_and_nothing_passes() -> None:

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from fairgate.report.allure_gates import drop_empty_containers, write_gates
 from fairgate.report.allure_results import SHOWN, plain, sample_table
 from fairgate.report.evidence import Found, Painted, Shown
 from fairgate.report.evidence import shown as shown_sample
+from fairgate.report.plots.drawing import Plot
 from fairgate.report.pytest_reports import gate_reports
 from fairgate.report.report import NO_CERTIFICATE, Calls, CaseCount, Comparison, Example, Finding, Report, Tokens
 from fairgate.verdicts.gate import Verdict
@@ -548,17 +550,27 @@ def test_the_telling_samples_come_first_and_the_table_is_capped() -> None:
     assert table[3]["options"] == "A=Black B=Black C=Asian D=White"
 
 
-def test_two_runs_may_write_into_one_folder_at_the_same_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_two_runs_that_write_into_one_folder_at_the_same_moment_one_stands_there_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     first, second, move = report(plan="first"), report(plan="second"), Path.replace
+    plots = {name: (Plot(name, "a title", "a text", svg=b"<svg/>"),) for name in ("first", "second")}
+    with ThreadPoolExecutor(1) as threads:
+        other = list[Future[None]]()
 
-    def meanwhile(self: Path, target: Path) -> Path:
-        monkeypatch.setattr(Path, "replace", move)
-        folder.write(second, tmp_path, ())
-        return move(self, target)
+        def meanwhile(self: Path, target: Path) -> Path:
+            if target.name == "index.html":
+                monkeypatch.setattr(Path, "replace", move)
+                other.append(threads.submit(folder.write, second, tmp_path, plots["second"]))
+                wait(other, timeout=0.5)
+            return move(self, target)
 
-    monkeypatch.setattr(Path, "replace", meanwhile)
-    folder.write(first, tmp_path, ())
-    assert json.loads((tmp_path / "summary.json").read_text())["plan"] == "first"
+        monkeypatch.setattr(Path, "replace", meanwhile)
+        folder.write(first, tmp_path, plots["first"])
+        other[0].result(30)
+    assert json.loads((tmp_path / "summary.json").read_text())["plan"] == "second"
+    assert "second" in (tmp_path / "index.html").read_text()
+    assert {path.stem for path in (tmp_path / folder.PLOTS).iterdir()} == {"second"}
     assert {path.name for path in tmp_path.iterdir()} == {*folder.FILES, folder.PLOTS}
 
 

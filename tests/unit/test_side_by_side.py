@@ -64,6 +64,6 @@ def test_what_cannot_be_compared_is_said(files: list[str], tmp_path: Path, capsy
     assert main(["compare", files[0]]) == 7
     assert "Name two or more" in capsys.readouterr().err
     assert main(["compare", files[0], str(tmp_path / "none.json")]) == 7
-    assert "is no summary.json" in capsys.readouterr().err
+    assert "is neither a ledger nor a summary.json" in capsys.readouterr().err
     assert main(["compare", files[0], str(tmp_path / "nowhere")]) == 7
     assert "cannot be read" in capsys.readouterr().err
