@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from fairgate.benchmarks.base import AnyBenchmark, Case, Circumstances, InterimAnalysis, Scored
+    from fairgate.domain import Topic
     from fairgate.report.evidence import Cell, Evidence
     from fairgate.report.plots.drawing import Sketch
     from fairgate.report.report import Finding
@@ -106,7 +107,7 @@ def report_of(sampling: Sampling, verdicts: Mapping[Case, Verdict]) -> Report:
         notes=tuple(_notes(sampling, parts)),
         trouble=_trouble(sampling, parts, ends[Verdict.TROUBLE]),
         inconclusive_exit=INCONCLUSIVE_EXIT[settings.inconclusive],
-        outcomes=_outcomes(parts, failed),
+        outcomes=outcomes_of(parts, failed),
         judge=participants.identity_of(Role.JUDGE).label if judged else None,
         evidence=evidence,
         comparison=comparison,
@@ -152,7 +153,7 @@ def _failed(run: Run) -> Counter[str]:
 
 def _cell(run: Run, part: Part, case: Case, failed: Counter[str], verdicts: Mapping[Case, Verdict]) -> Cell:
     cell = part.benchmark.cell(case, part.held)
-    asked = sum(failed[topic.id] for topic in case.topics)
+    asked = sum(failed[topic.id] for topic in counted_topics(case))
     unasked = max(cell.kinds.get(AnswerKind.FAILED, 0) - asked, 0)
     return replace(cell, verdict=verdicts.get(case, Verdict.TROUBLE), command=run.command(case), unasked=unasked)
 
@@ -172,8 +173,19 @@ def _findings(
     yield from sorted(found, key=lambda each: places[each.gate])
 
 
-def _outcomes(parts: Iterable[Part], failed: Counter[str]) -> dict[str, dict[str, int]]:
-    """Samples by what became of them, of each benchmark that anything was asked for."""
+def counted_topics(case: Case) -> Sequence[Topic]:
+    """The topics that a case counts: its own, where it compares that with others; else all."""
+    return (case.topic,) if case.topic in case.topics else case.topics
+
+
+def outcomes_of(parts: Sequence[Part], failed: Counter[str]) -> dict[str, dict[str, int]]:
+    """Samples by what became of them, of each benchmark that anything was asked for.
+
+    `failed`: by topic how many samples were asked for in vain.
+    """
+    cases = [case for part in parts for case in part.cases]
+    counted = {topic.id for case in cases for topic in counted_topics(case)}
+    compared = {topic.id for case in cases for topic in case.topics} - counted
     kinds: dict[str, Counter[AnswerKind]] = {}
     images = set[str]()
     for part in parts:
@@ -182,7 +194,8 @@ def _outcomes(parts: Iterable[Part], failed: Counter[str]) -> dict[str, dict[str
             images |= {part.benchmark.name} if part.scored.images else set()
     found = {name: _rates(counted, images=name in images) for name, counted in kinds.items()}
     for benchmark, rates in found.items():
-        asked = sum(n for topic, n in failed.items() if topic.partition("/")[0] == benchmark)
+        own = (topic for topic in failed if topic.partition("/")[0] == benchmark and topic not in compared)
+        asked = sum(failed[topic] for topic in own)
         unasked = max(rates["failed"] - asked, 0)
         if unasked:
             rates |= {"failed": rates["failed"] - unasked, NOT_ASKED: unasked}

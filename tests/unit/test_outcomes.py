@@ -1,0 +1,32 @@
+"""What failed, told from what was never asked for, where a case compares its topic with another."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from fairgate.benchmarks.base import Scored
+from fairgate.domain import AnswerKind
+from fairgate.fact_or_fair.cases import Case
+from fairgate.fact_or_fair.topics import Level
+from fairgate.runs import options
+from fairgate.runs.judgement import Part, outcomes_of
+from fairgate.runs.run import Run
+from tests.builders import subjective
+from tests.unit.test_settings import Config
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_failures_of_the_other_level_are_not_taken_for_those_of_the_selected_one(tmp_path: Path) -> None:
+    """Three samples of the selected level were never asked for; three of the other one failed."""
+    benchmark = Run(options.read(Config(tmp_path))).benchmarks.all[0]  # type: ignore[arg-type] # all that it looks at
+    high = subjective()
+    low = replace(high, level=Level.LOW)
+    part = Part(benchmark, (Case(high, "race"),), None, Scored(outcomes=Counter({AnswerKind.FAILED: 3})))
+    found = outcomes_of([part], Counter({low.id: 3}))[benchmark.name]
+    assert (found["failed"], found["not_asked"]) == (0, 3)
+    found = outcomes_of([part], Counter({high.id: 3}))[benchmark.name]
+    assert (found["failed"], found.get("not_asked")) == (3, None)
