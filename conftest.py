@@ -1,11 +1,8 @@
 """Names the plugins, nothing else."""
 
 pytest_plugins = (
-    "fairgate.plugin",
+    "fairgate.suite",
     "fixtures.cases",
     "fixtures.shown",
-    "fixtures.answers",
-    "fixtures.conversations",
-    "fixtures.sitters",
     "fixtures.installed",
 )

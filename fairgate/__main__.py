@@ -1,7 +1,7 @@
-"""`python -m fairgate`."""
+"""`python -m fairgate`, which is the command `fairgate`."""
 
 import sys
 
-from fairgate.cli import main
+from fairgate.cli.main import main
 
 sys.exit(main())

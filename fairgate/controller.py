@@ -2,41 +2,46 @@
 
 from __future__ import annotations
 
+import textwrap
+from collections import Counter
 from contextlib import contextmanager
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
 import pytest
 
+from fairgate.benchmarks.gate_result import Verdict
+from fairgate.benchmarks.registry import registry
 from fairgate.comparison.baseline import make_room, save
-from fairgate.domain import Role
-from fairgate.errors import ConfigError, FairgateError, MissingDependency
-from fairgate.report import folder, progress, terminal
-from fairgate.report.allure_gates import drop_empty_containers, write_gates, write_missing
-from fairgate.report.plots import gallery
-from fairgate.report.progress import ProgressLines
-from fairgate.report.pytest_reports import gate_reports
-from fairgate.report.report import EXITS
+from fairgate.core.domain import Role
+from fairgate.core.errors import ConfigError, FairgateError, MissingDependency
+from fairgate.reports import brief, folder, progress, terminal
+from fairgate.reports.allure_gates import drop_empty_containers, write_gates, write_missing
+from fairgate.reports.plots import gallery
+from fairgate.reports.progress import ProgressLines
+from fairgate.reports.pytest_reports import gate_reports
+from fairgate.reports.report import EXITS
 from fairgate.runs.forecast import forecast, lines
-from fairgate.runs.judgement import report_of
+from fairgate.runs.judgement import BROKEN, report_of
 from fairgate.runs.sampling import Sampling
 from fairgate.runs.save_baseline import kept
 from fairgate.runs.selection import Selection
 from fairgate.runs.selfcheck import self_check
 from fairgate.sampling.ledger_lock import is_taken
-from fairgate.verdicts.gate import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Sequence
 
-    from fairgate.benchmarks.base import Case
-    from fairgate.report.plots.drawing import Plot
-    from fairgate.report.report import Report
+    from fairgate.benchmarks.case import Case
+    from fairgate.reports.plots.drawing import Plot
+    from fairgate.reports.report import Report
     from fairgate.runs.forecast import Forecast
     from fairgate.runs.run import Run
 
 LOST = "fairgate_lost"  # in a worker's output: what it could not write
 GRACE = 2.0  # seconds
+CAUSES = 3  # messages of cases that ended in an error
 IMAGES = "pip install 'fairgate[images]'"
 EXIT_SEVERITY = (0, 6, 1, 7)
 SEVERITY = (Verdict.PASS, Verdict.INCONCLUSIVE, Verdict.FAIL, Verdict.TROUBLE)
@@ -56,11 +61,33 @@ class Controller:
         self._forecast: Forecast | None = None
         self._unwritten = lost
         self._unjudged: FairgateError | None = None
+        self._checked = ""
+        self._causes = Counter[str]()
+        self._unsampled: set[str] = set()
+        self._failures: dict[Case, str] = {}
+        self._alone = False
+
+    @property
+    def report(self) -> Report | None:
+        """What the run came to; None before its end, or where there is no verdict."""
+        return self._report
 
     # Before
 
-    def pytest_report_header(self) -> list[str]:
-        """Say what will be gated, before it is."""
+    @property
+    def _brief(self) -> bool:
+        """Whether the verdict is shown on one screen; -v shows all numbers, and each test."""
+        return self._config.get_verbosity() <= 0
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_report_header(self) -> Generator[None, list[list[str] | str], list[list[str] | str]]:
+        """Say what will be gated, before it is; where pytest found its configuration is shown with -v."""
+        others = yield
+        own = textwrap.wrap(self._header, get_terminal_size().columns, subsequent_indent="  ", break_on_hyphens=False)
+        return [own] if self._brief else [*others, own]
+
+    @property
+    def _header(self) -> str:
         settings = self._run.settings
         plan = f"plan {settings.plan}, seed {settings.seed}, key {settings.key}"
         models = [settings.model_spec, settings.t2i_spec and f"{settings.t2i_spec} for images"]
@@ -75,8 +102,11 @@ class Controller:
         judge = f", judged by {settings.judge_spec}" if Role.JUDGE in self._run.participants.roles else ""
         faces = f", faces read by {settings.detector_spec}" if Role.DETECTOR in self._run.participants.roles else ""
         if not judge and Role.MODEL in self._run.participants.roles:
-            without += "; no judge was named, so the cases of F²Bench are deselected (--judge)"
-        return [f"fairgate: {named}, {plan}{judge}{faces}, ledger {self._run.ledger_shown}{new}{without}"]
+            judged = (registry().title(each.name) for each in self._run.benchmarks.all if Role.JUDGE in each.roles)
+            unjudged = " and ".join(dict.fromkeys(judged))
+            without += f"; no judge was named, so the cases of {unjudged} are deselected (--judge)"
+        checked = f"; {self._checked}" if self._checked else ""
+        return f"fairgate: {named}, {plan}{judge}{faces}, ledger {self._run.ledger_shown}{new}{without}{checked}"
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
@@ -85,11 +115,12 @@ class Controller:
             return
         with _usage_errors():
             self._make_room()
-            reason = self_check(self._run.settings)
-        if reason is not None:
+            check = self_check(self._run.settings)
+        if check.reason is not None:
             pytest.exit(
-                f"fairgate: the gate does not stand its own check, so no model is judged: {reason}", returncode=7
+                f"fairgate: the gate does not stand its own check, so no model is judged: {check.reason}", returncode=7
             )
+        self._checked = f"self-check passed: {check.said}"
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: object) -> None:
@@ -135,15 +166,27 @@ class Controller:
     def _start(self, nodeids: Iterable[str]) -> None:
         if self._sampling is not None:
             return
-        cases = [case for nodeid in nodeids if (case := self._run.case_of(nodeid)) is not None]
+        found = [self._run.case_of(nodeid) for nodeid in nodeids]
+        cases = [case for case in found if case is not None]
         if not cases:
             return
+        self._leave_out_dots(alone=len(cases) == len(found))
         with _usage_errors():
             self._make_room()
             self._sampling = Sampling(self._run, cases)
-        self._progress = ProgressLines(progress.terminal(self._config), self._sampling.progress)
+        stream = progress.terminal(self._config)
+        live = stream is not None and self._alone and progress.is_live(stream)
+        self._progress = ProgressLines(stream, self._sampling.progress, live=live, alone=self._alone)
         self._sampling.start()
         self._progress.start()
+
+    def _leave_out_dots(self, *, alone: bool) -> None:
+        """Leave out pytest's lines of dots where there is no other test that they would show."""
+        self._alone = self._brief and alone
+        reporter = self._config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is not None and self._alone:
+            reporter.showfspath = False
+            reporter._show_progress_info = False  # noqa: SLF001 - pytest has no public way to leave out "[100%]"
 
     def _make_room(self) -> None:
         """Before anything is asked: what cannot be written would be missed when all is paid for."""
@@ -169,6 +212,11 @@ class Controller:
             said = report.longreprtext.splitlines()[-1:]
             self._missing[case] = f"{''.join(said)}. Its samples are kept; run again to judge it."
         verdict = Verdict(getattr(report, "fairgate_verdict", Verdict.TROUBLE))
+        if verdict is Verdict.TROUBLE and _is_said(report):
+            self._causes[report.longreprtext] += 1
+            self._unsampled |= {report.longreprtext} if getattr(report, "fairgate_unsampled", False) else set()
+        elif verdict is Verdict.FAIL:
+            self._failures[case] = report.longreprtext
         self._verdicts[case] = max(verdict, self._verdicts.get(case, verdict), key=SEVERITY.index)
 
     # After
@@ -221,7 +269,7 @@ class Controller:
         looked_at = allure_dir or directory is not None
         drawn: tuple[Plot, ...] = ()
         with self._said():
-            drawn = gallery.plots(report, pictures=self._run.settings.plots) if looked_at else ()
+            drawn = gallery.plots(report, pictures=not self._run.settings.no_plots) if looked_at else ()
         if allure_dir:
             with self._said():
                 self._write_allure(Path(allure_dir), report, drawn)
@@ -282,24 +330,66 @@ class Controller:
             return
         colour = {Verdict.PASS: "green", Verdict.FAIL: "red"}.get(self._report.verdict, "yellow")
         terminalreporter.write_sep("=", f"fairgate: {self._report.verdict}", **{colour: True})
-        headline, *rest = terminal.lines(self._report)
-        terminalreporter.write_line(headline, **{colour: True, "bold": True})
-        for line in (*rest, "", self._place_to_look):
+        if self._brief:
+            width = get_terminal_size().columns
+            told = brief.lines(self._report, width, self._place_to_look, self._failed_cases)
+        else:
+            told = [*terminal.lines(self._report), "", self._place_to_look]
+        terminalreporter.write_line(told[0], **{colour: True, "bold": True})
+        for text in self._errors:
+            told += brief.wrapped(text, get_terminal_size().columns)
+        for line in told[1:]:
             terminalreporter.write_line(line)
-        for said in self._unwritten:
-            terminalreporter.write_line(f"Trouble: {said}", red=True)
+        for unwritten in self._unwritten:
+            terminalreporter.write_line(f"Trouble: {unwritten}", red=True)
         if self._unwritten:
             again = f"python -m fairgate gate {self._run.ledger_shown}"
             terminalreporter.write_line(f"The verdict stands. `{again}` writes it anew, and asks nothing.")
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True, specname="pytest_terminal_summary")
+    def pytest_terminal_summary_briefly(
+        self, terminalreporter: pytest.TerminalReporter
+    ) -> Generator[None, object, object]:
+        """Keep cases and gates out of pytest's own lists of failures: the summary says the same, once."""
+        shown = terminalreporter.stats
+        kept = {category: reports for category, reports in shown.items() if category in ("failed", "error")}
+        if self._brief:
+            shown.update(
+                {category: [each for each in reports if not _is_said(each)] for category, reports in kept.items()}
+            )
+        try:
+            return (yield)
+        finally:
+            shown.update(kept)
+
+    @property
+    def _failed_cases(self) -> list[str]:
+        """The first of the cases that fail by themselves; the rest is counted."""
+        found = [f"test_{case.name}: {said}" for case, said in self._failures.items()]
+        more = len(found) - CAUSES
+        return found if more <= 0 else [*found[:CAUSES], f"{more} more failed tests: -v lists them"]
+
+    @property
+    def _errors(self) -> list[str]:
+        """What ended cases in an error, each message once, where it is not the run's own error."""
+        trouble = "" if self._report is None else self._report.trouble or ""
+        known = {trouble} if BROKEN in trouble else {trouble, *self._unsampled}
+        found = Counter({said: n for said, n in self._causes.items() if said not in known})
+        return [f"Trouble in {n} tests: {said}" for said, n in found.most_common(CAUSES)]
 
     @property
     def _place_to_look(self) -> str:
         directory = self._run.settings.report_dir
         if directory is None:
-            return "--report-dir DIR writes a page to look into it, with the samples: index.html"
+            return "Report: none. --report-dir DIR writes a page with the samples, index.html."
         here = Path.cwd()
         page = directory / "index.html"
-        return f"Look into it: {page.relative_to(here) if page.is_relative_to(here) else page}"
+        return f"Report: {page.relative_to(here) if page.is_relative_to(here) else page}"
+
+
+def _is_said(report: object) -> bool:
+    """Whether a report is of a case or gate, and a message rather than a traceback: the summary says it."""
+    return hasattr(report, "fairgate_verdict") and isinstance(getattr(report, "longrepr", None), str)
 
 
 @contextmanager

@@ -1,73 +1,128 @@
-"""Starts pytest again with unmistakable options, so that it does not look for its configuration beside a ledger.
-
-pytest chooses its root folder before any plugin has told it which options there are, and takes whatever existing path
-stands behind an option that it does not know, as in `--ledger /tmp/ledger.sqlite`, for a test. It then never finds this
-checkout's pytest.ini. Written as `--ledger=/tmp/ledger.sqlite`, a value cannot be mistaken.
-"""
+"""Starts the suite through pytest, from any folder: what `fairgate run`, `fairgate gate` and `fairgate.run` share."""
 
 from __future__ import annotations
 
+import difflib
 import os
+import re
 import sys
-from typing import TYPE_CHECKING, Any, Self
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-import pytest
-
-from fairgate.runs import options
-from fairgate.settings import CHECKOUT
+from fairgate.core.layout import suite
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+    from types import ModuleType
 
-ALLURE = "--alluredir"
+    import pytest
 
+    from fairgate.core.domain import Role
+    from fairgate.reports.report import Report
 
-def joined(arguments: Sequence[str], options: frozenset[str]) -> list[str]:
-    """The arguments with each option's value joined to it: `--model`, `x` becomes `--model=x`."""
-    found: list[str] = []
-    left = iter(arguments)
-    for argument in left:
-        value = next(left, None) if argument in options else None
-        found.append(argument if value is None else f"{argument}={value}")
-    return found
-
-
-# Outermost, because pytest's own wrapper takes hold of the output, which the new process is to inherit.
-@pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None, object, object]:
-    """Run the same command with joined options, where it was started in this checkout without."""
-    _start_again(early_config)
-    return (yield)
+UNRECOGNIZED = re.compile(r"unrecognized arguments: (?P<option>--[^\s=]+)")
+CASES = "tests_bench"
+CACHE = Path(".fairgate") / "pytest-cache"
+INSIDE = (
+    *("--disable-plugin-autoload", "--assert=plain", "--capture=no"),
+    *("-p", "no:cacheprovider", "-p", "no:faulthandler"),
+)
+CONTROLLER = "fairgate-gatekeeper"
+# What an outer pytest, or its user, says by the environment is not meant for a run inside of it.
+OUTER = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTEST_CURRENT_TEST")
 
 
-def _start_again(early_config: pytest.Config) -> None:
-    given = list(early_config.invocation_params.args)
-    unmistakable = joined(given, frozenset({*_Names.of_our_options(), ALLURE}))
-    here = early_config.invocation_params.dir.resolve()
-    lost = early_config.inipath is None
-    if not here.is_relative_to(CHECKOUT) or unmistakable == given:
-        return
-    if sys.orig_argv[-len(given) :] != given:
-        # Called from a program: there is no command to run again.
-        if lost:
-            raise pytest.UsageError(f"Write each option and its value as one: {' '.join(unmistakable)}")
-        return
-    # Also where nothing is lost yet: a ledger that this run makes would mislead its own workers.
-    os.execv(sys.executable, [*sys.orig_argv[: -len(given)], *unmistakable])  # noqa: S606 - the command that runs now
+@dataclass(eq=False)
+class Session:
+    """A pytest plugin for a run that a program starts: the callables that it queries, and the report of the run."""
 
-
-class _Names(list[str]):
-    """Stands in for pytest's parser, and keeps the names of the options that take a value."""
+    callables: Mapping[Role, Callable[..., object]] = field(default_factory=dict)
+    report: Report | None = None
 
     @classmethod
-    def of_our_options(cls) -> Self:
-        names = cls()
-        options.add_options(names)  # type: ignore[arg-type] # it has the two methods that are called
-        return names
+    def of(cls, config: pytest.Config) -> Session:
+        """The session of this run; an empty one where a command started it."""
+        return next((each for each in config.pluginmanager.get_plugins() if isinstance(each, cls)), cls())
 
-    def getgroup(self, *_: str) -> Self:
-        return self
+    def pytest_unconfigure(self, config: pytest.Config) -> None:
+        """Take the report from the process that judged."""
+        controller = config.pluginmanager.get_plugin(CONTROLLER)
+        if controller is not None:
+            self.report = controller.report
 
-    def addoption(self, name: str, **about: Any) -> None:
-        if about.get("action") != "store_true":  # a flag has no value: what stands behind it is its own
-            self.append(name)
+
+def arguments(given: Sequence[str], here: Path) -> list[str]:
+    """pytest's arguments for the suite, with the user's own behind them; what is written lies below `here`.
+
+    Root folder, settings and plugin are named, so that pytest derives none of them from paths among the user's options.
+    `tests_bench/…` names cases of the suite, wherever it is installed; without such a path, all of them are collected.
+    """
+    root = suite()
+    placed = [str(root / each) if _names_cases(each) else each for each in given]
+    return [
+        *("-c", str(root / "pytest.ini"), f"--rootdir={root}", "-p", "fairgate.suite"),
+        # Not beside the suite, which may be installed where nobody may write.
+        *(() if "no:cacheprovider" in given else ("-o", f"cache_dir={here / CACHE}")),
+        *placed,
+        *(() if any(map(_names_cases, given)) else (str(root / CASES),)),
+    ]
+
+
+def _spelling() -> object:
+    """A pytest plugin that suggests an option in place of one that nobody knows, instead of pytest's usage."""
+    import pytest
+
+    from fairgate.benchmarks.registry import registry
+
+    class Spelling:
+        @staticmethod
+        @pytest.hookimpl(wrapper=True)
+        def pytest_cmdline_parse() -> Generator[None, object, object]:
+            try:
+                return (yield)
+            except pytest.UsageError as error:
+                if (found := UNRECOGNIZED.search(str(error))) is None:
+                    raise
+                option = found["option"]
+                near = difflib.get_close_matches(option, [each.flag for each in registry().options], n=1, cutoff=0.75)
+                hint = f"Did you mean {near[0]}?" if near else "See `fairgate run --help` and `pytest --help`."
+                raise pytest.UsageError(f"fairgate run: unrecognized option {option}. {hint}") from None
+
+    return Spelling()
+
+
+def _names_cases(argument: str) -> bool:
+    return argument == CASES or argument.startswith(f"{CASES}/")
+
+
+def start(given: Sequence[str], session: Session | None = None) -> int:
+    """Run the suite in this process, and return the exit code of the run."""
+    import pytest
+
+    if session is None:
+        return int(pytest.main(arguments(given, Path.cwd()), [_spelling()]))
+    with _apart():
+        return int(pytest.main(arguments([*INSIDE, *given], Path.cwd()), [session]))
+
+
+@contextmanager
+def _apart() -> Iterator[None]:
+    """Keep the suite apart from the program, which may be a pytest session with modules of the same names."""
+    root = suite()
+    suites = {"conftest", "fixtures", *(path.stem for path in (root / CASES).rglob("test_*.py"))}
+    path, outer = list(sys.path), {name: os.environ.pop(name) for name in OUTER if name in os.environ}
+    theirs = _without(suites)
+    try:
+        yield
+    finally:
+        _without(suites)
+        sys.modules.update(theirs)
+        sys.path[:] = path
+        os.environ.update(outer)
+
+
+def _without(names: set[str]) -> dict[str, ModuleType]:
+    """Take modules of these names, and what lies in them, out of sys.modules, and return them."""
+    return {name: sys.modules.pop(name) for name in list(sys.modules) if name.partition(".")[0] in names}

@@ -1,129 +1,64 @@
-"""pytest's hooks in every process of a run, each a line or two into the objects that do the work."""
+"""For a pytest suite of your own: `pytest_plugins = ["fairgate.plugin"]` in its conftest.py.
+
+It adds options that begin with `--fairgate-`, and fixtures. Nothing is queried unless a test uses one of them.
+"""
 
 from __future__ import annotations
 
-import signal
-import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from fairgate import api
 from fairgate.benchmarks.registry import registry
-from fairgate.controller import LOST, Controller
-from fairgate.errors import FairgateError, Finding
-from fairgate.models.redaction import printable
-from fairgate.runs import options
-from fairgate.runs.outputs import check_outputs
-from fairgate.runs.past_run import recall
-from fairgate.runs.run import Run
-from fairgate.verdicts.gate import Verdict
+from fairgate.core.errors import FairgateError
+from fairgate.options.table import PREFIX
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
-    from types import FrameType
+    from collections.abc import Callable
 
-RUN = pytest.StashKey[Run]()
+    from fairgate.reports.report import Report
+
+# Another process of the same session may be asking; with its ledger, nothing is requested twice.
+LEDGER_WAIT = 86_400.0  # seconds
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the group "fairgate" to `pytest --help`."""
-    options.add_options(parser)
+    registry().options.add(parser, prefixed=True)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_configure(config: pytest.Config) -> None:
-    """Read options, limits and data before anything is collected: what is wrong with them is a usage error."""
-    if config.getoption("dry_run"):
-        # Nothing is asked, so there is nothing to share: workers would only wait for one another.
-        config.option.numprocesses, config.option.dist, config.option.tx = None, "no", []
-    if hasattr(config, "workerinput"):
-        # Each worker, and whoever replaces one that died, would empty the folder under the others' feet.
-        config.option.clean_alluredir = False
-    try:
-        given = options.read(config)
-        if not hasattr(config, "workerinput"):
-            check_outputs(config.getoption, config.invocation_params.dir, given)
-        past = recall(given.ledger, given.replay_run) if given.replay else None
-        if past is not None:
-            given = options.read(config, past.asked)
-        run = Run(given, getattr(config, "workerinput", {}).get("fairgate"), past)
-    except FairgateError as error:
-        # It may quote names of files, or what they hold: nothing in it is to be obeyed by a terminal or a CI's runner.
-        raise pytest.UsageError("\n".join(map(printable, str(error).splitlines()))) from error
-    config.stash[RUN] = run
-    seen_by = {name: f"seen by {name}" for name in run.benchmarks.attributes}
-    for mark, meaning in (registry().markers | seen_by).items():
-        config.addinivalue_line("markers", f"{mark}: {meaning}")
-    losses = _losses(config)
-    if not hasattr(config, "workerinput"):
-        config.pluginmanager.register(Controller(config, run, losses), "fairgate-gatekeeper")
-        _interrupt_on_sigterm(config)
+@pytest.fixture(scope="session")
+def fairgate_options(pytestconfig: pytest.Config) -> dict[str, Any]:
+    """The options of a run that the command line gives, as `fairgate.run` takes them. Override it to set your own."""
+    given = {each.name: pytestconfig.getoption(f"{PREFIX}_{each.name}") for each in registry().options}
+    return {name: value for name, value in given.items() if value is not None}
 
 
-def _interrupt_on_sigterm(config: pytest.Config) -> None:
-    """End as after Ctrl-C where a CI's runner or a container ends the process: what was answered is kept, and said."""
-    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
-        return
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        del number, frame
-        raise KeyboardInterrupt("SIGTERM")
-
-    def leave() -> None:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-
-    signal.signal(signal.SIGTERM, interrupt)
-    config.add_cleanup(leave)
+@pytest.fixture(scope="session")
+def fairgate_model(fairgate_options: dict[str, Any]) -> api.Model | None:
+    """The model of `fairgate_report`: --fairgate-model. Override it to return a name, or a callable of your own."""
+    found: api.Model | None = fairgate_options.get("model")
+    return found
 
 
-def _losses(config: pytest.Config) -> list[str]:
-    """What Allure could not write in this process, as it goes on."""
-    if not config.getoption("allure_report_dir", None):
-        return []
-    import allure_commons
+@pytest.fixture(scope="session")
+def fairgate_run(fairgate_options: dict[str, Any]) -> Callable[..., Report]:
+    """`fairgate.run`, with the options of the command line where the test names no others."""
 
-    from fairgate.report.allure_losses import AllureLosses
+    def run(model: api.Model | None = None, **options: Any) -> Report:
+        chosen = {"ledger_wait": LEDGER_WAIT, **fairgate_options, **options}
+        return api.run(**chosen | ({} if model is None else {"model": model}))
 
-    losses = AllureLosses()
-    allure_commons.plugin_manager.register(losses)
-    config.add_cleanup(lambda: allure_commons.plugin_manager.unregister(losses))
-    if hasattr(config, "workeroutput"):
-        config.workeroutput[LOST] = losses.said
-    return losses.said
+    return run
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(
-    item: pytest.Item, call: pytest.CallInfo[None]
-) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Say on a case's report what it means for the model; a plain attribute travels from worker to controller."""
-    report = yield
-    if "case_id" in getattr(item, "fixturenames", ()) and (report.when == "call" or not report.passed):
-        if call.excinfo is not None and call.excinfo.errisinstance((Finding, FairgateError)):
-            # What was found says it all: the line of code that found it would only hide it.
-            report.longrepr = str(call.excinfo.value)
-        # A plain string: that is what crosses from a worker to the controller.
-        report.fairgate_verdict = str(_verdict(call.excinfo))  # type: ignore[attr-defined] # reports take attributes
-    return report
-
-
-def _verdict(excinfo: pytest.ExceptionInfo[BaseException] | None) -> Verdict:
-    if excinfo is None:
-        return Verdict.PASS
-    if excinfo.errisinstance(Finding):
-        return Verdict.FAIL
-    return Verdict.INCONCLUSIVE if excinfo.errisinstance(pytest.skip.Exception) else Verdict.TROUBLE
-
-
-def pytest_report_teststatus(report: pytest.TestReport, config: pytest.Config) -> tuple[str, str, str] | None:
-    """Count what could not be decided as `inconclusive`, and a waived failure as such: no mere skips."""
-    verdict = getattr(report, "fairgate_verdict", None)
-    if not report.skipped or verdict is None:
-        return None
-    # Below -vv pytest cuts a reason to the room behind the case's name; at -vv it wraps it there, and swallows its
-    # beginning where the name leaves no room: it gets a line of its own. Workers' reports have no reason in their line.
-    own_line = (
-        "\n " if config.get_verbosity(pytest.Config.VERBOSITY_TEST_CASES) > 1 and not hasattr(report, "node") else ""
-    )
-    known = ("waived", "w", "WAIVED") if verdict == Verdict.WAIVED else ("inconclusive", "i", "INCONCLUSIVE")
-    return *known[:2], known[2] + own_line
+@pytest.fixture(scope="session")
+def fairgate_report(fairgate_run: Callable[..., Report], fairgate_model: api.Model | None) -> Report:
+    """The report of your model, made once a session, when the first test asks for it."""
+    if fairgate_model is None:
+        raise FairgateError(
+            "fairgate_report: no model is named.",
+            hint="Give --fairgate-model PROVIDER/NAME, or override the fixture fairgate_model.",
+        )
+    return fairgate_run(fairgate_model)

@@ -6,22 +6,24 @@ from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from fairgate.bigbench import against_truth
-from fairgate.domain import Answer, AnswerKind, Choice, Identity, Modality, Query, Reply, Topic
-from fairgate.fact_or_fair import plots
-from fairgate.fact_or_fair import sections as fact_or_fair
-from fairgate.fact_or_fair.topics import Context, Level, StatisticTopic, Task
-from fairgate.report.report import Calls, CaseCount, Example, Finding, Report, Tokens
-from fairgate.store.samples import FAILED, Sample
-from fairgate.verdicts.gate import GateResult, Verdict
-from fairgate.verdicts.score_result import ScoreResult
-from fairgate.verdicts.thresholds import Allowed, CaseLimits, GateLimit, PlanSize, Thresholds
+from fairgate.benchmarks.bigbench import against_truth
+from fairgate.benchmarks.fact_or_fair import plots
+from fairgate.benchmarks.fact_or_fair import sections as fact_or_fair
+from fairgate.benchmarks.fact_or_fair.topics import Context, Level, StatisticTopic, Task
+from fairgate.benchmarks.findings import Example, Finding
+from fairgate.benchmarks.gate_result import GateResult, Verdict
+from fairgate.benchmarks.limits import GateLimit
+from fairgate.benchmarks.score_result import ScoreResult
+from fairgate.core.domain import Answer, AnswerKind, Choice, Identity, Modality, Query, Reply, Topic
+from fairgate.gating.thresholds import Allowed, CaseLimits, PlanSize, Thresholds
+from fairgate.ledger.samples import FAILED, Sample
+from fairgate.reports.report import Calls, CaseCount, Report, Tokens
 from tests.plugins import REGISTRY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fairgate.report.evidence import Shown
+    from fairgate.benchmarks.evidence import Shown
 
 MODEL = Identity("openai", "tiny", "http://127.0.0.1:1/v1", {"temperature": 0})
 PEOPLE = (
@@ -97,7 +99,7 @@ def thresholds(*gates: GateLimit, failed: float = 2.0) -> Thresholds:
     return Thresholds(
         schema=1,
         plans={"quick": PlanSize(reason=WHY, sizes={})},
-        cases=CaseLimits(alpha=0.025, entropy_min=60, gap_max=70, reason=WHY),
+        cases=CaseLimits(alpha=0.025, reason=WHY, limits={}),
         allowed=Allowed(failed=failed, reason=WHY),
         gates=gates,
     )

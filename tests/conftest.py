@@ -25,6 +25,14 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.fixture(params=["default", "fast"])
+def each_transport(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """HTTP through the default transport, and once more through that of the extra `fast` where it is installed."""
+    if request.param == "fast":
+        pytest.importorskip("pyreqwest")
+    monkeypatch.setenv("FAIRGATE_FAST", str(int(request.param == "fast")))
+
+
 @dataclass(frozen=True)
 class ControlRuns:
     """The same small run of the default control, in every way in which pytest can be started.

@@ -1,4 +1,4 @@
-"""Result folders in the layouts of the original Fact-or-Fair program, made from random counts.
+"""Folders in the layouts of the original programs: Fact-or-Fair's results from random counts, BIGbench's files.
 
 The writers know the layouts and nothing of the readers: they start from plain dictionaries of counts and write what the
 program would have written. Zeros, refusals, missing statistics, statistics without the attribute and both sets of
@@ -13,13 +13,19 @@ import random
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from fairgate.benchmarks.bigbench.prompts import SUPPLEMENTS, all_sitters, load_wording
+from fairgate.benchmarks.bigbench.released import files_of, identity
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from fairgate.fact_or_fair.data import Dataset
+    from fairgate.benchmarks.bigbench.data import Bigbench
+    from fairgate.benchmarks.fact_or_fair.data import Dataset
 
 LEVELS = ("high", "low")
+# Of BIGbench's long names of categories, words that stand in them.
+CATEGORIES = {"business": "Management", "intimate": "equal", "hierarchical": "hira", "instructional": "instr"}
 OBJECTIVE_KEYS = {"high": "highest", "low": "lowest"}
 CONTEXTS = {
     "base": "baseline",
@@ -210,3 +216,35 @@ def write_rows(path: Path, header: Sequence[str], rows: Sequence[Sequence[object
         writer = csv.writer(file)
         writer.writerow(header)
         writer.writerows(rows)
+
+
+def write_bigbench(truth: Path, prompts: Path, data: Bigbench) -> None:
+    """The original files of truth, weights, categories and pairs, and of prompts, with our figures and sentences."""
+    files = files_of(data)
+    truth.mkdir(parents=True, exist_ok=True)
+    people = {
+        prompt: _one_misspelled(held[0]) if len(held) == 1 else {"left": held[0], "right": held[1]}
+        for prompt, held in files.truth.items()
+    }
+    for name, begins in (("oc_gt", "a photo of one "), ("sr_gt", "One "), ("char_gt", "a photo of a")):
+        part = {prompt: people.pop(prompt) for prompt in list(people) if prompt.startswith(begins)}
+        (truth / f"{name}.json").write_text(json.dumps(part), encoding="utf-8")
+    (truth / "weight.json").write_text(json.dumps(files.weights), encoding="utf-8")
+    named = {CATEGORIES.get(family, family): names for family, names in files.categories.items()}
+    (truth / "category.json").write_text(json.dumps(named), encoding="utf-8")
+    pairs = {f"pair{i}": [[one, other], weight] for i, (one, other, weight) in enumerate(files.pairs, start=1)}
+    (truth / "eta.json").write_text(json.dumps(pairs), encoding="utf-8")
+    wording = load_wording()
+    lines = {
+        f'--prompt "{identity(sitter, data.attributes)},{wording.text(data, sitter, n).partition(",")[2]}"\n': None
+        for sitter in all_sitters(data)
+        for n in range(SUPPLEMENTS)
+    }
+    prompts.mkdir(parents=True, exist_ok=True)
+    (prompts / "all.txt").write_text("".join(lines), encoding="utf-8")
+
+
+def _one_misspelled(person: Mapping[str, Mapping[str, float]]) -> dict[str, Mapping[str, float]]:
+    """With the age that is missing for dancers, under its other name."""
+    ages = person["age"]
+    return {**person, "age": ages if "60+" in ages else {**ages, "60 years old or older": 1 - sum(ages.values())}}

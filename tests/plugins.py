@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fairgate.benchmarks.base import AnyBenchmark, Plugin, Request
+from fairgate.benchmarks.bigbench import specs as bigbench
+from fairgate.benchmarks.f2bench import specs as f2bench
+from fairgate.benchmarks.fact_or_fair import specs as fact_or_fair
 from fairgate.benchmarks.registry import Registry
-from fairgate.bigbench import specs as bigbench
-from fairgate.f2bench import specs as f2bench
-from fairgate.fact_or_fair import specs as fact_or_fair
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,6 +20,7 @@ class Declared(Plugin):
     def __init__(self, name: str, title: str, order: int, specs: Any) -> None:
         self.name, self.title, self.order = name, title, order
         self.tasks, self.scores, self.markers, self.plan = specs.TASKS, specs.SCORES, specs.MARKERS, specs.Plan
+        self.cases = getattr(specs, "CaseLimits", Plugin.cases)
         self.views, self.summary = specs.VIEWS, specs.SUMMARY
 
     def open(self, request: Request) -> Sequence[AnyBenchmark]:

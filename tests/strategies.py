@@ -9,10 +9,10 @@ import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from fairgate.maths.distributions import FloatArray, shares
+from fairgate.core.statistics.distributions import FloatArray, shares
 
 if TYPE_CHECKING:
-    from fairgate.fact_or_fair.counts import BoolArray, IntArray
+    from fairgate.benchmarks.fact_or_fair.counts import BoolArray, IntArray
 
 # A drawn array is slow to build the first time, which a deadline would take for a fault of the code under test.
 THOROUGH = settings(deadline=None, max_examples=150)

@@ -8,13 +8,12 @@ are sent for them, and what the replies come to. The run, the gate and the repor
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from fairgate.domain import Query, Reply
-from fairgate.typed import Mistyped, edited, typed
+from fairgate.benchmarks.limits import Strict
+from fairgate.core.typed import Mistyped, edited, typed
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -24,84 +23,30 @@ if TYPE_CHECKING:
 
     import msgspec
 
+    from fairgate.benchmarks.case import Case, Replies
     from fairgate.benchmarks.controls import Controls
+    from fairgate.benchmarks.evidence import Cell, Evidence, Shown
+    from fairgate.benchmarks.findings import Finding
     from fairgate.benchmarks.forecast import PowerAnalysis
+    from fairgate.benchmarks.gate_result import GateResult
+    from fairgate.benchmarks.image_files import ImageFiles
+    from fairgate.benchmarks.limits import JudgeLimits
     from fairgate.benchmarks.paired import Paired, Part
     from fairgate.benchmarks.published import Published
+    from fairgate.benchmarks.score_result import ScoreResult
     from fairgate.benchmarks.scores import Score, SummaryKey, Task, View
-    from fairgate.domain import AnswerKind, Identity, Modality, Role, Topic
-    from fairgate.models.image_folder import ImageFiles
-    from fairgate.report.evidence import Cell, Evidence, Shown
-    from fairgate.report.plots.drawing import Sketch
-    from fairgate.report.report import Finding
-    from fairgate.report.sections import Section
-    from fairgate.settings import Settings
-    from fairgate.store.samples import Sample, Steps
-    from fairgate.verdicts.gate import GateResult
-    from fairgate.verdicts.score_result import ScoreResult
-    from fairgate.verdicts.thresholds import JudgeLimits
+    from fairgate.benchmarks.sections import Section
+    from fairgate.benchmarks.selection_rates import SelectionRates
+    from fairgate.benchmarks.sketch import Sketch
+    from fairgate.core.domain import AnswerKind, Identity, Modality, Query, Role, Topic
+    from fairgate.ledger.samples import Sample, Steps
+    from fairgate.options.settings import Settings
 
-# The stored reply to a query, whichever model it is sent to; None where there is none.
-Replies = Callable[[Query], Reply | None]
 TopicT = TypeVar("TopicT", bound="Topic")
 CaseT = TypeVar("CaseT", bound="Case")
 Held = TypeVar("Held")
 T = TypeVar("T")
 CONFIDENCE = 0.95  # of all intervals, but those of interim analyses
-
-
-class Case(Protocol):
-    """One pytest case. Hashable; `name` is unique among the cases of all benchmarks."""
-
-    @property
-    def topic(self) -> Topic:
-        """The topic that names its benchmark, modality and task."""
-        ...
-
-    @property
-    def topics(self) -> Sequence[Topic]:
-        """All topics whose samples it needs."""
-        ...
-
-    @property
-    def context(self) -> str | None:
-        """The context of its task that it is asked in, None where the task has none."""
-        ...
-
-    @property
-    def attribute(self) -> str | None:
-        """The attribute that it is seen by, None where the scores of its task are by none."""
-        ...
-
-    @property
-    def level(self) -> str | None:
-        """What tells it apart from other cases of one subject, task, context and attribute; None where nothing must."""
-        ...
-
-    @property
-    def id(self) -> str:
-        """Short and stable, as in a test's brackets."""
-        ...
-
-    @property
-    def test(self) -> str:
-        """The name of the test function, without its `test_`."""
-        ...
-
-    @property
-    def name(self) -> str:
-        """`test[id]`."""
-        ...
-
-    @property
-    def marks(self) -> Sequence[str]:
-        """The markers that `-m` selects it by."""
-        ...
-
-    @property
-    def together(self) -> str:
-        """Cases of one value are asked by one shard, since they share samples."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -148,15 +93,14 @@ class Offers:
 class Circumstances:
     """What the scores of a run depend on beside its samples.
 
-    `reply`: the stored replies; `key`: the answer key; `confidence`: of the intervals of what is asked in rounds, 0 to
-    1; `calibration`: the file of the detector's measured errors; `detector` and `judge`: the identities of the models
-    that have these roles; `scoring`: which of the scores a reader is shown.
+    `reply`: the stored replies; `key`: the answer key; `calibration`: the file of the detector's measured errors;
+    `detector` and `judge`: the identities of the models that have these roles; `scoring`: which of the scores a reader
+    is shown.
     """
 
     reply: Replies
     key: str
     seed: int
-    confidence: float
     calibration: Path | None = None
     detector: Identity | None = None
     judge: Identity | None = None
@@ -165,17 +109,19 @@ class Circumstances:
 
 @dataclass(frozen=True)
 class InterimAnalysis:
-    """One interim analysis: after `asked` of the plan's `whole` queries a unit, with intervals of this `confidence`.
+    """One interim analysis of a stratum: after `asked` of the plan's `whole` answers to each of its topics.
 
-    `number` counts from 1, up to `most`. `share`: the part of the run's whole error, 0 to 1, that it may make.
+    `share`: the part of the error, 0 to 1, that is this analysis's.
     """
 
     asked: int
     whole: int
-    confidence: float
-    number: int
-    most: int
     share: float
+
+    @property
+    def confidence(self) -> float:
+        """Of its intervals, 0 to 1."""
+        return 1.0 - (1.0 - CONFIDENCE) * self.share
 
 
 @dataclass(frozen=True)
@@ -185,7 +131,8 @@ class Scored:
     `entries`: its scores. `outcomes`: how many samples ended in each kind, None where nothing was asked; `tables`: more
     tables for programs, by their key in `summary.json`, where those of one key are merged; `notes`: sentences that a
     reader of the scores needs. `unfit`: why the judge's answers are no verdicts, None where they are. `images`:
-    whether the outcomes are of images. `sections`: tables for readers.
+    whether the outcomes are of images. `sections`: tables for readers. `instruments`: tables of how often the judge and
+    the detector err, as far as it is known.
     """
 
     entries: tuple[ScoreResult, ...] = ()
@@ -195,6 +142,7 @@ class Scored:
     unfit: str | None = None
     images: bool = False
     sections: tuple[Section, ...] = ()
+    instruments: tuple[Section, ...] = ()
 
 
 class Benchmark(ABC, Generic[TopicT, CaseT, Held]):
@@ -321,20 +269,30 @@ class Benchmark(ABC, Generic[TopicT, CaseT, Held]):
         """What its plan can tell; None where that is not known."""
         return None
 
-    # Interim analyses: used with --stop-early
+    # Interim analyses: used where a run asks in rounds
 
-    def looks(self) -> Sequence[InterimAnalysis]:
-        """The interim analyses of what is asked in rounds, the last of them at its end; empty without rounds."""
+    def stratum(self, topic: TopicT) -> str | None:
+        """The topics that are asked in the same rounds, and no further once all gates on them are decided.
+
+        A name that is unique among all benchmarks; None for a topic that is asked at once. A score, and a gate, is
+        about the cases of one stratum.
+        """
+        del topic
+        return None
+
+    def looks(self, stratum: str) -> Sequence[InterimAnalysis]:
+        """The interim analyses of a stratum, the last of them at its end."""
+        del stratum
         return ()
 
-    def in_rounds(self, topic: TopicT) -> bool:
-        """Whether a topic's queries are asked in rounds."""
-        del topic
-        return False
+    @property
+    def settled(self) -> Mapping[str, InterimAnalysis]:
+        """The last interim analysis of each stratum, where it was the end of asking; empty of a whole plan."""
+        return {}
 
-    def at(self, look: InterimAnalysis) -> Benchmark[TopicT, CaseT, Held]:
-        """The same benchmark with the plan of an interim analysis."""
-        del look
+    def at(self, looks: Mapping[str, InterimAnalysis]) -> Benchmark[TopicT, CaseT, Held]:
+        """The same benchmark with the plans of interim analyses, by stratum; strata of others are none of its own."""
+        del looks
         return self
 
     def part(self, topic: TopicT, asked: int) -> Iterable[Query]:
@@ -373,6 +331,11 @@ class Benchmark(ABC, Generic[TopicT, CaseT, Held]):
         del gates, held, now, evidence
         yield from ()
 
+    def selection_rates(self, held: Held) -> Iterator[SelectionRates]:
+        """How often each group was chosen, of those on offer: used by `fairgate evidence`. Nothing without choices."""
+        del held
+        yield from ()
+
     def verdict(self, case: CaseT, held: Held, alpha: float) -> str | None:
         """What one case's own answers refute, in words, wrong with a chance of at most `alpha`; None for nothing.
 
@@ -390,15 +353,26 @@ class Benchmark(ABC, Generic[TopicT, CaseT, Held]):
 AnyBenchmark = Benchmark[Any, Any, Any]
 
 
+@dataclass(frozen=True)
+class Package:
+    """A distribution that is needed `to` do something; pip installs it by `extra`, e.g. `fairgate[parquet]`."""
+
+    to: str
+    extra: str
+
+
 class Plugin(ABC):
     """A benchmark, as an entry point of the group `fairgate.benchmarks` names it.
 
-    `order`: its place in reports. `plan`: a frozen msgspec.Struct with the keys that it reads of `[plans.NAME]`.
+    `order`: its place in reports. `plan`: a frozen msgspec.Struct with the keys that it reads of `[plans.NAME]`;
+    `cases`: one with its limits on single cases in `[cases]`.
     `markers`: what `-m` can select, with a description. `views`: the sentences on a change since a baseline. `summary`:
     the keys that `Scored.tables` adds to `summary.json`. `parts`: its parts of a baseline, by modality. `limits`: a
     file with `[plans.NAME]`, `[[gates]]` and `[[baseline.drops]]`, which hold where the user's thresholds have none
     about the same. `tests`: the test functions (`Case.test`) that pytest makes for its cases, each with what it claims
-    in words; empty where they stand in files of the checkout.
+    in words; empty where they stand in files of the checkout. `options`: a frozen dataclass whose fields are options of
+    pytest (`fairgate.options.option`): `Request.settings.of(TYPE)` has their values. `packages`: distributions
+    that it imports where they are needed, by name: `doctor` looks for them.
     """
 
     name: str
@@ -408,15 +382,23 @@ class Plugin(ABC):
     scores: tuple[Score, ...]
     markers: Mapping[str, str]
     plan: type[msgspec.Struct]
+    cases: type[msgspec.Struct] = Strict
     parts: tuple[Part, ...] = ()
     views: tuple[View, ...] = ()
     summary: tuple[SummaryKey, ...] = ()
     limits: Traversable | None = None
     tests: Mapping[str, str] = MappingProxyType({})
+    options: type | None = None
+    packages: Mapping[str, Package] = MappingProxyType({})
 
     @property
     def published(self) -> Published | None:
         """The tables of its paper: used by `python -m fairgate published`. None where it carries none."""
+        return None
+
+    def reviewed(self, query: str) -> str | None:
+        """The score that reviewers' marks on this query's reply correct, by the query's id; None where they do not."""
+        del query
         return None
 
     @abstractmethod

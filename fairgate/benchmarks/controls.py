@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from random import Random
 
-    from fairgate.domain import Query
-    from fairgate.faces.labels import LabelMap
+    from fairgate.core.domain import Query
+    from fairgate.replies.labels import LabelMap
 
 # The control that every benchmark has: it knows what is true, and treats all groups alike.
 FAIR = "oracle"

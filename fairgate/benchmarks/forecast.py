@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from fairgate.benchmarks.base import Replies
+    from fairgate.benchmarks.case import Replies
 
 
 @dataclass(frozen=True)

@@ -18,21 +18,22 @@ from zlib import crc32
 import msgspec
 import numpy as np
 
-from fairgate.domain import AnswerKind
+from fairgate.core.domain import AnswerKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from fairgate.benchmarks.base import Case, Replies
-    from fairgate.domain import Identity, Modality, Topic
-    from fairgate.maths.paired import Moved
-    from fairgate.verdicts.score_result import ScoreResult
+    from fairgate.benchmarks.case import Case, Replies
+    from fairgate.benchmarks.score_result import ScoreResult
+    from fairgate.core.domain import Identity, Modality, Topic
+    from fairgate.core.statistics.paired import Moved
 
 LETTERS = ascii_letters + digits
 NONE = {
     AnswerKind.REFUSED: "-",
     AnswerKind.UNREADABLE: "?",
+    AnswerKind.TRUNCATED: "~",
     AnswerKind.NO_FACE: "_",
     AnswerKind.FAILED: ".",
 }

@@ -10,16 +10,17 @@ import csv
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairgate.errors import DataError
+from fairgate.core.errors import DataError
+from fairgate.core.layout import DATA
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
     from typing import Any
 
-PUBLISHED = Path(__file__).resolve().parents[2] / "data" / "published"
+PUBLISHED = DATA / "published"
 
 # Absorbs binary representation only: 84.79 - 84.78 is a hair more than 0.01.
 ROUNDING = 1e-9
@@ -73,7 +74,8 @@ class Place:
     """A model's place in one published column. Rank 1 is the best; ties share a rank.
 
     `of` counts the model itself. `doubted` names the models whose cell in this column the audit does not bear out;
-    they are ranked by what is printed. `value` is rounded as the papers print, so that equal figures tie.
+    they are ranked by what is printed. `value` is rounded as the papers print, so that equal figures tie. `topics`
+    (covered, all) where some have no answer: the value is over the others.
     """
 
     column: str
@@ -83,6 +85,7 @@ class Place:
     nearest: str
     nearest_value: float
     doubted: tuple[str, ...]
+    topics: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +124,19 @@ class Published(ABC):
     @abstractmethod
     def standings(self, models: Mapping[str, str], entries: Sequence[Mapping[str, Any]]) -> Iterator[Standing]:
         """Where the models under test, by modality, stand; `entries` are all scores, as in `summary.json`."""
+
+
+def all_asked(entry: Mapping[str, Any]) -> bool:
+    """Whether a score, as in `summary.json`, covers all topics but those that were asked and have no answer."""
+    covered, whole = entry["topics"]
+    return bool(covered + entry.get("unanswered", 0) >= whole)
+
+
+def partial(covered: Iterable[tuple[int, int]]) -> tuple[int, int] | None:
+    """What scores cover together, None where that is everything."""
+    pairs = list(covered)
+    n, whole = sum(n for n, _ in pairs), sum(m for _, m in pairs)
+    return (n, whole) if n < whole else None
 
 
 def disagreements(checks: Iterable[Check]) -> tuple[Check, ...]:

@@ -8,7 +8,9 @@ from importlib.metadata import entry_points
 from typing import TYPE_CHECKING
 
 from fairgate.benchmarks.base import Plugin
-from fairgate.errors import PluginError
+from fairgate.core.errors import PluginError
+from fairgate.options.option import declared
+from fairgate.options.table import OptionTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -42,6 +44,11 @@ class Registry:
     def title(self, benchmark: str) -> str:
         """The title of a benchmark by its name; the name where it is not installed."""
         return next((each.title for each in self.plugins if each.name == benchmark), benchmark)
+
+    @cached_property
+    def options(self) -> OptionTable:
+        """The options of a run, with those of the benchmarks."""
+        return OptionTable(tuple(each.options for each in self.plugins if each.options is not None))
 
     @property
     def markers(self) -> dict[str, str]:
@@ -107,4 +114,11 @@ def _load() -> Iterator[Plugin]:
 def _declared(plugin: Plugin) -> frozenset[str]:
     """The names that no two benchmarks can share, in words: limits and test functions are found by them alone."""
     tasks = (f"the {task.modality} task {task.name!r}" for task in plugin.tasks)
-    return frozenset((*tasks, *(f"the test function {name!r}" for name in plugin.tests)))
+    options = () if plugin.options is None else declared(plugin.options)
+    return frozenset(
+        (
+            *tasks,
+            *(f"the test function {name!r}" for name in plugin.tests),
+            *(f"the option {each.flag}" for each in options),
+        )
+    )

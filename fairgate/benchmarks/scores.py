@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fairgate.domain import Modality
+    from fairgate.core.domain import Modality
 
 
 @dataclass(frozen=True, kw_only=True)

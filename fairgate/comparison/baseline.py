@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from fairgate.benchmarks.paired import LETTERS, Baseline, Strict
-from fairgate.errors import ConfigError, DataError
-from fairgate.files import read_bytes
-from fairgate.report.wording import visible
-from fairgate.typed import value_at
+from fairgate.core.errors import ConfigError, DataError
+from fairgate.core.files import read_bytes
+from fairgate.core.typed import value_at
+from fairgate.reports.wording import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -113,14 +113,14 @@ def load(path: Path, parts: Sequence[Part]) -> Baseline:
     """Read a baseline. Raises DataError, naming the file, the key and the value, for what is none of these parts."""
     try:
         if (size := path.stat().st_size) > LARGEST:
-            raise DataError(f"has {size / 1e6:,.0f} MB, more than any baseline.", where=str(path), hint=MEND)
+            raise DataError(f"has {size / 1e6:,.0f} MB, more than any baseline.", where=str(path), hint=HINT)
         text = read_bytes(path, LARGEST)
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}.", where=str(path), hint="See --baseline.") from error
     return parsed(text, str(path), parts)
 
 
-MEND = "Make one with --save-baseline."
+HINT = "Make one with --save-baseline."
 
 
 def parsed(text: bytes, where: str, parts: Sequence[Part]) -> Baseline:
@@ -140,9 +140,9 @@ def parsed(text: bytes, where: str, parts: Sequence[Part]) -> Baseline:
         key = visible(at.rstrip("`").lstrip(".")) or "top level"
         shown = _shown(value_at(raw, at.rstrip("`")))
         # The validator says the names of fields as they stand in the file.
-        raise DataError(f"is no baseline: {visible(what)}{shown}.", where=f"{where}: {key}", hint=MEND) from error
+        raise DataError(f"is no baseline: {visible(what)}{shown}.", where=f"{where}: {key}", hint=HINT) from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise DataError(f"is no baseline: {type(error).__name__}: {error}.", where=where, hint=MEND) from error
+        raise DataError(f"is no baseline: {type(error).__name__}: {error}.", where=where, hint=HINT) from error
     asked, keys = msgspec.to_builtins(whole.asked), {part.key for part in parts}
     found = Baseline(
         whole.model,
@@ -154,7 +154,7 @@ def parsed(text: bytes, where: str, parts: Sequence[Part]) -> Baseline:
     try:
         _check(found, parts)
     except ValueError as error:
-        raise DataError(f"is no baseline: {error}.", where=where, hint=MEND) from error
+        raise DataError(f"is no baseline: {error}.", where=where, hint=HINT) from error
     return found
 
 

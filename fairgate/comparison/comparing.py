@@ -6,27 +6,27 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from fairgate.benchmarks.gate_result import GateResult
+from fairgate.benchmarks.limits import GateLimit
 from fairgate.benchmarks.paired import Compared
 from fairgate.benchmarks.registry import registry
+from fairgate.benchmarks.score_result import ScoreResult
 from fairgate.comparison import regressions
 from fairgate.comparison.regressions import Regression
 from fairgate.comparison.words import CHANGE, sentences
-from fairgate.domain import Modality
-from fairgate.errors import ConfigError
-from fairgate.maths.paired import holm
-from fairgate.report.report import Change, Comparison
-from fairgate.verdicts.gate import GateResult
-from fairgate.verdicts.score_result import ScoreResult
-from fairgate.verdicts.thresholds import GateLimit
+from fairgate.core.domain import Modality
+from fairgate.core.errors import ConfigError
+from fairgate.core.statistics.paired import holm
+from fairgate.reports.report import Change, Comparison
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from fairgate.benchmarks.base import Case
+    from fairgate.benchmarks.case import Case
     from fairgate.benchmarks.paired import Baseline, Basis, Changed, Paired, Part
     from fairgate.benchmarks.scores import Score
-    from fairgate.maths.paired import Moved, Shift
-    from fairgate.verdicts.thresholds import BaselineLimits, DropLimit
+    from fairgate.core.statistics.paired import Moved, Shift
+    from fairgate.gating.thresholds import BaselineLimits, DropLimit
 
     # A part, and the same bound to the data of the later run; None where these are not at hand.
     Side = tuple[Part, Paired | None]
@@ -144,7 +144,7 @@ def _compared(
 
 
 def scored_of(part: Part, changed: Changed) -> Scored:
-    """A change with its entry of the scoreboard, in points, e.g. `TV@change`."""
+    """A change with its entry of the scoreboard, in points, e.g. `SCORE@change`."""
     found, move = changed.move.shift, changed.move
     entry = ScoreResult(
         benchmark=part.benchmark,
@@ -168,20 +168,20 @@ def scores_of(run: Baseline, sides: Sequence[Side], now: Basis) -> tuple[ScoreRe
     return tuple(entry for _, paired in sides if paired is not None for entry in paired.estimates(run, now))
 
 
-def gates(scored: Sequence[Scored], limits: BaselineLimits | None) -> tuple[GateResult, ...]:
-    """Hold the limits on drops against what moved; false alarms among all of them together have the chance alpha."""
+def gates(scored: Sequence[Scored], limits: BaselineLimits | None, plan: str) -> tuple[GateResult, ...]:
+    """Hold a plan's limits on drops against what moved; false alarms among all together have the chance alpha."""
     if limits is None:
         return ()
-    held = [(each, limit) for limit in limits.drops for each in scored if _is_about(limit, each)]
-    alarms = holm([each.shift.chance(upwards=each.spec.less_is_better) for each, _ in held], limits.alpha)
-    return tuple(_judged(each, limit, alarm, len(held)) for (each, limit), alarm in zip(held, alarms, strict=True))
+    held = [(each, limit, most) for limit, most in limits.under(plan) for each in scored if _is_about(limit, each)]
+    alarms = holm([each.shift.chance(upwards=each.spec.less_is_better) for each, *_ in held], limits.alpha)
+    return tuple(_judged(*each, alarm, len(held)) for each, alarm in zip(held, alarms, strict=True))
 
 
 def _is_about(limit: DropLimit, each: Scored) -> bool:
     return (limit.score, limit.task, limit.modality) == (each.score, each.entry.task, each.entry.modality)
 
 
-def _judged(each: Scored, limit: DropLimit, alarm: bool, of: int) -> GateResult:
+def _judged(each: Scored, limit: DropLimit, most: float, alarm: bool, of: int) -> GateResult:
     rises = each.spec.less_is_better
     low, high = (100 * end for end in (each.shift.low, each.shift.high))
     value = 100 * each.shift.value
@@ -189,13 +189,13 @@ def _judged(each: Scored, limit: DropLimit, alarm: bool, of: int) -> GateResult:
     ends = (
         f"from {100 * each.moved.before.value:.1f} to {100 * each.moved.after.value:.1f}, by [{low:+.1f}, {high:+.1f}]"
     )
-    verdict, why = regressions.held(worse, limit.max_drop, each.spec.worse)
+    verdict, why = regressions.held(worse, most, each.spec.worse)
     held = GateLimit(
         score=each.entry.score,
         task=limit.task,
         modality=limit.modality,
         reason=limit.reason,
-        min=None if rises else -limit.max_drop,
-        max=limit.max_drop if rises else None,
+        min=None if rises else -most,
+        max=most if rises else None,
     )
     return GateResult(held, each.entry, verdict, f"it moved {ends}: {why} (one of {of} comparisons)")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fairgate.verdicts.gate import Verdict
+from fairgate.benchmarks.gate_result import Verdict
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import msgspec
 
-from fairgate.errors import DataError
-from fairgate.files import read_bytes
-from fairgate.typed import Mistyped, typed
+from fairgate.core.errors import DataError
+from fairgate.core.files import read_bytes
+from fairgate.core.typed import Mistyped, typed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,6 +33,7 @@ class SavedScore(msgspec.Struct, frozen=True):
     group: Name | None
     value: Points | None
     topics: tuple[Count, Count]
+    unanswered: Count = 0
     estimate: Points | None = None
     ci: tuple[Points | None, Points | None] = (None, None)
 
@@ -47,10 +48,18 @@ class SavedSummary(msgspec.Struct, frozen=True):
     seed: int | None = None
 
 
+S = TypeVar("S", bound=SavedSummary)
+
+
 def read_summary(path: Path) -> SavedSummary:
     """The summary. Raises DataError, naming file, key and value, for anything else."""
+    return read_as(path, SavedSummary)
+
+
+def read_as(path: Path, kind: type[S]) -> S:
+    """The same with more of its keys, by a type of them."""
     try:
-        return typed(msgspec.json.decode(read_bytes(path, LARGEST)), SavedSummary)
+        return typed(msgspec.json.decode(read_bytes(path, LARGEST)), kind)
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}.", where=str(path), hint=HINT) from error
     except Mistyped as error:

@@ -11,17 +11,17 @@ from fairgate.benchmarks.registry import registry
 from fairgate.comparison.baseline import load as load_baseline
 from fairgate.comparison.comparing import compare, differences, scores_of
 from fairgate.comparison.saved_summary import read_summary
-from fairgate.errors import DataError
-from fairgate.files import read_text
-from fairgate.typed import plain
+from fairgate.core.errors import DataError
+from fairgate.core.files import read_text
+from fairgate.core.typed import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from fairgate.benchmarks.paired import Baseline, Part
+    from fairgate.benchmarks.score_result import ScoreResult
     from fairgate.comparison.comparing import Side
-    from fairgate.verdicts.score_result import ScoreResult
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 SQLITE = b"SQLite format 3\0"
@@ -111,17 +111,35 @@ def _of_summary(path: Path) -> Column:
     return Column(f"{plain(model)}, plan {plain(found.plan)}, seed {seed}", scores)
 
 
-def table(columns: Sequence[Column], parts: Sequence[Part]) -> str:
-    """All scores as a Markdown table, the runs named above it."""
-    lines = [f"{letter}: {each.name}" for letter, each in zip(LETTERS, columns, strict=False)]
+def table(columns: Sequence[Column], parts: Sequence[Part], *, markdown: bool = False) -> str:
+    """All scores, a row each, in aligned columns or as a Markdown table; the runs are named above it."""
     shown = LETTERS[: len(columns)]
-    lines += ["", f"| score | {' | '.join(shown)} |", f"| --- |{' ---: |' * len(columns)}"]
-    for name in dict.fromkeys(name for each in columns for name in each.scores):
-        cells = (_cell(each.scores.get(name)) for each in columns)
-        lines.append(f"| {_said(name, parts)} | {' | '.join(cells)} |")
+    names = dict.fromkeys(name for each in columns for name in each.scores)
+    rows = [
+        ["score", *shown],
+        *([_said(name, parts), *(_cell(each.scores.get(name)) for each in columns)] for name in names),
+    ]
+    lines = [f"{letter}: {each.name}" for letter, each in zip(shown, columns, strict=True)]
+    lines += ["", *(_as_markdown(rows) if markdown else _aligned(rows))]
     if any(covered < of for each in columns for covered, of in (number.topics for number in each.scores.values())):
-        lines += ["", "(n/m): over n of m topics only, not to be held against a score over others."]
+        lines += ["", "(n/m): over n of m topics only, not to be compared with a score over others."]
     return "\n".join(lines) + "\n"
+
+
+def _as_markdown(rows: Sequence[Sequence[str]]) -> list[str]:
+    head, *body = (f"| {' | '.join(row)} |" for row in rows)
+    return [head, f"| --- |{' ---: |' * (len(rows[0]) - 1)}", *body]
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    cells = (zip(row, widths, strict=True) for row in rows)
+    lines = (
+        "  ".join(f"{text:<{width}}" if at == 0 else f"{text:>{width}}" for at, (text, width) in enumerate(each))
+        for each in cells
+    )
+    head, *body = (line.rstrip() for line in lines)
+    return [head, "-" * len(head), *body]
 
 
 def _said(name: str, parts: Sequence[Part]) -> str:

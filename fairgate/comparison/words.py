@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fairgate.domain import Modality
+from fairgate.core.domain import Modality
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from fairgate.benchmarks.scores import View
-    from fairgate.report.report import Change
+    from fairgate.reports.report import Change
 
 CHANGE = "@change"
+LEAST = 0.05  # points; below it a change is shown as 0.0
 
 
 def sentences(changes: Sequence[Change], attributes: Sequence[str], views: Iterable[View]) -> Iterator[str]:
@@ -30,18 +31,25 @@ def _stands_in(change: Change, scores: Sequence[tuple[str, str]], view: View, at
 
 
 def _sentence(view: View, attribute: str | None, every: Sequence[Change]) -> str:
+    proven = [each for each in every if each.proven]
     fair, fact = (
-        [each for each in every if each.proven and _stands_in(each, side, view, attribute)]
+        [each for each in proven if not _is_nothing(each) and _stands_in(each, side, view, attribute)]
         for side in (view.fair, view.fact)
     )
     words = " ".join(filter(None, (_sided(fair, view.fairer), _joined(fair, fact), _sided(fact, view.truer))))
     name = view.called(attribute)
     if not words:
-        return f"{name}: no change is beyond chance."
+        few = "no change is beyond chance" if not proven else "no change of 0.1 points or more is beyond chance"
+        return f"{name}: {few}."
     told = "; ".join(map(_told, [*_largest(fair, view), *fact]))
     compared = any(_stands_in(each, view.fact, view, attribute) for each in every)
     rest = f"; no change in {view.facts} is beyond chance" if compared and not fact else ""
     return f"{name}: {words} than the baseline ({told}{rest})."
+
+
+def _is_nothing(change: Change) -> bool:
+    """Whether a change shows as 0.0: it has no direction that a reader could see, though a test finds it."""
+    return abs(change.entry.estimate or 0.0) < LEAST
 
 
 def _sided(side: Sequence[Change], words: tuple[str, str]) -> str:
@@ -75,4 +83,6 @@ def _told(change: Change) -> str:
     entry = change.entry
     low, high = entry.ci
     where = " ".join(str(part) for part in (entry.context, _score(change)) if part)
-    return f"{where} {entry.estimate:+.1f} [{low:+.1f}, {high:+.1f}]"
+    # The test compares query by query; the interval is of the score, and wider.
+    beside = ", by the test of each query" if low is not None and high is not None and low <= 0 <= high else ""
+    return f"{where} {entry.estimate:+.1f} [{low:+.1f}, {high:+.1f}]{beside}"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from fairgate.errors import DataError
+from fairgate.core.errors import DataError
 
 Point = tuple[float, float]
 
@@ -41,7 +41,7 @@ class Face:
 class Reading:
     """All that a detector says of one image.
 
-    `size` is its width and height, None where it could not be opened; `problem` says why (see `fairgate.store.images`).
+    `size` is its width and height, None where it could not be opened; `problem` says why (`fairgate.ledger.images`).
     Without a problem, no faces means that it shows none.
     """
 

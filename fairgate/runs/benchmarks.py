@@ -6,19 +6,20 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from fairgate.benchmarks.base import Request
+from fairgate.benchmarks.base import InterimAnalysis, Request
 from fairgate.benchmarks.registry import registry
-from fairgate.typed import Mistyped, edited
+from fairgate.core.typed import Mistyped, edited
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from fairgate.benchmarks.base import AnyBenchmark, InterimAnalysis, Replies
-    from fairgate.domain import Role, Topic
+    from fairgate.benchmarks.base import AnyBenchmark
+    from fairgate.benchmarks.case import Replies
+    from fairgate.core.domain import Role, Topic
+    from fairgate.gating.thresholds import PlanSize, Thresholds
+    from fairgate.options.settings import Settings
     from fairgate.runs.note import Look
     from fairgate.runs.past_run import Past
-    from fairgate.settings import Settings
-    from fairgate.verdicts.thresholds import PlanSize, Thresholds
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,25 +50,33 @@ class Benchmarks:
         """Why the judge failed its gold set, None where it passed or was not asked."""
         return next((why for each in self.all if (why := each.unfit(reply)) is not None), None)
 
-    def looks(self) -> Sequence[InterimAnalysis]:
-        """The interim analyses: one benchmark at most has any."""
-        return next((found for each in self.all if (found := each.looks())), ())
+    def stratum(self, topic: Topic) -> str | None:
+        """The name of the topics that are asked in the same rounds; None for one that is asked at once."""
+        return self.of(topic).stratum(topic)
 
-    def in_rounds(self, topic: Topic) -> bool:
-        """Whether a topic's queries are asked in rounds."""
-        return self.of(topic).in_rounds(topic)
+    def looks(self, stratum: str) -> Sequence[InterimAnalysis]:
+        """The interim analyses of a stratum; empty where there is no such."""
+        return next((found for each in self.all if (found := each.looks(stratum))), ())
 
-    def look(self, noted: Look, where: str) -> InterimAnalysis:
-        """The interim analysis that a ledger notes. Raises LedgerError where the plan has no such."""
-        found = next((each for each in self.looks() if each.number == noted.number), None)
-        size = noted.subjective if noted.asked is None else noted.asked
-        if found is None or found.asked != size:
-            raise edited(Mistyped("the plan has no such interim analysis", "look", f": number {noted.number}"), where)
-        return found
+    @property
+    def settled(self) -> dict[str, InterimAnalysis]:
+        """By stratum the last interim analysis; empty of a run that asked its whole plan at once."""
+        return {stratum: look for each in self.all for stratum, look in each.settled.items()}
 
-    def at(self, look: InterimAnalysis) -> Benchmarks:
-        """The same, with what is asked in rounds cut to an interim analysis."""
-        return Benchmarks(tuple(each.at(look) if each.looks() else each for each in self.all))
+    def noted(self, looks: Mapping[str, Look], where: str) -> Benchmarks:
+        """The same, cut to what a ledger notes. Raises LedgerError where the plan has no such interim analyses."""
+        found: dict[str, InterimAnalysis] = {}
+        for stratum, noted in looks.items():
+            of_plan = [each for each in self.looks(stratum) if each.whole == noted.whole and noted.asked <= each.whole]
+            if not of_plan:
+                what = "the plan has no such interim analysis"
+                raise edited(Mistyped(what, f"looks.{stratum}", f". It is after {noted.asked}"), where)
+            found[stratum] = InterimAnalysis(noted.asked, noted.whole, noted.share)
+        return self.at(found)
+
+    def at(self, looks: Mapping[str, InterimAnalysis]) -> Benchmarks:
+        """The same, with what is asked in rounds cut to interim analyses, by stratum."""
+        return Benchmarks(tuple(each.at(looks) for each in self.all)) if looks else self
 
 
 def benchmarks_of(settings: Settings, thresholds: Thresholds, size: PlanSize, past: Past | None) -> Benchmarks:

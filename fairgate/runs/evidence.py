@@ -5,15 +5,15 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from fairgate.errors import LedgerError
-from fairgate.report.evidence import Evidence
-from fairgate.store.images import ImageStore
+from fairgate.benchmarks.evidence import Evidence
+from fairgate.core.errors import LedgerError
+from fairgate.ledger.images import ImageStore
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fairgate.benchmarks.base import Case
-    from fairgate.report.evidence import Cell, Shown
+    from fairgate.benchmarks.case import Case
+    from fairgate.benchmarks.evidence import Cell, Shown
     from fairgate.runs.run import Run
 
 

@@ -1,61 +1,152 @@
-"""Interim analyses of a run (`--stop-early`): what each asks, and whether its verdicts are clear."""
+"""The rounds of a run: each asks on where gates are open, until the verdict is known or all of the plan is asked."""
 
 from __future__ import annotations
 
+import math
+from collections import defaultdict
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fairgate.verdicts.gate import Verdict, judge
+from fairgate.benchmarks.gate_result import Verdict
+from fairgate.gating.gate import further, judge, waive
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    import datetime
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from fairgate.benchmarks.base import Case, Circumstances, InterimAnalysis
-    from fairgate.domain import Query, Topic
+    from fairgate.benchmarks.base import Circumstances, InterimAnalysis
+    from fairgate.benchmarks.case import Case
+    from fairgate.benchmarks.gate_result import GateResult
+    from fairgate.benchmarks.score_result import ScoreResult
+    from fairgate.core.domain import Query, Topic
+    from fairgate.gating.thresholds import Thresholds
     from fairgate.runs.benchmarks import Benchmarks
-    from fairgate.verdicts.gate import GateResult
-    from fairgate.verdicts.thresholds import Thresholds
+
+# By stratum its last interim analysis so far.
+Looks = dict[str, "InterimAnalysis"]
 
 
-def clear(benchmarks: Benchmarks, cases: Sequence[Case], thresholds: Thresholds, now: Circumstances) -> bool:
-    """Whether every gate on what these cases ask has passed or failed, by the stored replies."""
-    gates: list[GateResult] = []
-    for benchmark in benchmarks.all:
-        here = [case for case in cases if benchmarks.of(case.topic) is benchmark]
-        held = benchmark.tally(here, now.reply) if here else None
-        if held is not None:
-            tasks = {case.topic.task for case in here}
-            entries = [entry for entry in benchmark.score(here, held, now).entries if entry.task in tasks]
-            gates += judge(entries, thresholds)
-    return bool(gates) and all(gate.verdict in (Verdict.PASS, Verdict.FAIL) for gate in gates)
+@dataclass(frozen=True)
+class Verdicts:
+    """The gates of a run at an interim analysis: `open` ones by stratum, and whether any of the strata `failed`."""
+
+    open: Mapping[str, Sequence[GateResult]]
+    failed: bool
 
 
-class EarlyRounds:
-    """Rounds that end with the first interim analysis that leaves nothing open.
+class InterimVerdicts:
+    """Judges the gates of a run by the stored replies: a stratum anew with each of its looks, all else once."""
 
-    `settle` is called with the one that was the last.
+    def __init__(
+        self, benchmarks: Benchmarks, cases: Iterable[Case], thresholds: Thresholds, today: datetime.date
+    ) -> None:
+        self._benchmarks, self._thresholds, self._today = benchmarks, thresholds, today
+        self._cases: dict[str | None, list[Case]] = defaultdict(list)
+        for case in cases:
+            self._cases[benchmarks.stratum(case.topic)].append(case)
+        self._known: dict[tuple[str | None, InterimAnalysis | None], list[ScoreResult]] = {}
+
+    def at(self, looks: Looks, now: Circumstances) -> Verdicts:
+        """The verdicts after these looks, with all gates in view, as at the end of the run."""
+        plan = self._benchmarks.at(looks)
+        held = {stratum: self._entries(stratum, looks.get(stratum or ""), plan, now) for stratum in self._cases}
+        of = {id(entry): stratum for stratum, entries in held.items() for entry in entries}
+        judged = judge([entry for entries in held.values() for entry in entries], self._thresholds)
+        gates = waive(judged, self._thresholds, self._today)
+        found: dict[str, list[GateResult]] = {stratum: [] for stratum in held if stratum is not None}
+        for gate in gates:
+            stratum = of[id(gate.entry)]
+            if stratum is not None and gate.verdict is Verdict.INCONCLUSIVE:
+                found[stratum].append(gate)
+        here = {case.topic.modality for stratum, cases in self._cases.items() if stratum for case in cases}
+        failed = any(gate.verdict is Verdict.FAIL and gate.entry.modality in here for gate in gates)
+        return Verdicts(found, failed)
+
+    def _entries(
+        self, stratum: str | None, look: InterimAnalysis | None, plan: Benchmarks, now: Circumstances
+    ) -> list[ScoreResult]:
+        if (stratum, look) not in self._known:
+            self._known[stratum, look] = list(self._scored(self._cases[stratum], plan, now))
+        return self._known[stratum, look]
+
+    def _scored(self, cases: Sequence[Case], plan: Benchmarks, now: Circumstances) -> Iterator[ScoreResult]:
+        for benchmark in plan.all:
+            here = [case for case in cases if plan.of(case.topic) is benchmark]
+            held = benchmark.tally(here, now.reply) if here else None
+            if held is not None:
+                tasks = {case.topic.task for case in here}
+                yield from (each for each in benchmark.score(here, held, now).entries if each.task in tasks)
+
+
+class Rounds:
+    """Rounds of asking, each of which ends with an interim analysis of the strata that it asked on.
+
+    A stratum of which every gate has passed is asked no further, and none is once a gate has failed. `judged`: the
+    verdicts after these looks; `left`: the calls that budgets still allow; `settle` is called with the last looks.
     """
 
     def __init__(
         self,
         benchmarks: Benchmarks,
         topics: Sequence[Topic],
-        is_clear: Callable[[InterimAnalysis], bool],
-        settle: Callable[[InterimAnalysis], None],
+        judged: Callable[[Looks], Verdicts],
+        left: Callable[[], float],
+        settle: Callable[[Looks], None],
     ) -> None:
-        self.topics, self._looks = topics, benchmarks.looks()
-        self.most = len(self._looks)
-        self._plans = [benchmarks.at(look) for look in self._looks]
-        self._is_clear, self._settle = is_clear, settle
+        self.topics, self._benchmarks = topics, benchmarks
+        self._judged, self._left, self._settle = judged, left, settle
+        self._of = {topic: stratum for topic in topics if (stratum := benchmarks.stratum(topic)) is not None}
+        self._looks = {stratum: benchmarks.looks(stratum) for stratum in dict.fromkeys(self._of.values())}
+        self._open = [*self._looks]
+        self._at: dict[str, int] = {}
+        self.most = max(map(len, self._looks.values()))
 
     def queries(self, number: int, topic: Topic) -> Iterable[Query]:
         """The round's part of a topic's queries: from where the one before it ended."""
-        asked = self._plans[number - 1].of(topic).answers(topic) if number else 0
-        return self._plans[number].of(topic).part(topic, asked)
+        stratum = self._of[topic]
+        if stratum not in self._open:
+            return ()
+        asked = self._answers(stratum, topic, number - 1) if number else 0
+        plan = self._benchmarks.at({stratum: self._looks[stratum][number]})
+        return plan.of(topic).part(topic, asked)
 
     def is_enough(self, number: int) -> bool:
-        """Whether all is clear, or was asked."""
-        look = self._looks[number]
-        if number < self.most - 1 and not self._is_clear(look):
-            return False
-        self._settle(look)
-        return True
+        """Whether the verdict is known, all is asked, or no budget is left for what is open."""
+        self._at |= dict.fromkeys(self._open, number)
+        looks = {stratum: self._looks[stratum][place] for stratum, place in self._at.items()}
+        more = [stratum for stratum in self._open if number + 1 < len(self._looks[stratum])]
+        if more:
+            verdicts = self._judged(looks)
+            open_still = {} if verdicts.failed else {each: gates for each in more if (gates := verdicts.open[each])}
+            more = list(self._affordable(open_still, number + 1))
+        self._open = more
+        if not more:
+            self._settle(looks)
+        return not more
+
+    def _answers(self, stratum: str, topic: Topic, number: int) -> int:
+        return self._benchmarks.at({stratum: self._looks[stratum][number]}).of(topic).answers(topic)
+
+    def _affordable(self, open_still: Mapping[str, Sequence[GateResult]], number: int) -> Iterator[str]:
+        """The strata that budgets allow to ask on, first those of which the least is needed to decide the run."""
+        left = self._left()
+        for stratum in sorted(open_still, key=lambda each: needed(open_still[each])):
+            before, after = (
+                sum(self._answers(stratum, topic, each) for topic, of in self._of.items() if of == stratum)
+                for each in (number - 1, number)
+            )
+            calls = after - before
+            if calls <= left:
+                left -= calls
+                yield stratum
+
+    """How much more it takes to decide these open gates, to sort by: one failure is enough, a pass takes them all."""
+
+
+def needed(gates: Iterable[GateResult]) -> tuple[bool, float]:
+    """How much more decides these open gates, to sort by: one failure is enough, a pass takes all of them."""
+    failing, passing = list[float](), [0.0]
+    for gate in gates:
+        multiple = further(gate.limit, gate.entry)
+        (failing if gate.is_beyond else passing).append(math.inf if multiple is None else multiple)
+    return (False, min(failing)) if failing else (True, max(passing))

@@ -6,36 +6,44 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from fairgate import __version__
+from fairgate.benchmarks.evidence import NOT_ASKED
+from fairgate.benchmarks.gate_result import Verdict
+from fairgate.benchmarks.limits import RATES
 from fairgate.benchmarks.paired import Basis
 from fairgate.benchmarks.registry import registry
+from fairgate.benchmarks.sections import merged
 from fairgate.comparison.comparing import compare
 from fairgate.comparison.comparing import gates as drop_gates
-from fairgate.domain import AnswerKind, Modality, Role
-from fairgate.report.evidence import NOT_ASKED
-from fairgate.report.rate_findings import rate_findings
-from fairgate.report.report import Calls, CaseCount, Comparison, Report, Tokens
-from fairgate.report.sections import merged
+from fairgate.core.domain import AnswerKind, Modality, Role
+from fairgate.core.errors import FairgateError
+from fairgate.gating.gate import judge, waive
+from fairgate.options.settings import INCONCLUSIVE_EXIT
+from fairgate.reports.rate_findings import rate_findings
+from fairgate.reports.report import Calls, CaseCount, Comparison, Report, Tokens
 from fairgate.runs.evidence import evidence_of
 from fairgate.runs.save_baseline import kept, sides_of
-from fairgate.settings import INCONCLUSIVE_EXIT
-from fairgate.verdicts.gate import Verdict, judge, waive
-from fairgate.verdicts.thresholds import RATES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from fairgate.benchmarks.base import AnyBenchmark, Case, Circumstances, InterimAnalysis, Scored
-    from fairgate.domain import Topic
-    from fairgate.report.evidence import Cell, Evidence
-    from fairgate.report.plots.drawing import Sketch
-    from fairgate.report.report import Finding
+    from fairgate.benchmarks.base import AnyBenchmark, Circumstances, Scored
+    from fairgate.benchmarks.case import Case
+    from fairgate.benchmarks.evidence import Cell, Evidence
+    from fairgate.benchmarks.findings import Finding
+    from fairgate.benchmarks.gate_result import GateResult
+    from fairgate.benchmarks.selection_rates import SelectionRates
+    from fairgate.benchmarks.sketch import Sketch
+    from fairgate.core.domain import Topic
     from fairgate.runs.run import Run
     from fairgate.runs.sampling import Sampling
     from fairgate.sampling.sampler import Progress
-    from fairgate.verdicts.gate import GateResult
+
+# What a run's error is called where only its cases know more of it.
+BROKEN = "cases ended in an error"
 
 
 @dataclass(frozen=True)
@@ -54,7 +62,15 @@ def report_of(sampling: Sampling, verdicts: Mapping[Case, Verdict]) -> Report:
     settings, participants, limits = run.settings, run.participants, run.thresholds
     with participants.stored() as reply:
         now = run.circumstances(reply)
-        parts = tuple(_parts(sampling, now))
+        try:
+            parts = tuple(_parts(sampling, now))
+        except (MemoryError, ImportError) as error:
+            # A library that finds no memory while it is loaded is an ImportError.
+            raise FairgateError(
+                f"the samples cannot be scored: {type(error).__name__}: {error}.",
+                where=str(settings.ledger),
+                hint="Every sample is stored. Give the process more memory, then judge the ledger again.",
+            ) from error
     entries = tuple(entry for part in parts for entry in part.scored.entries)
     # A part of a run decides nothing: its gates wait for the other parts.
     shard = settings.shard is not None or (run.past is not None and bool(run.past.lost_shards))
@@ -104,12 +120,18 @@ def report_of(sampling: Sampling, verdicts: Mapping[Case, Verdict]) -> Report:
         tables=_tables(parts),
         sections=merged(section for part in parts for section in part.scored.sections),
         sketches=partial(_sketches, parts, evidence),
-        notes=tuple(_notes(sampling, parts)),
+        instruments=tuple(section for part in parts for section in part.scored.instruments),
+        selection_rates=partial(_selection_rates, parts),
+        notes=tuple(_notes(sampling, parts, gates)),
+        rounds=_rounds(sampling, gates),
         trouble=_trouble(sampling, parts, ends[Verdict.TROUBLE]),
         inconclusive_exit=INCONCLUSIVE_EXIT[settings.inconclusive],
         outcomes=outcomes_of(parts, failed),
         judge=participants.identity_of(Role.JUDGE).label if judged else None,
         evidence=evidence,
+        date=settings.today.isoformat(),
+        limits=settings.thresholds.name,
+        limits_hash=sha256(settings.thresholds.read_bytes()).hexdigest(),
         comparison=comparison,
         shard=None if settings.shard is None else "{}/{}".format(*settings.shard),
     )
@@ -137,6 +159,11 @@ def _sketches(parts: Iterable[Part], evidence: Evidence) -> Iterator[Sketch]:
         name, modality = part.benchmark.name, part.benchmark.modality
         cells = [each for each in evidence.cells if (each.benchmark, each.modality) == (name, modality)]
         yield from part.benchmark.sketches(part.scored.entries, cells)
+
+
+def _selection_rates(parts: Iterable[Part]) -> Iterator[SelectionRates]:
+    for part in parts:
+        yield from part.benchmark.selection_rates(part.held)
 
 
 def _is_control(run: Run, role: Role) -> bool:
@@ -203,33 +230,61 @@ def outcomes_of(parts: Sequence[Part], failed: Counter[str]) -> dict[str, dict[s
 
 
 def _rates(kinds: Counter[AnswerKind], *, images: bool) -> dict[str, int]:
-    rates = [rate for rate in RATES if images or rate != AnswerKind.NO_FACE]
+    others = AnswerKind.TRUNCATED if images else AnswerKind.NO_FACE
+    rates = [rate for rate in RATES if rate != others]
     return {"samples": kinds.total(), **{rate: kinds[AnswerKind(rate)] for rate in rates}}
 
 
-def _notes(sampling: Sampling, parts: Sequence[Part]) -> Iterator[str]:
+def _notes(sampling: Sampling, parts: Sequence[Part], gates: Sequence[GateResult]) -> Iterator[str]:
     """What a reader of the scores must know."""
-    run = sampling.run
+    answer_format = sampling.run.settings.answer_format
     yield from dict.fromkeys(note for part in parts for note in part.scored.notes)
-    if run.look is not None:
-        yield _of_look(run.look)
+    if looks := sampling.run.benchmarks.settled:
+        ends = [100 * end(look.confidence for look in looks.values()) for end in (min, max)]
+        sure = " to ".join(dict.fromkeys(f"{each:.1f}" for each in ends))
+        yield (
+            f"{_rounds(sampling, gates)} Intervals of what was asked in rounds have {sure} % confidence, so that all "
+            "looks together err no more often than one."
+        )
     yield from _of_marks(sampling)
+    if answer_format != "text":
+        yield (
+            f"Choices were asked for with --answer-format {answer_format}: the server kept them to a form."
+            " Without it a model may refuse more, or be less readable."
+        )
     if any(entry.partial for part in parts for entry in part.scored.entries):
-        yield "Scores with (n/m) behind their name cover n of m topics only; the leaderboard row needs all."
+        yield "Scores with (n/m) behind their name cover n of m topics only; the leaderboard row needs all asked."
 
 
-def _of_look(look: InterimAnalysis) -> str:
-    sure = (
-        f"Intervals of subjective scores are of {100 * look.confidence:.1f} % confidence, so that all"
-        f" {look.most} looks together err no more often than one."
-    )
-    if look.number == look.most:
-        return f"Nothing was stopped early: some gates were open until the end. {sure}"
-    share = 100 * (1 - look.asked / look.whole)
-    return (
-        f"Stopped early, after {look.asked} of {look.whole} queries a scenario, with every gate on them decided:"
-        f" {share:.0f} % of the subjective queries were not needed. {sure}"
-    )
+def _rounds(sampling: Sampling, gates: Sequence[GateResult]) -> str:
+    """How far a run in rounds went, and why no further; empty of another."""
+    run, looks = sampling.run, sampling.run.benchmarks.settled
+    if not looks:
+        return ""
+    topics = [topic for topic in sampling.asked if run.benchmarks.stratum(topic) in looks]
+    asked, whole = (sum(plan.of(each).answers(each) for each in topics) for plan in (run.benchmarks, run.whole))
+    ends = {gate.verdict for gate in gates}
+    if Verdict.FAIL in ends:
+        why = "a gate failed. More answers would decide open gates, and single tests (--no-stop-early)"
+    elif Verdict.INCONCLUSIVE not in ends:
+        why = "every gate is decided"
+    elif any(looks[stratum].asked < looks[stratum].whole for stratum in _open_strata(sampling, gates) & looks.keys()):
+        why = "the budget does not allow a further round"
+    else:
+        why = "gates that are open were asked about to the end of the plan"
+    return f"Asked in rounds, {asked:,} of {whole:,} calls: {why}."
+
+
+def _open_strata(sampling: Sampling, gates: Sequence[GateResult]) -> set[str]:
+    """The strata of which a gate is open."""
+    entries = [gate.entry for gate in gates if gate.verdict is Verdict.INCONCLUSIVE]
+    there = {(entry.benchmark, entry.modality, entry.task, entry.context) for entry in entries}
+    topics = {
+        case.topic
+        for case in sampling.cases
+        if (case.topic.benchmark, case.topic.modality, case.topic.task, case.context) in there
+    }
+    return {stratum for topic in topics if (stratum := sampling.run.benchmarks.stratum(topic)) is not None}
 
 
 def _of_marks(sampling: Sampling) -> Iterator[str]:
@@ -238,7 +293,7 @@ def _of_marks(sampling: Sampling) -> Iterator[str]:
         return
     asked = {topic.id for topic in sampling.asked}
     with run.participants.ledger() as ledger:
-        marked = ledger.marked(run.participants.identity_of(role) for role in run.participants.roles)
+        marked = ledger.marks.marked(run.participants.identity_of(role) for role in run.participants.roles)
     count = sum(query.partition("#")[0] in asked for query in marked)
     if count:
         were = "reply was" if count == 1 else "replies were"
@@ -254,7 +309,7 @@ def _compared(sampling: Sampling) -> tuple[Comparison | None, tuple[GateResult, 
     now = run.circumstances(lambda _: None)
     basis = Basis(now.key, now.seed, now.calibration, now.detector)
     found, scored = compare(run.baseline, kept(sampling), sides_of(run), basis, frozenset(sampling.cases))
-    return found, waive(drop_gates(scored, limits.baseline), limits, settings.today)
+    return found, waive(drop_gates(scored, limits.baseline, settings.plan), limits, settings.today)
 
 
 def _calls(planned: int, progress: Progress) -> Calls:
@@ -289,4 +344,4 @@ def _trouble(sampling: Sampling, parts: Sequence[Part], broken: int) -> str | No
         if not progress.failed:
             return "Samples that were planned are not in the ledger. Run again: only these are asked."
         return f"{progress.failed:,} of {sampling.planned:,} samples failed. The last: {progress.last_failure}"
-    return f"{broken} cases ended in an error" if broken else None
+    return f"{broken} {BROKEN}" if broken else None

@@ -9,12 +9,13 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from fairgate.domain import Role
+from fairgate.benchmarks.registry import registry
+from fairgate.core.domain import Role
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from fairgate.benchmarks.base import Case
+    from fairgate.benchmarks.case import Case
     from fairgate.runs.run import Run
 
 
@@ -29,8 +30,8 @@ def about(run: Run, cases: Iterable[Case] = ()) -> str:
         "key": settings.key,
         "identities": identities,
         "versions": run.benchmarks.versions(participants.roles),
-        "asked": settings.asked.plain(),
-        "look": None if run.look is None else asdict(run.look),
+        "asked": registry().options.asked(settings),
+        "looks": {stratum: asdict(look) for stratum, look in run.benchmarks.settled.items()},
         "shards": [] if settings.shard is None else ["{}/{}".format(*settings.shard)],
         "cases": [case.name for case in cases],
     }

@@ -13,12 +13,16 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairgate.errors import LedgerError
+from fairgate.benchmarks.registry import registry
+from fairgate.core.errors import LedgerError
+from fairgate.ledger.absorb import absorb
+from fairgate.ledger.images import ImageStore
+from fairgate.ledger.ledger import Ledger
+from fairgate.ledger.maintenance import survey
+from fairgate.ledger.place import COMPANIONS, place_of
+from fairgate.ledger.runs import PastRun, RunState
 from fairgate.runs.past_run import Past, recall
 from fairgate.sampling.ledger_lock import LedgerLock
-from fairgate.store.images import ImageStore
-from fairgate.store.ledger import COMPANIONS, Ledger, PastRun, RunState, place_of
-from fairgate.store.maintenance import survey
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,7 +31,6 @@ PATIENCE = 60.0  # seconds until another merge into the same ledger ends
 HASH = re.compile(r"[0-9a-f]{64}")
 # What the machines of one run may differ in. Of their paths the first machine's are kept.
 OWN = ("cases", "members", "shards", "thresholds", "data", "scenarios", "asked", "options")
-PLACES = ("data", "scenarios", "f2bench", "weights", "calibration")
 
 
 @dataclass(frozen=True)
@@ -58,10 +61,10 @@ def merge(out: Path, sources: Sequence[Path]) -> Merged:
                 run = _joined([*parts, here])
             with _made_whole(out) as place, Ledger(place) as ledger:
                 for path, copy in copies.items():
-                    conflicts.update(ledger.absorb(copy))
+                    conflicts.update(absorb(ledger, copy))
                     _copy_images(path, out)
                 members: list[str] = json.loads(run.about)["members"]
-                ledger.put_run(run, members)
+                ledger.runs.put(run, members)
     past = recall(out)
     with Ledger(out, write=False) as ledger:
         runs = {each.id: each for each in survey(ledger).runs}
@@ -114,17 +117,35 @@ def _alike(one: Past, other: Past) -> str | None:
     """What two runs differ in that parts of one run must share, None where nothing."""
     for key in sorted({*one.about, *other.about} - {*OWN}):
         here, there = (part.about.get(key) for part in (one, other))
-        if key == "f2bench":
-            here, there = ({**(asked or {}), "data": None} for asked in (here, there))
+        if isinstance(here, dict) and isinstance(there, dict):
+            # Where a benchmark's data lay: each machine has it in a place of its own.
+            here, there = ({**noted, "data": None} for noted in (here, there))
         if here != there:
-            return f"{key} is {there!r}, not {here!r}"
-    asked, also = (part.asked.plain() for part in (one, other))
-    for key in sorted({*asked, *also} - {*PLACES}):
+            return _difference(key, here, there)
+    asked, also = one.asked, other.asked
+    places = {each.field.name for each in registry().options if each.kind is Path}
+    for key in sorted({*asked, *also} - places):
         if asked.get(key) != also.get(key):
             return f"{key} is {also.get(key)!r}, not {asked.get(key)!r}"
     parts = [{shard.partition("/")[2] for shard in part.shards} for part in (one, other)]
     if parts[0] != parts[1]:
         return "one is a shard and the other is not, or they are shards of different numbers"
+    return None
+
+
+def _difference(key: str, here: object, there: object) -> str:
+    """A sentence on the first value below the key that differs; models are named by their labels."""
+    if isinstance(here, dict) and isinstance(there, dict) and _named(here) == _named(there):
+        for name in sorted({*here, *there}):
+            if here.get(name) != there.get(name):
+                return _difference(f"{key}.{name}", here.get(name), there.get(name))
+    return f"{key} is {_named(there) or repr(there)}, not {_named(here) or repr(here)}"
+
+
+def _named(value: object) -> str | None:
+    """The label of a model, None for anything that is not a model's identity."""
+    if isinstance(value, dict) and {"provider", "name"} <= value.keys():
+        return f"{value['provider']}/{value['name']}"
     return None
 
 

@@ -7,16 +7,17 @@ from typing import Annotated, Any
 
 import msgspec
 
-from fairgate.asked import Asked, decode_old, path_of
-from fairgate.domain import Role  # noqa: TC001 - msgspec reads annotations at run time
-from fairgate.typed import Mistyped, edited, typed
+from fairgate.benchmarks.registry import registry
+from fairgate.core.domain import Role  # noqa: TC001 - msgspec reads annotations at run time
+from fairgate.core.typed import Mistyped, edited, typed
+from fairgate.options.asked import decode_asked, decode_old
 
 MOST_SHARDS = 9999
 SHARD = re.compile(r"([1-9]\d{0,3})/([1-9]\d{0,3})")
 Id = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=1000)]
 Number = Annotated[int, msgspec.Meta(ge=1, le=100_000)]
-Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
+Share = Annotated[float, msgspec.Meta(gt=0, le=1)]
 
 
 class NotedIdentity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -29,15 +30,11 @@ class NotedIdentity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Look(msgspec.Struct, frozen=True):
-    """An interim analysis; before 0.2 its size had another name."""
+    """The last interim analysis of a stratum."""
 
-    number: Number
-    asked: Number | None = None
-    subjective: Number | None = None
-    whole: Number | None = None
-    most: Number | None = None
-    confidence: Share | None = None
-    share: Share | None = None
+    asked: Number
+    whole: Number
+    share: Share
 
 
 class Note(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,9 +46,9 @@ class Note(msgspec.Struct, frozen=True, kw_only=True):
     identity: NotedIdentity | None = None
     identities: dict[Role, NotedIdentity] | None = None
     versions: dict[Name, Name | int | float | None] | None = None
-    asked: Asked | None = None
+    asked: dict[str, Any] | None = None
     options: list[Annotated[str, msgspec.Meta(max_length=110_000)]] | None = None
-    look: Look | None = None
+    looks: Annotated[dict[Name, Look], msgspec.Meta(max_length=1000)] = {}
     shards: Annotated[tuple[str, ...], msgspec.Meta(max_length=MOST_SHARDS)] = ()
     cases: Annotated[tuple[Name, ...], msgspec.Meta(max_length=100_000)] | None = None
     members: Annotated[tuple[Id, ...], msgspec.Meta(min_length=1, max_length=100_000)] | None = None
@@ -66,10 +63,12 @@ def decode_note(about: str, where: str) -> tuple[Note, dict[str, Any]]:
     """The note of a run, and all of it with the benchmarks' own keys. Raises LedgerError, naming key and value."""
     try:
         raw = msgspec.json.decode(about, type=dict[str, Any])
-        note = typed(raw, Note, path_of)
+        note = typed(raw, Note)
         _check_shards(note.shards)
-        if note.asked is None and note.options is not None:
-            note = msgspec.structs.replace(note, asked=decode_old(note.options))
+        if note.asked is not None:
+            note = msgspec.structs.replace(note, asked=decode_asked(note.asked, registry().options))
+        elif note.options is not None:
+            note = msgspec.structs.replace(note, asked=decode_old(note.options, registry().options))
     except Mistyped as error:
         raise edited(error, where) from None
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:

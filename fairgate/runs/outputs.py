@@ -8,15 +8,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairgate.errors import ConfigError
-from fairgate.store.images import ImageStore
-from fairgate.store.ledger import is_of, place_of
+from fairgate.core.errors import ConfigError
+from fairgate.ledger.images import ImageStore
+from fairgate.ledger.place import is_of, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-    from fairgate.settings import Settings
+    from fairgate.options.settings import Settings
 
 # Options of pytest and its plug-ins that name a file, and those that name a folder which is emptied.
 FILES = {"xmlpath": "--junitxml", "log_file": "--log-file", "report_log": "--report-log"}

@@ -5,31 +5,34 @@ from __future__ import annotations
 import json
 from contextlib import contextmanager
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from fairgate.domain import Identity, Modality, Role
-from fairgate.models import painters, providers
-from fairgate.models.detectors import make_detector
+from fairgate.core.domain import Identity, Modality, Role
+from fairgate.ledger.images import ImageStore
+from fairgate.ledger.ledger import Ledger
+from fairgate.providers.chat import registry as providers
+from fairgate.providers.faces.registry import make_detector
+from fairgate.providers.images import registry as painters
 from fairgate.sampling.limits import Limits
 from fairgate.sampling.scheduler import Scheduler
-from fairgate.store.images import ImageStore
-from fairgate.store.ledger import Ledger
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from fairgate.benchmarks.base import Replies
-    from fairgate.domain import Query, Reply
-    from fairgate.models.base import ChatModel
+    from fairgate.benchmarks.case import Replies
+    from fairgate.core.domain import Query, Reply
+    from fairgate.gating.thresholds import Price, Thresholds
+    from fairgate.options.settings import Settings
+    from fairgate.providers.base import ChatModel
     from fairgate.runs.benchmarks import Benchmarks
-    from fairgate.settings import Settings
-    from fairgate.verdicts.thresholds import Price, Thresholds
 
 
 class Participants:
     """The models under test, the judge and the detector of a run; nobody where a folder or a file stands in for them.
 
-    `told` are their identities, by role, in a process that asks nobody.
+    `told` are their identities, by role, in a process that asks nobody. `callables` are objects of this process that
+    stand in for the models of a role.
     """
 
     def __init__(
@@ -38,8 +41,10 @@ class Participants:
         thresholds: Thresholds,
         benchmarks: Benchmarks,
         told: Mapping[str, Mapping[str, Any]],
+        callables: Mapping[Role, Callable[..., object]] = MappingProxyType({}),
     ) -> None:
         self._settings, self._prices, self._benchmarks = settings, thresholds.prices, benchmarks
+        self._callables = callables
         self._told = {Role(role): Identity(**whole) for role, whole in told.items()}
 
     @property
@@ -111,12 +116,14 @@ class Participants:
         """What those who are asked cost, by PROVIDER/NAME: what batches cost, where they are asked in batches."""
         settings = self._settings
         named = (settings.model_spec, settings.judge_spec) if settings.batch else ()
-        batched = {spec for spec in named if spec is not None and spec.startswith("openai/")}
+        batched = {spec for spec in named if spec is not None and spec.startswith(providers.BATCHED)}
         return {name: price.batched if name in batched else price for name, price in self._prices.items()}
 
     @cached_property
     def model(self) -> ChatModel:
         """The language model under test. Raises ConfigError where it cannot be had."""
+        if Role.MODEL in self._callables:
+            return self._called(Role.MODEL, self._settings.model_spec, self._settings.model_args)
         return providers.make(self._settings, self._benchmarks.all, self.line.step_aside)
 
     @cached_property
@@ -132,12 +139,32 @@ class Participants:
             usual = next((fields for fields in asked if fields is not None), None)
             # A paper samples some models in a way of its own; the others are asked as ever.
             made[Role.SPEAKER] = self.model if usual is None else self._speaker(usual)
-            made[Role.JUDGE] = providers.make_judge(self._settings, self._benchmarks.all, self.line.step_aside)
+            made[Role.JUDGE] = self._judge()
         return made
 
+    def _called(self, role: Role, spec: str | None, arguments: Sequence[str]) -> ChatModel:
+        from fairgate.providers.python.chat import PythonChat, revision
+
+        _, name = providers.split(spec or "")
+        return PythonChat(name, revision(arguments), self._settings.max_in_flight, self._callables[role])
+
+    def _judge(self) -> ChatModel:
+        if Role.JUDGE in self._callables:
+            return self._called(Role.JUDGE, self._settings.judge_spec, self._settings.judge_args)
+        return providers.make_judge(self._settings, self._benchmarks.all, self.line.step_aside)
+
     def _painter(self, store: ImageStore) -> ChatModel:
+        if Role.PAINTER in self._callables:
+            from fairgate.providers.python.chat import revision
+            from fairgate.providers.python.images import PythonPainter
+
+            _, name = providers.split(self._settings.t2i_spec or "")
+            which, places = revision(self._settings.t2i_args), self._settings.max_in_flight
+            return PythonPainter(name, store, which, places, self._callables[Role.PAINTER])
         return painters.make_painter(self._settings, self._benchmarks.all, store, self.line.step_aside)
 
     def _speaker(self, usual: Mapping[str, object]) -> ChatModel:
+        if Role.MODEL in self._callables:
+            return self.model
         speaker = providers.make(self._settings, self._benchmarks.all, self.line.step_aside, usual)
         return self.model if speaker.identity == self.model.identity else speaker

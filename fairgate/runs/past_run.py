@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fairgate.asked import Asked
-from fairgate.errors import LedgerError
+from fairgate.core.errors import LedgerError
+from fairgate.ledger.ledger import Ledger
 from fairgate.runs.note import decode_note
-from fairgate.store.ledger import Ledger, RunState
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from fairgate.domain import Role
-    from fairgate.runs.note import Look, Note, NotedIdentity
+    from fairgate.core.domain import Role
+    from fairgate.ledger.runs import RunState
+    from fairgate.runs.note import Note, NotedIdentity
 
 AGAIN = "Check out the fairgate that asked, or run again."
 SHOWN = 5  # lost shards
@@ -52,11 +52,6 @@ class Past:
         return frozenset(self.note.cases or ())
 
     @property
-    def look(self) -> Look | None:
-        """The interim analysis that was its last, None where it had none."""
-        return self.note.look
-
-    @property
     def shards(self) -> tuple[str, ...]:
         """The shards that are here, e.g. ("1/5", "2/5"); none of a run that is whole."""
         return self.note.shards
@@ -77,9 +72,9 @@ class Past:
         return f"{', '.join(lost[:SHOWN])}{more}"
 
     @property
-    def asked(self) -> Asked:
+    def asked(self) -> Mapping[str, Any]:
         """The values that say what it asked."""
-        return self.note.asked or Asked()
+        return self.note.asked or {}
 
     def check(self, name: str, here: object) -> None:
         """Raise LedgerError where what was asked about is not what is here."""
@@ -94,7 +89,7 @@ def recall(path: Path, run: str | None = None) -> Past:
     Raises LedgerError where there is none, where its note is damaged, or where it does not say all that this takes.
     """
     with Ledger(path, write=False) as ledger:
-        last = ledger.last_run() if run is None else ledger.run_of(run)
+        last = ledger.runs.last() if run is None else ledger.runs.find(run)
     note, about = decode_note(last.about, str(path))
     if not note.is_complete:
         raise LedgerError(

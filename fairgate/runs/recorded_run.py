@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fairgate.domain import Query
-from fairgate.errors import RunStopped
+from fairgate.core.domain import Query
+from fairgate.core.errors import RunStopped
+from fairgate.ledger.runs import RunState
+from fairgate.ledger.samples import replay, spares
 from fairgate.sampling.sampler import Progress
-from fairgate.store.ledger import RunState
-from fairgate.store.samples import replay, spares
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from fairgate.domain import Reply, Topic
-    from fairgate.errors import FairgateError
+    from fairgate.core.domain import Reply, Topic
+    from fairgate.core.errors import FairgateError
+    from fairgate.ledger.samples import Steps
     from fairgate.runs.past_run import Past
     from fairgate.runs.run import Run
-    from fairgate.store.samples import Steps
 
 
 def walk(
@@ -43,7 +43,7 @@ class RecordedSampler:
                 for query, said in walk(run.benchmarks.of(topic).work(topic), reply):
                     held += said is not None
                     again += query.again - spares(query, said)
-            spent = ledger.spent(past.members)
+            spent = ledger.runs.spent(past.members)
         missing = sum(map(run.size, topics)) + again - held
         # A mark may end a conversation before what was asked in it: that was planned when it was asked.
         held = max(held, spent.answered)

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from msgspec.structs import asdict
-
+from fairgate.benchmarks.registry import registry
 from fairgate.runs.judgement import report_of
 from fairgate.runs.past_run import recall
 from fairgate.runs.run import Run
 from fairgate.runs.sampling import Sampling
 from fairgate.runs.save_baseline import kept
-from fairgate.settings import Settings
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from fairgate.benchmarks.paired import Baseline
-    from fairgate.report.report import Report
+    from fairgate.reports.report import Report
 
 
 @dataclass(frozen=True)
@@ -36,7 +34,7 @@ def judged_again(ledger: Path, **other: object) -> Again:
     Raises FairgateError, naming the ledger, where it holds no run that can be judged.
     """
     past = recall(ledger)
-    settings = replace(Settings(ledger=ledger.absolute(), replay=True), **(asdict(past.asked) | other))
+    settings = registry().options.made({**past.asked, "ledger": ledger.absolute(), "replay": True, **other})
     run = Run(settings, past=past)
     sampling = Sampling(run, [case for case in run.cases.values() if run.asks(case)])
     return Again(run, report_of(sampling, {}), kept(sampling))

@@ -1,4 +1,4 @@
-"""A run, as every process of it knows it: what is asked, of whom, and what came of it."""
+"""A run, as all of its processes share it: settings, benchmarks, participants, samples."""
 
 from __future__ import annotations
 
@@ -6,73 +6,89 @@ import os
 import re
 import shlex
 import uuid
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from msgspec import to_builtins
 
-from fairgate.benchmarks.base import CONFIDENCE, Circumstances, Offers
+from fairgate.benchmarks.base import Circumstances, Offers
 from fairgate.benchmarks.registry import registry
 from fairgate.comparison.baseline import load as load_baseline
 from fairgate.comparison.comparing import check
-from fairgate.domain import AnswerKind, Role
-from fairgate.errors import ConfigError, Unsampled
-from fairgate.models import painters, providers
+from fairgate.core.domain import AnswerKind, Role
+from fairgate.core.errors import ConfigError, Unsampled
+from fairgate.core.typed import Mistyped, edited
+from fairgate.gating.gate import check_attributes, check_waivers
+from fairgate.gating.thresholds import load as load_thresholds
+from fairgate.providers.chat import registry as providers
+from fairgate.providers.images import registry as painters
 from fairgate.runs.benchmarks import benchmarks_of
 from fairgate.runs.note import decode_note
 from fairgate.runs.participants import Participants
 from fairgate.runs.save_baseline import asked_by, check_keeping, parts_of
 from fairgate.runs.waiting import Waiting
-from fairgate.typed import Mistyped, edited
-from fairgate.verdicts.gate import check_attributes, check_waivers
-from fairgate.verdicts.thresholds import load as load_thresholds
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from fairgate.benchmarks.base import Case, InterimAnalysis, Replies
+    from fairgate.benchmarks.base import InterimAnalysis
+    from fairgate.benchmarks.case import Case, Replies
     from fairgate.benchmarks.paired import Baseline
-    from fairgate.domain import Identity, Topic
-    from fairgate.errors import FairgateError
+    from fairgate.core.domain import Identity, Topic
+    from fairgate.core.errors import FairgateError
+    from fairgate.ledger.ledger import Ledger
+    from fairgate.ledger.samples import Sample
+    from fairgate.options.settings import Settings
     from fairgate.runs.note import Look
     from fairgate.runs.past_run import Past
     from fairgate.runs.sampling import Sampling
-    from fairgate.settings import Settings
-    from fairgate.store.ledger import Ledger
-    from fairgate.store.samples import Sample
 
 CASE = re.compile(r"::test_(?P<test>\w+)\[(?P<id>[^\]]+)\]$")
 
 
 class Run:
-    """One run of the gate. `told`: what a worker was told by the process that started it; `past`: whom it recalls."""
+    """One run of the gate. `told`: what a worker was told by the process that started it; `past`: whom it recalls.
 
-    def __init__(self, settings: Settings, told: Mapping[str, Any] | None = None, past: Past | None = None) -> None:
+    `callables` are objects of this process that stand in for the models of a role.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        told: Mapping[str, Any] | None = None,
+        past: Past | None = None,
+        callables: Mapping[Role, Callable[..., object]] = MappingProxyType({}),
+    ) -> None:
+        if past is not None:
+            settings = replace(settings, imageless=Role.PAINTER not in past.identities)
         self.settings, self.past = settings, past
         if past is not None:
             # Who was asked is known: no model is made, and no key needed.
             told = {"run": past.id, "identities": to_builtins(past.identities)}
         self.id: str = told["run"] if told else uuid.uuid4().hex
         self.sampling: Sampling | None = None
-        self.look: InterimAnalysis | None = None
         self._latest: tuple[Topic, Sequence[Sample]] | None = None
         self._waiting = Waiting(self.id, os.getppid() if told else None, self._trouble)
         self.thresholds = load_thresholds(settings.thresholds, registry())
         size = self.thresholds.plan(settings.plan) if past is None else next(iter(self.thresholds.plans.values()))
+        self.in_rounds = past is None and (settings.in_rounds(size.rounds))
         if settings.model_spec is not None:
             providers.split(settings.model_spec)
         if settings.t2i_spec is not None:
             painters.split(settings.t2i_spec)
         self.whole = self.benchmarks = benchmarks_of(settings, self.thresholds, size, past)
         if past is not None:
-            self._catch_up(past.look, past.where)
+            self._catch_up(past.note.looks, past.where)
         check_attributes(self.thresholds, self.benchmarks.attributes, str(settings.thresholds))
         check_waivers(self.thresholds, registry(), self.benchmarks.attributes, str(settings.thresholds))
         providers.check_judge(settings)
         providers.check_batch(settings)
         self._check_prices()
-        self.participants = Participants(settings, self.thresholds, self.benchmarks, told["identities"] if told else {})
+        identities = told["identities"] if told else {}
+        self.participants = Participants(settings, self.thresholds, self.benchmarks, identities, callables)
         self._check_calibration()
         check_keeping(self)
         self.baseline = None if settings.baseline is None else self._comparable(settings.baseline)
@@ -159,7 +175,7 @@ class Run:
     def command(self, case: Case) -> str:
         """How to run this case alone, with the options of this run."""
         file = registry().test_module(case.topic.benchmark, case.test).replace(".", "/")
-        return shlex.join(["pytest", f"tests_bench/{file}.py::test_{case.name}", *self.settings.options()])
+        return shlex.join(["fairgate", "run", f"tests_bench/{file}.py::test_{case.name}", *self.settings.options()])
 
     @cached_property
     def deciding(self) -> int:
@@ -169,23 +185,17 @@ class Run:
 
     def case_alpha(self, case: Case) -> float:
         """The level of one case: that of all of them, shared by all that can fail, and by all looks at it."""
-        in_rounds = self.benchmarks.of(case.topic).in_rounds(case.topic)
-        share = self.look.share if self.look is not None and in_rounds else 1.0
-        return self.thresholds.cases.alpha * share / self.deciding
+        look = self.benchmarks.settled.get(self.benchmarks.stratum(case.topic) or "")
+        return self.thresholds.cases.alpha * (1.0 if look is None else look.share) / self.deciding
 
-    @property
-    def confidence(self) -> float:
-        """Of the intervals of subjective text scores, 0 to 1."""
-        return CONFIDENCE if self.look is None else self.look.confidence
-
-    def settle(self, look: InterimAnalysis) -> None:
+    def settle(self, looks: Mapping[str, InterimAnalysis]) -> None:
         """Of what is asked in rounds the run asked so much, and no more."""
-        self.look, self.benchmarks = look, self.whole.at(look)
+        self.benchmarks = self.whole.at(looks)
 
-    def _catch_up(self, look: Look | None, where: str) -> None:
+    def _catch_up(self, looks: Mapping[str, Look], where: str) -> None:
         """Know what the process that asks has settled on."""
-        if self.look is None and look is not None:
-            self.settle(self.benchmarks.look(look, where))
+        if looks and not self.benchmarks.settled:
+            self.benchmarks = self.benchmarks.noted(looks, where)
 
     # Of whom
 
@@ -204,7 +214,6 @@ class Run:
             reply,
             settings.key,
             settings.seed,
-            self.confidence,
             settings.calibration,
             identity(Role.DETECTOR),
             identity(Role.JUDGE),
@@ -253,9 +262,9 @@ class Run:
     def _waited_for(self, topic: Topic) -> Sequence[Sample]:
         with self.participants.ledger() as ledger:
             stopped = self._wait(topic, ledger)
-            if self.settings.stop_early:
-                note, _ = decode_note(ledger.about_run(self.id), str(ledger.path))
-                self._catch_up(note.look, str(ledger.path))
+            if self.in_rounds:
+                note, _ = decode_note(ledger.runs.about(self.id), str(ledger.path))
+                self._catch_up(note.looks, str(ledger.path))
             benchmark = self.benchmarks.of(topic)
             reply = self.participants.replies(ledger)
             samples, missing = benchmark.read(topic, reply)
@@ -280,7 +289,7 @@ class Run:
         """None once the topic is sampled, or why the run stopped before."""
         if self.past is None:
             return self._waiting.until_sampled(topic, ledger)
-        over = self._trouble() is None or ledger.is_sampled(self.id, topic.id)
+        over = self._trouble() is None or ledger.runs.is_sampled(self.id, topic.id)
         return None if over else self.past.message or "the run was cut off"
 
     def _trouble(self) -> FairgateError | None:

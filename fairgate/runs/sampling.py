@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections import Counter
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from fairgate.errors import LedgerError
-from fairgate.runs.interim_analysis import EarlyRounds, clear
+from fairgate.core.domain import Modality
+from fairgate.core.errors import LedgerError
+from fairgate.ledger.ledger import Ledger
+from fairgate.runs.interim_analysis import InterimVerdicts, Rounds
 from fairgate.runs.manifest import about
 from fairgate.runs.recorded_run import RecordedSampler
 from fairgate.runs.selection import Selection
+from fairgate.sampling.canary import ROLES, Canary
 from fairgate.sampling.ledger_lock import LedgerLock
 from fairgate.sampling.sampler import Progress, Sampler
-from fairgate.store.ledger import Ledger
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from fairgate.benchmarks.base import Case, Circumstances, InterimAnalysis
-    from fairgate.domain import Topic
-    from fairgate.errors import FairgateError
+    from fairgate.benchmarks.case import Case
+    from fairgate.core.domain import Role, Topic
+    from fairgate.core.errors import FairgateError
+    from fairgate.runs.interim_analysis import Looks, Verdicts
     from fairgate.runs.run import Run
 
 
@@ -61,7 +64,7 @@ class Sampling(Selection):
             topics=(each for each in self.asked if each not in self.first and each not in self._in_rounds),
             asks=self._asks,
             queries=lambda topic: run.benchmarks.of(topic).work(topic),
-            planned=sum(map(run.size, self.asked)),
+            planned=self._sizes(self.asked),
             models=models,
             ledger=run.settings.ledger,
             run=run.id,
@@ -69,38 +72,47 @@ class Sampling(Selection):
             about=about(run, self.cases),
             tell=lambda sample: run.whole.of(sample.query.topic).hear(sample),
             rounds=self._rounds() if self._in_rounds else None,
+            canary=None if settings.no_canary else Canary(self._watched),
         )
 
     @property
+    def _watched(self) -> dict[Role, str]:
+        """The models whose first replies are looked at: controls behave as their names say."""
+        known = {role: model.identity for role, model in self.run.participants.models.items() if role in ROLES}
+        return {role: identity.label for role, identity in known.items() if identity.provider != "control"}
+
+    def _sizes(self, topics: Iterable[Topic]) -> Counter[Modality]:
+        """Planned samples of these topics, by modality."""
+        found = Counter[Modality]()
+        for topic in topics:
+            found[topic.modality] += self.run.size(topic)
+        return found
+
+    @cached_property
     def _in_rounds(self) -> tuple[Topic, ...]:
-        """The topics of which no more is asked than it takes."""
-        return tuple(filter(self.run.benchmarks.in_rounds, self.asked)) if self.run.settings.stop_early else ()
-
-    def _rounds(self) -> EarlyRounds:
+        """The topics that are asked in rounds."""
         run = self.run
+        return tuple(topic for topic in self.asked if run.whole.stratum(topic) is not None) if run.in_rounds else ()
 
-        def is_clear(look: InterimAnalysis) -> bool:
-            """Whether every gate on what is asked in rounds has passed or failed, by what the ledger holds."""
+    def _rounds(self) -> Rounds:
+        run = self.run
+        verdicts = InterimVerdicts(run.whole, self.cases, run.thresholds, run.settings.today)
+
+        def judged(looks: Looks) -> Verdicts:
             with Ledger(run.settings.ledger, make=False) as ledger:
-                return clear(run.whole.at(look), self._cases_in_rounds, run.thresholds, self._now(ledger, look))
+                return verdicts.at(looks, run.circumstances(run.participants.replies(ledger)))
 
-        return EarlyRounds(run.whole, self._in_rounds, is_clear, self._settle)
+        return Rounds(run.whole, self._in_rounds, judged, lambda: run.participants.line.limits.left, self._settle)
 
-    @property
-    def _cases_in_rounds(self) -> tuple[Case, ...]:
-        topics = frozenset(self._in_rounds)
-        return tuple(case for case in self.cases if case.topic in topics)
-
-    def _now(self, ledger: Ledger, look: InterimAnalysis) -> Circumstances:
-        return replace(self.run.circumstances(self.run.participants.replies(ledger)), confidence=look.confidence)
-
-    def _settle(self, look: InterimAnalysis) -> None:
+    def _settle(self, looks: Looks) -> None:
         """Before anybody is told that the topics are sampled: of how much they are."""
-        run, before = self.run, sum(map(self.run.size, self._in_rounds))
-        run.settle(look)
-        self.progress.planned -= before - sum(map(run.size, self._in_rounds))
+        run, before = self.run, self._sizes(self._in_rounds)
+        run.settle(looks)
+        after = self._sizes(self._in_rounds)
+        for modality, samples in before.items():
+            self.progress.plan(modality, after[modality] - samples)
         with Ledger(run.settings.ledger, make=False) as ledger:
-            ledger.note_run(run.id, about(run, self.cases))
+            ledger.runs.note(run.id, about(run, self.cases))
 
     @cached_property
     def _unfit(self) -> bool:
@@ -113,7 +125,7 @@ class Sampling(Selection):
     def _keep_batches(self, ledger: Ledger) -> None:
         """What is in a batch is paid for: whoever would ask it directly is told so."""
         for model in {} if self.run.settings.batch else self.run.participants.models.values():
-            waiting = sum(len(keys) for _, _, keys in ledger.batches(model.identity))
+            waiting = sum(len(keys) for _, _, keys in ledger.batches.of(model.identity))
             if waiting:
                 raise LedgerError(
                     f"{waiting:,} samples of {model.identity.label} are in a batch that was sent, and not fetched yet.",

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Any
 from fairgate.benchmarks.paired import Baseline, belongs
 from fairgate.comparison.baseline import merged
 from fairgate.comparison.comparing import MODALITIES
-from fairgate.errors import ConfigError
-from fairgate.store.ledger import is_of
+from fairgate.core.errors import ConfigError
+from fairgate.ledger.place import is_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from fairgate.benchmarks.base import AnyBenchmark, Replies
+    from fairgate.benchmarks.base import AnyBenchmark
+    from fairgate.benchmarks.case import Replies
     from fairgate.benchmarks.paired import Paired, Part
     from fairgate.comparison.comparing import Side
-    from fairgate.domain import Topic
+    from fairgate.core.domain import Topic
     from fairgate.runs.run import Run
     from fairgate.runs.selection import Selection
 

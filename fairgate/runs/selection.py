@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from fairgate.benchmarks.base import AnyBenchmark, Case
-    from fairgate.domain import Modality, Topic
+    from fairgate.benchmarks.base import AnyBenchmark
+    from fairgate.benchmarks.case import Case
+    from fairgate.core.domain import Modality, Topic
     from fairgate.runs.run import Run
 
 

@@ -11,19 +11,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairgate.benchmarks.controls import FAIR
-from fairgate.domain import Modality
-from fairgate.models.controls import controls_of
+from fairgate.benchmarks.gate_result import Verdict
+from fairgate.core.domain import Modality
+from fairgate.options.settings import DEFAULT_LEDGER
+from fairgate.providers.chat.control import controls_of
 from fairgate.runs.judgement import report_of
 from fairgate.runs.run import Run
 from fairgate.runs.sampling import Sampling
-from fairgate.settings import DEFAULT_LEDGER
-from fairgate.verdicts.gate import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fairgate.report.report import Report
-    from fairgate.settings import Settings
+    from fairgate.options.settings import Settings
+    from fairgate.reports.report import Report
 
 
 @dataclass(frozen=True)
@@ -52,14 +52,24 @@ PATIENCE = 300.0  # seconds for one control
 SHOWN = 3
 
 
-def self_check(settings: Settings) -> str | None:
-    """Why the gate cannot be trusted, None where it can. Asks no real model, and writes nowhere but in /tmp."""
-    for expected in _known(settings):
+@dataclass(frozen=True)
+class Check:
+    """What came of the check: `reason` is why the gate cannot be trusted, None where it can; `said` what was tried."""
+
+    reason: str | None
+    said: str
+
+
+def self_check(settings: Settings) -> Check:
+    """Whether the gate can be trusted. Asks no real model, and writes nowhere but in /tmp."""
+    known = tuple(_known(settings))
+    for expected in known:
         report = judged(settings, expected.name)
         if report.verdict is not expected.verdict:
             came = f"{expected.spec} must {expected.verdict}, and came out as {report.verdict}"
-            return f"{came}: {_why(report, expected.verdict)}"
-    return None
+            return Check(f"{came}: {_why(report, expected.verdict)}", "")
+    verdicts = (f"{each.spec} {each.verdict}" for each in known)
+    return Check(None, ", ".join(verdicts))
 
 
 def _known(settings: Settings) -> Iterator[Expected]:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from fairgate.benchmarks.base import Case
-    from fairgate.domain import Topic
+    from fairgate.benchmarks.case import Case
+    from fairgate.core.domain import Topic
 
 
 def deal(cases: Iterable[Case], of: int, size: Callable[[Topic], int]) -> list[frozenset[Case]]:

@@ -6,14 +6,14 @@ import os
 import time
 from typing import TYPE_CHECKING
 
-from fairgate.store.ledger import RunState
+from fairgate.ledger.runs import RunState
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fairgate.domain import Topic
-    from fairgate.errors import FairgateError
-    from fairgate.store.ledger import Ledger
+    from fairgate.core.domain import Topic
+    from fairgate.core.errors import FairgateError
+    from fairgate.ledger.ledger import Ledger
 
 SILENCE = 60.0  # seconds without a sign of the sampler, after which all waiting cases give up
 SILENT = f"nothing was heard of the sampler for {SILENCE:g} seconds"
@@ -34,7 +34,7 @@ class Waiting:
     def until_sampled(self, topic: Topic, ledger: Ledger) -> str | None:
         """None once the topic is sampled, or why the run stopped before. Raises LedgerError where the file is gone."""
         pause, heard, beat = POLL[0], time.monotonic(), -1
-        while not ledger.is_sampled(self._run, topic.id):
+        while not ledger.runs.is_sampled(self._run, topic.id):
             if (trouble := self._trouble()) is not None:
                 return str(trouble)
             if self._controller is not None and os.getppid() != self._controller:
@@ -42,10 +42,10 @@ class Waiting:
             if self._silent:
                 return SILENT
             ledger.check_place()
-            status = ledger.status(self._run)
+            status = ledger.runs.status(self._run)
             if status is not None and status.state is not RunState.SAMPLING:
                 # The topic may have been finished between the two looks.
-                return None if ledger.is_sampled(self._run, topic.id) else status.message or "the run ended"
+                return None if ledger.runs.is_sampled(self._run, topic.id) else status.message or "the run ended"
             if status is not None and status.beat != beat:
                 heard, beat = time.monotonic(), status.beat
             if time.monotonic() - heard > SILENCE:

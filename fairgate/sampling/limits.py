@@ -9,33 +9,18 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import TYPE_CHECKING
 
-from fairgate.errors import BudgetSpent
+from fairgate.core.errors import BudgetSpent
+from fairgate.options.settings import Bounds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fairgate.domain import Reply
-    from fairgate.verdicts.thresholds import Price
+    from fairgate.core.domain import Reply
+    from fairgate.gating.thresholds import Price
 
 # What a request is taken to cost before any was answered.
 CHARACTERS_A_TOKEN = 4.0
 FIRST_COMPLETION = 64.0  # tokens
-
-
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """What the user allows, for the whole run, model and judge together. None: as much as you like.
-
-    `in_flight` requests at once; `requests` and `tokens_a_minute`; budgets: `calls` are requests, repeated ones too,
-    `tokens` are sent and received ones, `usd` by the prices of the models.
-    """
-
-    in_flight: int = 16
-    requests_a_minute: float | None = None
-    tokens_a_minute: float | None = None
-    calls: int | None = None
-    tokens: int | None = None
-    usd: float | None = None
 
 
 class Bucket:
@@ -213,6 +198,16 @@ class Limits:
         costs = [meter.usd for meter in self.meters.values() if meter.replies]
         known = [cost for cost in costs if cost is not None]
         return sum(known) if known and len(known) == len(costs) else None
+
+    @property
+    def left(self) -> float:
+        """How many further calls all budgets allow, by what a call has cost so far; infinite without any."""
+        bounds, answered = self.bounds, sum(meter.replies for meter in self.meters.values())
+        found = [inf] if bounds.calls is None else [float(bounds.calls - self.requests)]
+        for budget, used in ((bounds.tokens, self.tokens), (bounds.usd, self.usd)):
+            if budget is not None and used and answered:
+                found.append((budget - used) / (used / answered))
+        return max(min(found), 0.0)
 
     def wait(self, now: float, bill: Bill | None) -> float:
         """Seconds until a request may go; infinite: not before another one's bill is settled.

@@ -9,19 +9,21 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from fairgate.domain import AnswerKind, Form, Query
-from fairgate.errors import BudgetSpent, CallFailed, FairgateError, RunStopped
-from fairgate.store.ledger import Ledger, RunState
-from fairgate.store.samples import Sample, read, spares
+from fairgate.core.domain import AnswerKind, Form, Query
+from fairgate.core.errors import BudgetSpent, CallFailed, FairgateError, RunStopped
+from fairgate.ledger.ledger import Ledger
+from fairgate.ledger.runs import RunState
+from fairgate.ledger.samples import Sample, read, spares
+from fairgate.sampling.canary import Canary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from fairgate.domain import Reply, Role, Topic
-    from fairgate.models.base import ChatModel
+    from fairgate.core.domain import Modality, Reply, Role, Topic
+    from fairgate.ledger.samples import Steps
+    from fairgate.providers.base import ChatModel
     from fairgate.sampling.scheduler import Scheduler
-    from fairgate.store.samples import Steps
 
 # An endpoint that never answered is down or misconfigured: so many failures in a row, and no answer yet, end the run.
 HOPELESS = 20
@@ -38,7 +40,8 @@ SWITCH = 0.0005  # seconds
 class Progress:
     """How far a sampler is. Written by the sampler's thread alone, read by any.
 
-    `requests` counts repeated ones too, `cost` is in USD, None where a price is not known.
+    `requests` counts repeated ones too, `cost` is in USD, None where a price is not known. `asked_of` and `left_of`
+    count by modality, whose samples take times of their own: asked for in this run, and still to be settled.
     """
 
     planned: int = 0
@@ -48,6 +51,7 @@ class Progress:
     retried: int = 0
     refused: int = 0
     unreadable: int = 0
+    truncated: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
     uncounted: int = 0
@@ -55,6 +59,13 @@ class Progress:
     cost: float | None = None
     served: set[tuple[str | None, str | None]] = field(default_factory=set)
     last_failure: str = ""
+    asked_of: Counter[Modality] = field(default_factory=Counter)
+    left_of: Counter[Modality] = field(default_factory=Counter)
+
+    def plan(self, modality: Modality, samples: int) -> None:
+        """So many more samples are planned; fewer where it is below 0."""
+        self.planned += samples
+        self.left_of[modality] += samples
 
     @property
     def done(self) -> int:
@@ -93,7 +104,7 @@ class Sampler:
     how many samples are in flight, whatever the number of topics, and when each request may go. `models` answer the
     queries to their roles. `first` are asked before the rest, whole: then `asks` says of each other topic whether it is
     asked at all. `rounds` are asked last, in parts (see `Rounds`). `tell` is told of each single query that is
-    answered, now or before, in the sampler's thread.
+    answered, now or before, in the sampler's thread. `canary` looks at the first replies.
     """
 
     def __init__(
@@ -103,7 +114,7 @@ class Sampler:
         topics: Iterable[Topic],
         asks: Callable[[Topic], bool] = lambda _: True,
         queries: Callable[[Topic], Iterable[Query | Steps[object]]],
-        planned: int,
+        planned: Mapping[Modality, int],
         models: Mapping[Role, ChatModel],
         ledger: Path,
         run: str,
@@ -111,8 +122,9 @@ class Sampler:
         about: str = "{}",
         tell: Callable[[Sample], None] = lambda _: None,
         rounds: Rounds | None = None,
+        canary: Canary | None = None,
     ) -> None:
-        self.progress = Progress(planned=planned)
+        self.progress = Progress(planned=sum(planned.values()), left_of=Counter(planned))
         self.error: FairgateError | None = None
         self._first, self._topics, self._queries, self._asks = tuple(first), tuple(topics), queries, asks
         self._models = dict(models)
@@ -121,6 +133,7 @@ class Sampler:
         self._in_vain: Counter[Role] = Counter()
         self._ledger_path, self._run, self._line = ledger, run, line
         self._about, self._tell, self._rounds = about, tell, rounds
+        self._canary = canary or Canary({})
         self._stopping = threading.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._asking: asyncio.Task[None] | None = None
@@ -146,9 +159,7 @@ class Sampler:
         usual = sys.getswitchinterval()
         sys.setswitchinterval(SWITCH)
         try:
-            import uvloop
-
-            with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            with asyncio.Runner(loop_factory=loop_factory()) as runner:
                 runner.run(self._sample())
         except asyncio.CancelledError:
             pass
@@ -162,7 +173,7 @@ class Sampler:
     async def _sample(self) -> None:
         self._loop = asyncio.get_running_loop()
         with Ledger(self._ledger_path) as ledger:
-            ledger.start_run(self._run, self._about)
+            ledger.runs.start(self._run, self._about)
             state, message = RunState.STOPPED, "interrupted"
             try:
                 self._asking = asyncio.create_task(self._ask_all(ledger))
@@ -180,12 +191,12 @@ class Sampler:
                 message = f"the sampler broke: {type(error).__name__}: {error}"
                 raise
             finally:
-                ledger.end_run(self._run, state, message)
+                ledger.runs.end(self._run, state, message)
 
     async def _beat(self, ledger: Ledger) -> None:
         try:
             while True:
-                ledger.beat(self._run)
+                ledger.runs.beat(self._run)
                 await asyncio.sleep(HEARTBEAT)
         except FairgateError as trouble:
             self._line.close(trouble)
@@ -220,7 +231,7 @@ class Sampler:
             if await asyncio.to_thread(rounds.is_enough, number):
                 break
         for topic in rounds.topics:
-            ledger.mark_sampled(self._run, topic.id)
+            ledger.runs.mark_sampled(self._run, topic.id)
 
     def _issued(
         self, parts: Iterable[tuple[Topic, Iterable[Query | Steps[object]]]], ledger: Ledger
@@ -254,7 +265,7 @@ class Sampler:
             if self._asks(topic):
                 yield topic
             else:
-                ledger.mark_sampled(self._run, topic.id)
+                ledger.runs.mark_sampled(self._run, topic.id)
 
     def _pending(self, topics: Iterable[Topic], ledger: Ledger) -> Iterator[tuple[Query | Steps[object], _Open]]:
         for topic in topics:
@@ -275,14 +286,17 @@ class Sampler:
                 reply = ledger.reply(self._models[query.to].identity, query)
                 if reply is not None:
                     self.progress.reused += 1
-                    self._tell(Sample(query, reply, read(query, reply)))
+                    self.progress.left_of[query.topic.modality] -= 1
+                    sample = Sample(query, reply, read(query, reply))
+                    self._canary.look(sample)
+                    self._tell(sample)
                     continue
             open_topic.waiting += 1
             yield query, open_topic
 
     def _close_if_sampled(self, ledger: Ledger, open_topic: _Open) -> None:
         if open_topic.issued and open_topic.waiting == 0:
-            ledger.mark_sampled(self._run, open_topic.topic.id)
+            ledger.runs.mark_sampled(self._run, open_topic.topic.id)
 
     async def _sample_one(self, query: Query | Steps[object], open_topic: _Open, ledger: Ledger) -> None:
         try:
@@ -307,14 +321,15 @@ class Sampler:
         try:
             query = next(steps)
             while True:
-                progress.planned += query.again
+                progress.plan(query.topic.modality, query.again)
                 reply = ledger.reply(self._models[query.to].identity, query)
                 if reply is None:
                     sample = await self._ask(query, ledger)
                     reply = None if sample is None else sample.reply
                 else:
                     progress.reused += 1
-                progress.planned -= spares(query, reply)
+                    progress.left_of[query.topic.modality] -= 1
+                progress.plan(query.topic.modality, -spares(query, reply))
                 query = steps.send(reply)
         except StopIteration:
             return
@@ -331,17 +346,22 @@ class Sampler:
         ledger.add(self._run, model.identity, query, reply, answer)
         progress = self.progress
         progress.asked += 1
+        progress.asked_of[query.topic.modality] += 1
+        progress.left_of[query.topic.modality] -= 1
         self._answered[query.to] += 1
         self._in_vain[query.to] = 0
         progress.retried += reply.attempts - 1
         progress.refused += answer.kind is AnswerKind.REFUSED
         progress.unreadable += answer.kind is AnswerKind.UNREADABLE
+        progress.truncated += answer.kind is AnswerKind.TRUNCATED
         progress.prompt_tokens += reply.prompt_tokens or 0
         progress.completion_tokens += reply.completion_tokens or 0
         progress.uncounted += reply.prompt_tokens is None
         progress.served.add((reply.served_model, reply.fingerprint))
         progress.cost = self._line.limits.usd
-        return Sample(query, reply, answer)
+        sample = Sample(query, reply, answer)
+        self._canary.look(sample)
+        return sample
 
     async def _ask_in_line(self, query: Query, model: ChatModel) -> Reply:
         line, label, characters, reply = self._line, model.identity.label, len(query.text), None
@@ -356,6 +376,8 @@ class Sampler:
     def _count_failure(self, query: Query, model: ChatModel, failure: CallFailed, ledger: Ledger) -> None:
         progress = self.progress
         progress.failed += 1
+        progress.asked_of[query.topic.modality] += 1
+        progress.left_of[query.topic.modality] -= 1
         progress.retried += failure.attempts - 1
         progress.last_failure = str(failure)
         self._lost[query.to] += 1
@@ -373,3 +395,12 @@ class Sampler:
                 where=model.identity.label,
                 hint="Run again when it answers: what was answered is kept.",
             ) from None
+
+
+def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """What makes the sampler's event loop: uvloop, or asyncio's own (None) where uvloop has no wheel, as on Windows."""
+    try:
+        import uvloop
+    except ModuleNotFoundError:
+        return None
+    return uvloop.new_event_loop

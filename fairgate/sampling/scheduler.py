@@ -8,15 +8,15 @@ from collections import deque
 from math import inf
 from typing import TYPE_CHECKING
 
-from fairgate.errors import BudgetSpent
+from fairgate.core.errors import BudgetSpent
 from fairgate.sampling.limits import Bill, Limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fairgate.domain import Reply
-    from fairgate.errors import FairgateError
-    from fairgate.models.retries import TransientError
+    from fairgate.core.domain import Reply
+    from fairgate.core.errors import FairgateError
+    from fairgate.providers.retries import TransientError
 
 # Samples that wait to be asked again, for each place: beyond that, nothing new is begun.
 ASIDE = 8

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from fairgate.domain import Identity, Message, Query, Reply
-from fairgate.errors import CallFailed, ConfigError, RunStopped
-from fairgate.models.anthropic import AnthropicChat
-from fairgate.models.fields import body_fields
-from fairgate.models.retries import Retries, Waits
+from fairgate.core.domain import Identity, Message, Query, Reply
+from fairgate.core.errors import CallFailed, ConfigError, RunStopped
+from fairgate.providers.chat.anthropic import AnthropicChat
+from fairgate.providers.fields import body_fields
+from fairgate.providers.retries import Retries, Waits
 from tests.builders import query
 from tests.running import bench
 from tests.servers.chat import ChatStub, Fault, cut, every_time, half_written, in_order, redirect, server_error
@@ -23,6 +23,8 @@ from tests.servers.messages import MessagesStub, error, overloaded, rate_limited
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+pytestmark = pytest.mark.usefixtures("each_transport")
 
 KEY = "planted-anthropic-key-3b7e"
 
@@ -157,6 +159,7 @@ def test_fields_that_could_never_work_are_refused_at_once(fields: dict[str, obje
         AnthropicChat("m", "http://h.invalid", KEY, fields)
 
 
+@pytest.mark.slow
 def test_a_model_is_gated_and_another_judges(tmp_path: Path, stub: MessagesStub) -> None:
     """The judge's own key and address: the model's are another provider's, and do not travel there."""
     with ChatStub(key="openai-key") as model:

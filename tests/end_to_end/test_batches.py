@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairgate.domain import Reply
-from fairgate.errors import CallFailed, FairgateError, RunStopped
-from fairgate.models import batch
-from fairgate.models.batch import BatchChat
-from fairgate.models.openai import OpenAIChat
-from fairgate.models.retries import Retries, Waits
-from fairgate.store.ledger import Ledger, sample_key
-from fairgate.store.samples import read
+from fairgate.core.domain import Reply
+from fairgate.core.errors import CallFailed, FairgateError, RunStopped
+from fairgate.ledger.ledger import Ledger, sample_key
+from fairgate.ledger.samples import read
+from fairgate.providers.chat import batch
+from fairgate.providers.chat.batch import BatchChat
+from fairgate.providers.chat.openai import OpenAIChat
+from fairgate.providers.retries import Retries, Waits
 from tests.builders import query
 from tests.running import PATIENCE, bench, finished, started, stored
 from tests.servers.batches import BatchStub
+from tests.servers.chat import ChatStub
 from tests.servers.words import judges, speaks
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def ask(model: BatchChat, path: Path, until: Callable[[], bool] = lambda: False)
 
 def left(path: Path, model: BatchChat) -> int:
     with Ledger(path) as ledger:
-        return sum(len(keys) for _, _, keys in ledger.batches(model.identity))
+        return sum(len(keys) for _, _, keys in ledger.batches.of(model.identity))
 
 
 def replies(said: Sequence[Reply | BaseException]) -> list[str]:
@@ -131,7 +132,7 @@ def test_a_batch_that_was_made_without_a_word_is_found_by_its_mark(stub: BatchSt
 def test_a_batch_that_was_planned_and_never_made_is_made_anew(stub: BatchStub, path: Path) -> None:
     model = chat(stub, path)
     with Ledger(path) as ledger:
-        ledger.plan_batch("never", model.identity, [sample_key(model.identity, each) for each in QUERIES[:4]])
+        ledger.batches.plan("never", model.identity, [sample_key(model.identity, each) for each in QUERIES[:4]])
     assert len(replies(ask(model, path))) == 10
     assert sum(stub.sizes) == 10
     assert set(stub.paid.values()) == {1}
@@ -268,3 +269,22 @@ def test_conversations_go_in_rounds(tmp_path: Path) -> None:
     assert 6 <= len(model.sizes) <= 12
     assert sum(model.sizes) == 24
     assert model.answered == judge.answered == 0
+
+
+def test_another_servers_batches_are_found_again_though_it_keeps_no_marks(stub: BatchStub, path: Path) -> None:
+    """Below another address, by the file that the batch is of."""
+    stub.path = "/openai/v1/chat/completions"
+    stub.markless, stub.lose = True, 1
+    asked = OpenAIChat("tiny", f"http://127.0.0.1:{stub.port}/openai/v1", KEY, retries=Retries(attempts=1))
+    model = BatchChat(asked, path, quiet=0.02, poll=0.02)
+    assert all(isinstance(reply, Reply) for reply in ask(model, path))
+    assert len(stub.batches) == 1
+    assert set(stub.paid.values()) == {1}
+
+
+def test_a_server_without_batches_says_so_and_is_paid_for_nothing(path: Path) -> None:
+    with ChatStub() as plain:
+        asked = OpenAIChat("tiny", plain.base_url, KEY, retries=Retries(attempts=1))
+        replies = ask(BatchChat(asked, path, quiet=0.02, poll=0.02), path)
+        assert plain.answered == 0
+    assert all("files is not served there" in str(reply) and "without --batch" in str(reply) for reply in replies)

@@ -77,7 +77,7 @@ def test_a_budget_in_usd_without_a_price_says_what_to_add(runs: dict[str, Outcom
 
 def test_no_budget_at_all_is_a_usage_error(runs: dict[str, Outcome]) -> None:
     assert runs["nothing"].code == 4
-    assert "--budget-tokens: 0 is no limit" in runs["nothing"].output
+    assert "--budget-tokens: 0 is out of range" in runs["nothing"].output
 
 
 def test_the_ledger_keeps_all_that_was_answered(runs: dict[str, Outcome], stub: ChatStub) -> None:

@@ -8,7 +8,7 @@ import sys
 from random import Random
 from typing import TYPE_CHECKING
 
-from fairgate.models.portraits import paint
+from fairgate.providers.images.portraits import paint
 from tests.running import CHECKOUT
 
 if TYPE_CHECKING:

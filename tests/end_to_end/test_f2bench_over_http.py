@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
+
 IN_FLIGHT = 4
 DIALOGUES = 4 * 6  # turns of the one category that is asked
 BALANCES = 4 * 3
@@ -82,7 +84,7 @@ def test_a_server_is_judged_by_another(tmp_path: Path, model: Remembering, judge
     assert scores == {"S_dialogue": 0.0, "S_fairness": 100.0, "S_factuality": 70.0}
     for record in run.summary["judging"]:
         assert (record["agreement"], record["steered"], record["unfit"]) == (1.0, 0, None)
-    assert "Judge openai/wise" in run.output
+    assert run.summary["judge"] == "openai/wise"
     # Turns with roles, each with all that was said before it.
     talks = [each for each in model.conversations if len(each) == 11]
     assert len(talks) == 4
@@ -104,7 +106,7 @@ def test_without_a_judge_a_real_model_is_not_judged_by_a_control(tmp_path: Path,
     server = ("--model=openai/tiny", f"--base-url={model.base_url}", "-p", "no:xdist")
     run = bench(tmp_path, *server, "-k", "health", "-m", "f2bench", env=KEYS)
     assert run.code == 5, run.output
-    assert "no judge was named, so the cases of F²Bench are deselected" in run.output
+    assert "no judge was named, so the cases of F²Bench are deselected" in " ".join(run.output.split())
     assert model.requests == 0
     refused = bench(tmp_path, *server, "--judge=control/judge", "-k", "health", env=KEYS)
     assert refused.code == 4
@@ -126,14 +128,14 @@ def test_a_judge_that_is_not_fit_is_trouble_and_is_paid_for_the_gold_set_alone(
     for each in (run, again):
         assert each.code == 7, each.output
         assert "The judge is not fit" in each.summary["trouble"]
-        assert "its yes says nothing" in each.output
+        # Once, and not again for each case and gate.
+        assert " ".join(each.output.split()).count("its yes says nothing") == 1
         assert set(each.gates.values()) == {"inconclusive"}
         assert {gate["reason"] for gate in each.summary["gates"]} == {"the judge is not fit"}
         assert each.summary["cases"] == {"passed": 0, "failed": 0, "inconclusive": 0, "error": 2}
-        assert "samples were not asked: the judge is not fit" in " ".join(each.output.split())
         counted = each.summary["outcomes"]["f2bench"]
         assert (counted["failed"], counted["not_asked"]) == (0, counted["samples"])
-        assert f"failed 0 (0.0 %), not asked {counted['samples']} (100.0 %)" in " ".join(each.output.split())
+        assert f"not asked {counted['samples']} (100.0 %)" in " ".join(each.output.split())
 
 
 @pytest.mark.parametrize("explain", [(), ("--explain",)])

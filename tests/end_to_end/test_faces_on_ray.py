@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fairgate.bigbench.topics import SubjectTopic, Task
-from fairgate.cli import main
-from fairgate.domain import Form, Identity, Query, Reply, Role
-from fairgate.faces import bulk
-from fairgate.faces.detectors import make
-from fairgate.faces.labels import label_map
-from fairgate.fact_or_fair.cases import image_topic
-from fairgate.fact_or_fair.topics import Level
-from fairgate.fact_or_fair.topics import Task as OwnTask
-from fairgate.models import portraits
-from fairgate.store.images import ImageStore, said
-from fairgate.store.ledger import Ledger
-from fairgate.store.samples import read
+from fairgate.benchmarks.bigbench.topics import SubjectTopic, Task
+from fairgate.benchmarks.fact_or_fair.cases import image_topic
+from fairgate.benchmarks.fact_or_fair.topics import Level
+from fairgate.benchmarks.fact_or_fair.topics import Task as OwnTask
+from fairgate.cli.main import main
+from fairgate.core.domain import Form, Identity, Query, Reply, Role
+from fairgate.ledger.images import ImageStore, said
+from fairgate.ledger.ledger import Ledger
+from fairgate.ledger.samples import read
+from fairgate.providers.faces import bulk
+from fairgate.providers.faces.detectors import make
+from fairgate.providers.images import portraits
+from fairgate.replies.labels import label_map
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -128,7 +128,7 @@ def test_an_address_at_which_no_cluster_answers_is_named_at_once(
 
 def test_a_vision_model_reads_for_a_run_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["faces", str(tmp_path), "--detector", "openai/eyes"]) == 7
-    assert "asked over HTTP" in capsys.readouterr().err
+    assert "vision models work only in `fairgate run`" in capsys.readouterr().err
 
 
 def test_what_is_no_ledger_and_no_folder_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

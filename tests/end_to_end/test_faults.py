@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairgate.domain import Query, Role
-from fairgate.errors import RunStopped
-from fairgate.fact_or_fair.topics import Level
-from fairgate.models.openai import OpenAIChat
-from fairgate.models.retries import Retries, Waits
-from fairgate.sampling.limits import Bounds, Limits
+from fairgate.benchmarks.fact_or_fair.topics import Level
+from fairgate.core.domain import Modality, Query, Role
+from fairgate.core.errors import RunStopped
+from fairgate.ledger.ledger import Ledger
+from fairgate.options.settings import Bounds
+from fairgate.providers.chat.openai import OpenAIChat
+from fairgate.providers.retries import Retries, Waits
+from fairgate.sampling.limits import Limits
 from fairgate.sampling.sampler import Sampler
 from fairgate.sampling.scheduler import Scheduler
-from fairgate.store.ledger import Ledger
 from tests.builders import objective, query, subjective
 from tests.servers.chat import (
     ChatStub,
@@ -42,7 +43,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from fairgate.domain import Topic
+    from fairgate.core.domain import Topic
+
+pytestmark = pytest.mark.usefixtures("each_transport")
 
 TOPICS = (subjective(), subjective(level=Level.LOW), objective())
 EACH = 50
@@ -68,7 +71,7 @@ def sample(
     work = Sampler(
         topics=TOPICS,
         queries=queries,
-        planned=WHOLE,
+        planned={Modality.TEXT: WHOLE},
         models={
             Role.MODEL: OpenAIChat(
                 "tiny",

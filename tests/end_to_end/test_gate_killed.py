@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("each_transport")]
 
 SAMPLES = 56  # of `-k crime` with two samples a topic or scenario
 IN_FLIGHT = 4

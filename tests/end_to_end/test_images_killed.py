@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairgate.fact_or_fair.data import load
-from fairgate.fact_or_fair.faces_tally import Groups
-from fairgate.models import portraits
-from fairgate.store.images import ImageStore, hash_in
+from fairgate.benchmarks.fact_or_fair.data import load
+from fairgate.benchmarks.fact_or_fair.faces_tally import Groups
+from fairgate.ledger.images import ImageStore, hash_in
+from fairgate.providers.images import portraits
 from tests.running import bench, finished, started, wait_until_stored
 from tests.servers.chat import content_filter, in_order
 from tests.servers.images import ImageStub

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairgate import cli
+from fairgate.cli import main as cli
+from fairgate.ledger.ledger import Ledger
 from fairgate.sampling.ledger_lock import LedgerLock, is_taken
-from fairgate.store.ledger import Ledger
 from tests.running import CHECKOUT, bench, environment, finished, started, stored, wait_until_stored
 from tests.servers.chat import ChatStub
 
@@ -29,14 +29,14 @@ IN_FLIGHT = 2
 FILL = """
 import json, resource, sys
 from pathlib import Path
-from fairgate.domain import Answer, AnswerKind, Reply
-from fairgate.errors import LedgerError
-from fairgate.store.ledger import Ledger
+from fairgate.core.domain import Answer, AnswerKind, Reply
+from fairgate.core.errors import LedgerError
+from fairgate.ledger.ledger import Ledger
 from tests.builders import MODEL, query
 
 stored = 0
 with Ledger(Path(sys.argv[1])) as ledger:
-    ledger.start_run("r")
+    ledger.runs.start("r")
     resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, resource.RLIM_INFINITY))
     try:
         while True:
@@ -71,7 +71,7 @@ def test_what_was_stored_before_the_disk_was_full_is_kept(tmp_path: Path) -> Non
     assert stored(path) == count
     assert cli.main(["ledger", str(path), "verify"]) == 0
     with Ledger(path) as ledger:
-        ledger.start_run("s")
+        ledger.runs.start("s")
 
 
 def test_a_full_disk_ends_the_run_and_the_next_one_goes_on_from_there(tmp_path: Path, stub: ChatStub) -> None:
@@ -96,7 +96,7 @@ def test_a_ledger_that_may_not_be_written_is_named_before_anything_is_asked(tmp_
     place.touch()
     run = bench(tmp_path, *given(stub, f"--ledger={place / 'ledger.sqlite'}"))
     assert run.code == 4, run.output
-    assert "name another with --ledger" in " ".join(run.output.split())
+    assert "name another ledger" in " ".join(run.output.split())
     assert stub.requests == 0
 
 

@@ -7,25 +7,22 @@ import gzip
 import logging
 import random
 import socket
-import ssl
 import threading
 import traceback
-from contextlib import contextmanager
 from dataclasses import replace
-from socketserver import StreamRequestHandler, TCPServer
 from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
-import trustme
 
-from fairgate.domain import Identity, Message, Modality, Query, Reply
-from fairgate.errors import CallFailed, ConfigError, FairgateError, RunStopped
-from fairgate.fact_or_fair.topics import Level, StatisticTopic, Task
-from fairgate.models.endpoint import LONGEST
-from fairgate.models.fields import body_fields
-from fairgate.models.openai import OpenAIChat
-from fairgate.models.retries import Aside, Retries, TransientError, Waits
+from fairgate.benchmarks.fact_or_fair.topics import Level, StatisticTopic, Task
+from fairgate.core.domain import AnswerKind, Choice, Identity, Message, Modality, Query, Reply
+from fairgate.core.errors import CallFailed, ConfigError, FairgateError, RunStopped
+from fairgate.ledger.samples import read
+from fairgate.providers.chat.openai import OpenAIChat
+from fairgate.providers.endpoint import LONGEST
+from fairgate.providers.fields import body_fields, samples_anew
+from fairgate.providers.retries import Aside, Retries, TransientError, Waits
 from tests.servers.chat import (
     ChatStub,
     Fault,
@@ -50,7 +47,8 @@ from tests.servers.chat import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
+
+pytestmark = pytest.mark.usefixtures("each_transport")
 
 KEY = "planted-key-5f1e/9c"
 PLANTED = "planted-5529"
@@ -147,6 +145,21 @@ def test_identity_tells_settings_apart_and_holds_no_secret() -> None:
 )  # fmt: skip
 def test_body_fields_are_json_where_they_can_be(given: list[str], fields: dict[str, object]) -> None:
     assert body_fields(given) == fields
+
+
+@pytest.mark.parametrize(
+    ("given", "samples"),
+    [
+        ([], False),
+        (["temperature="], False),
+        (["temperature=0"], False),
+        (["temperature=0.7"], True),
+        (["temperature=0.7", "seed=3"], False),
+        (["temperature=warm"], False),
+    ],
+)
+def test_a_model_samples_where_the_user_says_so_and_no_seed_repeats_it(given: list[str], samples: bool) -> None:
+    assert samples_anew(given) == samples
 
 
 @pytest.mark.parametrize("given", ["temperature", "=1", " = 1"])
@@ -364,6 +377,43 @@ def test_replies_of_every_shape_are_read(
     assert (reply.text, reply.filtered, reply.prompt_tokens, reply.served_model) == (text, filtered, None, None)
 
 
+CUT = [
+    ({"content": None, "reasoning_content": "It may be B, since"}, "length", True, AnswerKind.TRUNCATED),
+    ({"content": "", "reasoning": "The answer is B"}, "length", True, AnswerKind.TRUNCATED),
+    ({"content": "<think>The answer is B"}, "length", True, AnswerKind.TRUNCATED),
+    ({"content": '{"answer": "B"}. That is, as'}, "length", True, AnswerKind.CHOSEN),
+    ({"content": "I'm sorry, but I can't choose. As"}, "length", True, AnswerKind.REFUSED),
+    ({"content": ""}, "stop", False, AnswerKind.UNREADABLE),
+]
+
+
+@pytest.mark.parametrize(("message", "finish", "truncated", "kind"), CUT)
+def test_a_reply_that_is_cut_before_its_answer_is_truncated_and_its_thoughts_are_no_answer(
+    stub: ChatStub, message: dict[str, object], finish: str, truncated: bool, kind: AnswerKind
+) -> None:
+    stub.raw = {"choices": [{"message": message, "finish_reason": finish}]}
+    [reply] = ask(chat(stub))
+    choices = (Choice("A", "one", {}), Choice("B", "two", {}))
+    assert (reply.truncated, read(replace(query(), choices=choices), reply).kind) == (truncated, kind)
+
+
+@pytest.mark.parametrize(
+    ("usage", "sent", "received"),
+    [
+        ({"prompt_tokens": 10, "completion_tokens": 900, "total_tokens": 910}, 10, 900),
+        ({"prompt_tokens": 10, "completion_tokens": 7, "total_tokens": 917}, 10, 907),
+        ({"prompt_tokens": 10, "completion_tokens": 7, "total_tokens": 3}, 10, 7),
+        ({"prompt_tokens": 10, "completion_tokens": 7}, 10, 7),
+    ],
+)
+def test_hidden_thoughts_count_as_received_whether_the_server_adds_them_or_not(
+    stub: ChatStub, usage: dict[str, int], sent: int, received: int
+) -> None:
+    stub.raw = {"usage": usage}
+    [reply] = ask(chat(stub))
+    assert (reply.prompt_tokens, reply.completion_tokens) == (sent, received)
+
+
 def test_half_a_character_does_not_lose_the_reply(stub: ChatStub) -> None:
     stub.plan = in_order(Fault("half", body=b'{"choices":[{"message":{"content":"A \\ud83d"}}]}'))
     [reply] = ask(chat(stub))
@@ -450,96 +500,6 @@ def test_a_closed_model_opens_again(stub: ChatStub) -> None:
     ask(model)
     ask(model)
     assert stub.answered == 2
-
-
-def test_a_certificate_is_trusted_where_the_user_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    authority, tls = trustme.CA(), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    authority.issue_cert("127.0.0.1").configure_cert(tls)
-    authority.cert_pem.write_to_path(str(tmp_path / "authority.pem"))
-    with ChatStub(tls=tls) as stub:
-        with pytest.raises(RunStopped, match=r"certificate is not trusted \(UnknownIssuer\).*SSL_CERT_FILE"):
-            ask(chat(stub))
-        assert stub.requests == 0
-        monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "authority.pem"))
-        [reply] = ask(chat(stub))
-    assert reply.attempts == 1
-
-
-def test_a_machine_without_certificates_asks_over_http_alone(stub: ChatStub, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SSL_CERT_FILE", "/dev/null")
-    monkeypatch.setenv("SSL_CERT_DIR", "/nowhere")
-    assert ask(chat(stub))
-    with pytest.raises(ConfigError, match=r"https://127.0.0.1: no connection.*ca-certificates.*SSL_CERT_FILE"):
-        ask(chat(stub, base_url=stub.base_url.replace("http", "https", 1)))
-
-
-@pytest.fixture
-def no_way_around(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No server is reached past the environment's proxy by its wish."""
-    for name in ("NO_PROXY", "no_proxy"):
-        monkeypatch.delenv(name, raising=False)
-
-
-@pytest.mark.usefixtures("no_way_around")
-def test_this_machines_servers_are_reached_without_a_proxy(stub: ChatStub, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("http_proxy", "HTTP_PROXY", "ALL_PROXY"):
-        monkeypatch.setenv(name, "http://127.0.0.1:9")
-    assert ask(chat(stub))
-
-
-@pytest.mark.usefixtures("no_way_around")
-def test_the_proxy_of_the_environment_is_used_elsewhere(stub: ChatStub, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{stub.port}")
-    [reply] = ask(chat(stub, base_url="http://far-away.invalid/v1"))
-    assert reply.attempts == 1
-    assert stub.last_headers["Host"] == "far-away.invalid"
-    monkeypatch.setenv("http_proxy", f"socks5://me:{KEY}@127.0.0.1:9")
-    with pytest.raises(ConfigError, match=r"socks5 proxy.*NO_PROXY=far-away.invalid") as caught:
-        ask(chat(stub, base_url="http://far-away.invalid/v1"))
-    assert KEY not in shown(caught.value)
-    monkeypatch.setenv("http_proxy", f"http://me:{KEY.replace('/', '')}@proxy.invalid:99999")
-    with pytest.raises(ConfigError, match=r"http_proxy: .*no address \(invalid port number\)") as caught:
-        ask(chat(stub, base_url="http://far-away.invalid/v1"))
-    assert "planted" not in shown(caught.value)
-
-
-@contextmanager
-def refusing_proxy() -> Iterator[int]:
-    """The port of a proxy that wants to know who asks, and believes nobody."""
-
-    class Handler(StreamRequestHandler):
-        def handle(self) -> None:
-            self.connection.recv(2**16)
-            self.wfile.write(b"HTTP/1.1 407 Who are you?\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
-
-    with TCPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-        thread.start()
-        yield int(server.server_address[1])
-        server.shutdown()
-
-
-@pytest.mark.usefixtures("no_way_around")
-@pytest.mark.parametrize("scheme", ["http", "https"])
-def test_a_proxy_that_lets_nobody_through_ends_the_run(
-    stub: ChatStub, monkeypatch: pytest.MonkeyPatch, scheme: str
-) -> None:
-    with refusing_proxy() as port:
-        monkeypatch.setenv(f"{scheme}_proxy", f"http://me:{PLANTED}@127.0.0.1:{port}")
-        with pytest.raises(RunStopped, match=rf"proxy wants.*password.*{scheme}_proxy.*NO_PROXY=far.invalid") as caught:
-            ask(chat(stub, base_url=f"{scheme}://far.invalid/v1"))
-    assert PLANTED not in shown(caught.value)
-
-
-@pytest.mark.usefixtures("no_way_around")
-@pytest.mark.parametrize("scheme", ["http", "https"])
-def test_a_proxy_that_cannot_be_found_is_not_taken_for_the_server(
-    stub: ChatStub, monkeypatch: pytest.MonkeyPatch, scheme: str
-) -> None:
-    monkeypatch.setenv(f"{scheme}_proxy", f"http://me:{PLANTED}@proxy.invalid")
-    with pytest.raises(RunStopped, match=rf"the proxy's name does not resolve\. Check {scheme}_proxy") as caught:
-        ask(chat(stub, base_url=f"{scheme}://far.invalid/v1"))
-    assert PLANTED not in shown(caught.value)
 
 
 def test_an_error_that_nobody_expects_shows_nothing_of_what_was_sent(stub: ChatStub) -> None:

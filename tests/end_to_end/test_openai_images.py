@@ -16,13 +16,14 @@ import msgspec
 import pytest
 import trustme
 
-from fairgate.domain import Form, Modality, Query, Reply, Role
-from fairgate.errors import CallFailed, ConfigError, RunStopped
-from fairgate.fact_or_fair.topics import Level, StatisticTopic, Task
-from fairgate.models import fetching, openai_images
-from fairgate.models.openai_images import OpenAIImages
-from fairgate.models.retries import Retries, TransientError, Waits
-from fairgate.store.images import ImageStore, hash_in
+from fairgate.benchmarks.fact_or_fair.topics import Level, StatisticTopic, Task
+from fairgate.core.domain import Form, Modality, Query, Reply, Role
+from fairgate.core.errors import CallFailed, ConfigError, RunStopped
+from fairgate.ledger.images import ImageStore, hash_in
+from fairgate.providers import fetching
+from fairgate.providers.images import openai as openai_images
+from fairgate.providers.images.openai import OpenAIImages
+from fairgate.providers.retries import Retries, TransientError, Waits
 from tests.servers.chat import (
     Fault,
     content_filter,
@@ -38,6 +39,8 @@ from tests.servers.images import At, ImageStub
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+pytestmark = pytest.mark.usefixtures("each_transport")
 
 TOPIC = StatisticTopic("b", Modality.IMAGE, Task.OBJECTIVE, "s", Level.HIGH)
 PICTURE = b"\x89PNG\r\n\x1a\n" + b"not really"
@@ -215,7 +218,10 @@ def test_the_first_address_that_was_looked_at_is_the_one_connected_to(
     assert names.looked_up == ["images.invalid"]
 
 
-@pytest.mark.parametrize("location", ["https://[::ffff:10.0.0.7", "https://a:99999/", "/\u00e9"])
+@pytest.mark.parametrize("location",
+    ["https://[::ffff:10.0.0.7", "https://a:99999/", "/\u00e9", "https://%69mages.invalid/", "https://0x7f.1/",
+     "https://2130706433/", "https://127.1/"],
+)  # fmt: skip
 def test_a_redirect_that_cannot_be_read_is_not_followed(store: Path, location: str) -> None:
     with ImageStub(paint=one) as stub:
         stub.files["a"] = At(302, location)
@@ -272,7 +278,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Image
         yield stub
 
 
-@pytest.mark.parametrize("host", ["images.invalid", "IMAGES.Invalid", "%69mages.invalid"])
+@pytest.mark.parametrize("host", ["images.invalid", "IMAGES.Invalid"])
 def test_the_address_that_was_looked_at_is_the_one_connected_to(
     names: Names, elsewhere: ImageStub, monkeypatch: pytest.MonkeyPatch, host: str
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,14 +13,14 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.select import Select
 
-from fairgate.bigbench.topics import Task as BigTask
-from fairgate.domain import AnswerKind, Modality, Role
-from fairgate.fact_or_fair.topics import Context, Level, Task
-from fairgate.report import page
-from fairgate.report.evidence import Cell, Evidence, Found, Option, Painted, Share, Shown
-from fairgate.report.report import Comparison
-from fairgate.verdicts.gate import Verdict
-from tests.builders import entry, finding, gate, report
+from fairgate.benchmarks.bigbench.topics import Task as BigTask
+from fairgate.benchmarks.evidence import Cell, Evidence, Found, Option, Painted, Share, Shown
+from fairgate.benchmarks.fact_or_fair.topics import Context, Level, Task
+from fairgate.benchmarks.gate_result import GateResult, Verdict
+from fairgate.core.domain import AnswerKind, Modality, Role
+from fairgate.reports import page
+from fairgate.reports.report import Comparison
+from tests.builders import entry, finding, gate, limit, report
 from tests.chromium import browser, complaints, needs_chromium, requests
 
 if TYPE_CHECKING:
@@ -115,6 +116,9 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
         notes=HOSTILE[:5],
         trouble=HOSTILE[0],
         model=HOSTILE[1],
+        date="2026-11-22",
+        limits="limits.toml",
+        limits_hash="ab" * 32,
         evidence=Evidence(CELLS, read),
     )  # fmt: skip
     (folder / "index.html").write_text(page.to_html(shown), encoding="utf-8")
@@ -164,7 +168,7 @@ def test_images_are_shown_small_and_drawn_anew_beside_what_was_found(
         assert f"sha256 {'c' * 64}" in first
         assert "no face" in second
         Select(panel.find_element(By.ID, "picked")).select_by_value("Black")
-        assert [each.text for each in panel.find_elements(By.TAG_NAME, "h4")] == ["painted#1"]
+        assert [each.text for each in panel.find_elements(By.CSS_SELECTOR, "article h3")] == ["painted#1"]
         assert "images are told in words alone" in panel.find_element(By.CSS_SELECTOR, "[role=status]").text
 
 
@@ -202,7 +206,10 @@ def test_people_drawn_stand_beside_the_truth_and_an_image_says_why_a_gate_failed
 
 @pytest.fixture
 def driver(opened: Chrome) -> Chrome:
-    opened.execute_script("document.getElementById('filter-none').click()")
+    opened.execute_script(
+        "document.querySelector('#drill:not([hidden]) .bar-top button')?.click();"
+        "document.getElementById('filter-none').click()"
+    )
     return opened
 
 
@@ -242,7 +249,11 @@ def test_it_asks_nobody_and_breaks_none_of_its_own_rules(opened: Chrome) -> None
 def test_the_verdict_comes_first_and_then_why(driver: Chrome) -> None:
     assert driver.find_element(By.TAG_NAME, "h1").text.startswith("TROUBLE: ")
     titles = [each.text for each in driver.find_elements(By.CSS_SELECTOR, "main section:not([hidden]) > h2")]
-    assert titles[:2] == ["What failed, and why", "Gates"]
+    assert titles[:2] == ["Gates", "What failed, and why"]
+    facts = driver.find_element(By.CSS_SELECTOR, "main > .facts").text
+    assert re.match(r"Date\n2026-11-22\nModel\n", facts)
+    assert "Limits\nlimits.toml (sha256 abababababab…)" in facts
+    assert "Cost\n100 calls; no price is known" in facts
     why = driver.find_element(By.ID, "why").text
     assert "TV 75.0 [71.0, 79.0]; the limit: at most 70" in why
 
@@ -321,7 +332,7 @@ def test_the_samples_behind_a_cell_are_paged_searched_and_told_apart_by_group(dr
         return panel.find_element(By.CSS_SELECTOR, "[role=status]").text
 
     def ids() -> list[str]:
-        return [each.text for each in panel.find_elements(By.TAG_NAME, "h4")]
+        return [each.text for each in panel.find_elements(By.CSS_SELECTOR, "article h3")]
 
     assert told() == "Samples 1 to 10 of 30 found among 30, the telling ones first; 38 more are in the ledger alone."
     # What never came is the most telling.
@@ -358,6 +369,58 @@ def test_keyboard_and_screen_reader_find_their_way(driver: Chrome) -> None:
     assert driver.find_element(By.TAG_NAME, "html").get_attribute("lang") == "en"
 
 
+def test_samples_open_beside_what_was_clicked_and_a_topic_that_passes_alone_has_no_badge_there(
+    tmp_path: Path,
+) -> None:
+    passing = next(each for each in CELLS if each.verdict is Verdict.PASS)
+    reply = read("topic-1-base")[2]
+    shown = report(
+        gates=(gate(Verdict.FAIL),), findings=(finding("why", reply=reply, cell=passing.name),),
+        evidence=Evidence(CELLS, read),
+    )  # fmt: skip
+    (tmp_path / "index.html").write_text(page.to_html(shown), encoding="utf-8")
+    with browser(tmp_path / "profile") as driver:
+        driver.get(f"file://{tmp_path}/index.html")
+        why = driver.find_element(By.ID, "why")
+        chosen = why.find_element(By.CSS_SELECTOR, "ul.options .chosen").text
+        assert chosen == "C. Hispanic ← chosen"
+        button = why.find_element(By.TAG_NAME, "button")
+        button.click()
+        panel = driver.find_element(By.ID, "drill")
+        assert panel.rect["x"] > button.rect["x"]
+        place = "return arguments[0].getBoundingClientRect().top"
+        assert 0 <= driver.execute_script(place, button) < driver.execute_script("return innerHeight")
+        assert driver.execute_script(place, panel) == 0
+        assert not panel.find_elements(By.CSS_SELECTOR, ".verdict")
+        assert "Chance alone could explain this one topic" in panel.text
+
+
+def test_gates_that_passed_are_folded_where_others_did_not_and_a_meaning_is_said_once(tmp_path: Path) -> None:
+    gates = [gate(Verdict.FAIL), *(gate(Verdict.PASS, attribute=f"a{n}") for n in range(6))]
+    (tmp_path / "index.html").write_text(page.to_html(report(gates=tuple(gates))), encoding="utf-8")
+    with browser(tmp_path / "profile") as driver:
+        driver.get(f"file://{tmp_path}/index.html")
+        assert [row[1] for row in rows(driver, "gates")] == ["fail"]
+        driver.find_element(By.CSS_SELECTOR, "#gates .folding").click()
+        found = rows(driver, "gates")
+        assert len(found) == len(gates)
+        assert ["by how many points" in row[0] for row in found] == [True, *([False] * 6)]
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_page_fits_its_screen(tmp_path: Path, width: int) -> None:
+    shown = report(gates=(gate(Verdict.FAIL), gate(Verdict.PASS, "S_E")), evidence=Evidence(CELLS, read))
+    (tmp_path / "index.html").write_text(page.to_html(shown), encoding="utf-8")
+    with browser(tmp_path / "profile") as driver:
+        metrics = {"width": width, "height": 1000, "deviceScaleFactor": 1, "mobile": width < 500}
+        driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+        driver.get(f"file://{tmp_path}/index.html")
+        drilled(driver)
+        assert driver.execute_script("return document.documentElement.scrollWidth") <= width
+        panel = "const panel = document.getElementById('drill'); return panel.scrollWidth - panel.clientWidth"
+        assert driver.execute_script(panel) <= 0
+
+
 def test_a_link_opens_the_samples_of_its_cell(driver: Chrome) -> None:
     address = driver.current_url.partition("#")[0]
     driver.get("about:blank")
@@ -367,12 +430,13 @@ def test_a_link_opens_the_samples_of_its_cell(driver: Chrome) -> None:
 
 def test_a_limit_on_a_signed_score_is_drawn_to_both_sides_of_zero_and_all_tables_fit(tmp_path: Path) -> None:
     below = gate(Verdict.FAIL, "TV", signed=True, value=-80.0, estimate=-80.0, ci=(-90.0, -70.0))
-    shown = report(gates=(below, gate(Verdict.PASS)), evidence=Evidence(CELLS, read))
+    little = GateResult(limit("d", max=10.0), entry("d", value=5.0, estimate=5.0, ci=(4.0, 6.0)), Verdict.PASS, "")
+    shown = report(gates=(below, gate(Verdict.PASS), little), evidence=Evidence(CELLS, read))
     (tmp_path / "index.html").write_text(page.to_html(shown), encoding="utf-8")
     with browser(tmp_path / "profile") as driver:
         driver.set_window_size(1280, 1000)
         driver.get(f"file://{tmp_path}/index.html")
-        signed, usual = driver.find_elements(By.CSS_SELECTOR, "#gates tbody tr")
+        signed, usual, small = driver.find_elements(By.CSS_SELECTOR, "#gates tbody tr")
         assert "within ±70" in signed.text
         assert "at most 70" in usual.text
 
@@ -385,6 +449,10 @@ def test_a_limit_on_a_signed_score_is_drawn_to_both_sides_of_zero_and_all_tables
         assert at(signed, "estimate") == pytest.approx([10], abs=2)
         assert at(signed, "zero") == pytest.approx([50], abs=2)
         assert at(usual, "limit") == pytest.approx([70], abs=2)
+        # A small limit is drawn on a scale of its own.
+        assert at(small, "limit") == pytest.approx([50], abs=2)
+        assert at(small, "estimate") == pytest.approx([25], abs=2)
+        assert small.find_element(By.CLASS_NAME, "ends").text.split() == ["0", "20"]
         assert at(usual, "zero") == []
         fits = "return [...document.querySelectorAll('.scroll')].map((each) => each.scrollWidth <= each.clientWidth)"
         assert driver.execute_script(fits) == [True] * 3

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from fairgate.store.images import Picture, open_picture
+from fairgate.ledger.images import Picture, open_picture
 from tests.running import arguments, bench_many
 
 if TYPE_CHECKING:

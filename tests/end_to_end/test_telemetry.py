@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairgate.faces import toy_graphs
+from fairgate.providers.faces import toy_graphs
 from tests.running import CHECKOUT
 
 if TYPE_CHECKING:
@@ -36,14 +36,14 @@ def test_there_is_something_to_turn_off(tmp_path: Path) -> None:
     assert written(tmp_path, "-c", SESSION)
 
 
-@pytest.mark.parametrize("entry", ["package", "command line", "pytest"])
+@pytest.mark.parametrize("entry", ["package", "command line", "plugin"])
 def test_nothing_is_written_for_the_outside(tmp_path: Path, entry: str) -> None:
     case = tmp_path / "test_session.py"
     case.write_text(f"def test_session():\n    {SESSION}\n", encoding="utf-8")
     command = {
         "package": ("-c", f"import fairgate; {SESSION}"),
         "command line": ("-m", "fairgate", "doctor"),
-        "pytest": ("-m", "pytest", "-p", "no:cacheprovider", str(case)),
+        "plugin": ("-m", "pytest", "-p", "no:cacheprovider", "-p", "fairgate.plugin", str(case)),
     }
     home = tmp_path / "home"
     home.mkdir()

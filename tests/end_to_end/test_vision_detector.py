@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING
 import pytest
 from PIL import Image
 
-from fairgate.domain import Form, Modality, Query
-from fairgate.errors import CallFailed
-from fairgate.faces.asking import VisionDetector, questions, read_faces, read_people
-from fairgate.faces.detectors import make
-from fairgate.fact_or_fair.topics import Level, StatisticTopic, Task
-from fairgate.models.openai import OpenAIChat
-from fairgate.models.portraits import LABELS, paint
-from fairgate.store.images import ImageStore
+from fairgate.benchmarks.fact_or_fair.topics import Level, StatisticTopic, Task
+from fairgate.core.domain import Form, Modality, Query
+from fairgate.core.errors import CallFailed
+from fairgate.ledger.images import ImageStore
+from fairgate.providers.chat.openai import OpenAIChat
+from fairgate.providers.faces.asking import VisionDetector, questions, read_faces, read_people
+from fairgate.providers.faces.detectors import make
+from fairgate.providers.images.portraits import LABELS, paint
 from tests.servers.chat import ChatStub
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fairgate.domain import Reply
+    from fairgate.core.domain import Reply
     from fairgate.replies.faces import Reading
 
 TOPIC = StatisticTopic("fact-or-fair", Modality.IMAGE, Task.SUBJECTIVE, "crime-rate", Level.HIGH)

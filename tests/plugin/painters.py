@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from random import Random
 
-from fairgate.fact_or_fair.data import load
-from fairgate.fact_or_fair.faces_tally import Groups
-from fairgate.models import portraits
+from fairgate.benchmarks.fact_or_fair.data import load
+from fairgate.benchmarks.fact_or_fair.faces_tally import Groups
+from fairgate.providers.images import portraits
 
 _MAPS = Groups.of(load(), None).maps
 _CHANCE = Random(3)  # noqa: S311 - draws people

@@ -12,6 +12,8 @@ from tests.running import bench
 if TYPE_CHECKING:
     from tests.running import Outcome
 
+pytestmark = pytest.mark.slow
+
 PART = ("-k", "crime and base", "-n", "2")
 LOST = "test_subjective[crime-rate-low-base-race]"
 

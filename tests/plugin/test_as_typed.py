@@ -1,4 +1,4 @@
-"""Commands as people type them, in the checkout, with blanks between options and values."""
+"""Commands as people type them, with blanks between options and values."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ import pytest
 from tests.running import CHECKOUT, LIMITS, PATIENCE, bench, environment
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 pytestmark = pytest.mark.slow
 
 
-def typed(*words: str | Path) -> subprocess.CompletedProcess[str]:
+def typed(cwd: Path, program: Sequence[str], *words: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(  # noqa: S603 - our own interpreter
-        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--thresholds", str(LIMITS), *map(str, words)],
-        cwd=CHECKOUT,
+        [sys.executable, "-m", *program, "-p", "no:cacheprovider", "--thresholds", str(LIMITS), *map(str, words)],
+        cwd=cwd,
         env=environment(),
         capture_output=True,
         text=True,
@@ -29,8 +30,10 @@ def typed(*words: str | Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("more", [("-n", "0"), ("-n", "2"), ("-c", "pytest.ini")])
-def test_a_ledger_elsewhere_misleads_nobody_whether_it_is_there_or_not(more: tuple[str, ...], tmp_path: Path) -> None:
+@pytest.mark.parametrize("more", [("-n", "0"), ("-n", "2")])
+def test_paths_with_a_blank_before_them_mislead_nobody_whether_they_are_there_or_not(
+    more: tuple[str, ...], tmp_path: Path
+) -> None:
     command: tuple[str | Path, ...] = (
         "-k",
         "crime and base",
@@ -41,11 +44,17 @@ def test_a_ledger_elsewhere_misleads_nobody_whether_it_is_there_or_not(more: tup
         *more,
     )
     for reused in (0, 24):
-        run = typed(*command)
+        run = typed(tmp_path, ["fairgate", "run"], *command)
         assert run.returncode == 0, run.stdout + run.stderr
         calls = json.loads((tmp_path / "report" / "summary.json").read_text())["calls"]
         assert calls["reused"] == reused or calls["asked"] == 0
     assert "test_foreign" not in run.stdout
+
+
+def test_pytest_in_the_checkout_runs_the_suite(tmp_path: Path) -> None:
+    run = typed(CHECKOUT, ["pytest"], "-q", "-k", "crime and base", f"--ledger={tmp_path / 'l.sqlite'}")
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "fairgate: pass" in run.stdout
 
 
 def test_progress_is_seen_while_the_cases_wait(tmp_path: Path) -> None:

@@ -183,7 +183,7 @@ def test_allure_shows_what_each_case_stands_on(run: Outcome) -> None:
         assert re.search(rf" of {samples}</desc>", picture.read_text())
         assert "can offend" in each["description"]
         [parameter] = each["parameters"]
-        [command] = [line for line in each["description"].splitlines() if line.startswith("pytest ")]
+        [command] = [line for line in each["description"].splitlines() if line.startswith("fairgate run ")]
         assert any(word.endswith(f"[{parameter['value'].strip(chr(39))}]") for word in shlex.split(command))
 
 

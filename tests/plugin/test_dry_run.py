@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fairgate.ledger.ledger import Ledger
 from fairgate.runs.forecast import _Count
-from fairgate.store.ledger import Ledger
 from tests.running import CHECKOUT, Outcome, arguments, bench, bench_many
+from tests.servers.chat import ChatStub, every_time, wrong_key
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -109,7 +110,7 @@ def test_it_says_what_it_costs_where_there_is_a_price_and_what_it_can_tell(tmp_p
         f"--thresholds={limits}",
         "--model=openai/gpt-x",
     )
-    [end] = bench_many(tmp_path, [arguments(tmp_path, *part)])
+    end, rounds = bench_many(tmp_path, [arguments(tmp_path, *part, *more) for more in (("--no-stop-early",), ())])
     said = " ".join(end.output.split())
     tokens, cost = re.search(r"about ([\d,]+) tokens in prompts .*? about ([\d,.]+) USD", said).groups()  # type: ignore[union-attr]
     assert float(cost.replace(",", "")) == pytest.approx(int(tokens.replace(",", "")) / 1000, abs=0.01)
@@ -117,6 +118,15 @@ def test_it_says_what_it_costs_where_there_is_a_price_and_what_it_can_tell(tmp_p
     row = re.search(r"S_fact gender, objective >= 70 ([\d.]+) ([\d.]+)", said)
     assert row, said
     assert 5 < float(row[2]) < float(row[1]) < 25
+    # In rounds: after two, four and eight answers a question, of which those by gender are asked four at most.
+    said = " ".join(rounds.output.split())
+    assert "Asked in rounds, of 132 calls at first and 552 at most" in said
+    calls = re.search(r"decided in four of five runs, after ([\d,]+) ([\d,]+) ([\d,]+)", said)
+    row = re.search(r"S_fact race >= 35, objective ([\d.]+) ([\d.]+) ([\d.]+)", said)
+    assert calls, said
+    assert row, said
+    assert calls.groups() == ("132", "264", "408")
+    assert float(row[1]) > float(row[2]) > float(row[3])
 
 
 def test_tokens_are_counted_where_the_tokenizer_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,3 +149,34 @@ def test_it_leaves_an_older_ledger_as_it_is(tmp_path: Path) -> None:
     end = bench(tmp_path, "-k", "crime and base", f"--ledger={ledger}", "--dry-run")
     assert end.code == 0, end.output
     assert ledger.read_bytes() == before
+
+
+def test_a_probe_asks_a_few_samples_and_learns_from_them_how_long_replies_are(tmp_path: Path) -> None:
+    """A reasoning model: 900 tokens a reply that nobody sees."""
+    with ChatStub() as stub:
+        stub.raw = {"usage": {"prompt_tokens": 100, "completion_tokens": 7, "total_tokens": 1007}}
+        given = ("--model=openai/thinker", f"--base-url={stub.base_url}", "-k", "crime and objective", "-p", "no:xdist")
+        ledger = f"--ledger={tmp_path / 'ledger.sqlite'}"
+        plain = bench(tmp_path / "plain", *given, ledger, "--dry-run")
+        assert stub.requests == 0
+        assert "assumed as short as asked for" in " ".join(plain.output.split())
+        probed = bench(tmp_path / "probed", *given, ledger, "--dry-run", "--probe=5")
+        assert stub.requests == 5
+        planned, held, asked = numbers(probed)
+        assert (held, asked) == (5, planned - 5)
+        said = " ".join(probed.output.split())
+        assert f"{907 * asked:,} in replies" in said
+        assert "as long as 5 of the same model in this ledger" in said
+        assert "5 samples were asked, and are in the ledger" in said
+        bench(tmp_path / "run", *given, ledger)
+        assert stub.requests == planned
+        refused = bench(tmp_path / "refused", *given, ledger, "--probe=5")
+        assert (refused.code, "--probe: goes with --dry-run alone" in refused.output) == (4, True)
+
+
+def test_a_probe_that_is_refused_says_why(tmp_path: Path) -> None:
+    with ChatStub(plan=every_time(wrong_key())) as stub:
+        given = ("--model=openai/m", f"--base-url={stub.base_url}", "-k", "crime and objective", "-p", "no:xdist")
+        run = bench(tmp_path, *given, "--dry-run", "--probe=3")
+    assert run.code == 4
+    assert "the server wants a key" in " ".join(run.output.split())

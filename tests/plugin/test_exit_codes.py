@@ -90,7 +90,8 @@ def test_a_stereotype_fails(runs: dict[str, Outcome]) -> None:
     assert (run.summary["verdict"], run.summary["exit"]) == ("fail", 1)
     assert run.gates["subjective base gender TV"] == "fail"
     assert "FAIL: control/stereotype (a control)" in run.output
-    assert re.search(r"gates.+fact-or-fair-text-subjective-base-gender-TV", run.output)
+    assert "failed (1) " in run.output
+    assert re.search(r"^  base gender TV +\S+ +\[.+\] +<= 20$", run.output, re.MULTILINE)
     assert "5 failed" in run.output  # the gate, and the cases of both levels by gender and race
 
 
@@ -172,7 +173,9 @@ def test_too_many_failed_samples_are_trouble_and_no_score(runs: dict[str, Outcom
     assert run.code == 7, run.output
     assert run.summary["outcomes"]["fact-or-fair"]["failed"] == run.summary["calls"]["failed"] > 0
     assert "it hiccups" in run.summary["trouble"]
-    assert "% of the planned samples failed" in " ".join(run.output.split())
+    # The cause is said once, and not again for each gate.
+    assert " ".join(run.output.split()).count("it hiccups") == 1
+    assert all("% of the planned samples failed" in gate["reason"] for gate in run.summary["gates"])
     assert set(run.gates.values()) == {"inconclusive"}
 
 
@@ -208,6 +211,7 @@ def test_what_is_wrong_with_an_option_is_said_before_anything_is_asked(tmp_path:
     wrong = {
         "--model=contrl/oracle": "no provider 'contrl'. Did you mean 'control'?",
         "--model=control/orcale": "no control 'orcale'. Did you mean 'oracle'?",
+        "--model=nope": "no provider 'nope'. Write PROVIDER/NAME, PROVIDER one of anthropic, azure,",
         "--model=control": "'control' names no model. Write control/NAME.",
         "--model=python/no_such_module:f": "no module 'no_such_module'",
         "--model=python/tests.plugin.models:evn": "has no 'evn'. Did you mean 'even'?",
@@ -224,12 +228,12 @@ def test_what_is_wrong_with_an_option_is_said_before_anything_is_asked(tmp_path:
         f"--save-baseline={tmp_path / 'empty'}": "is a folder",
         f"--save-baseline={tmp_path / 'file' / 'release.json'}": "cannot be written",
         f"--save-baseline={tmp_path / 'ledger.sqlite'}": "is the ledger's own file",
-        "--per-topic=0": "--per-topic: 0 is too small",
+        "--per-topic=0": "--per-topic: 0 is out of range",
         "--per-topic=x": "invalid int value",
-        "--ledger-wait=nan": "--ledger-wait: nan is no time",
+        "--ledger-wait=nan": "--ledger-wait: nan is out of range",
         "--key=truth": "invalid choice",
         "--seed=x": "invalid int value",
-        "--seed=-1": "--seed: -1 is too small",
+        "--seed=-1": "--seed: -1 is out of range",
         "--model-arg=strength=1": "controls take none",
         "--inconclusive=maybe": "invalid choice",
     }
@@ -265,6 +269,7 @@ def test_workers_change_nothing_about_usage_errors(tmp_path: Path, wrong: str) -
 # Ends that nobody chose
 
 
+@pytest.mark.slow
 def test_a_crashed_worker_loses_nothing_and_is_no_pass(tmp_path: Path) -> None:
     case = "test_subjective[crime-rate-high-base-race]"
     crashed = bench(

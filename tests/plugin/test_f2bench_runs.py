@@ -27,7 +27,7 @@ SELECTED = {
 @pytest.fixture(scope="module")
 def ways(tmp_path_factory: pytest.TempPathFactory) -> list[Outcome]:
     root = tmp_path_factory.mktemp("f2bench")
-    part = ("-m", "f2bench and gender")
+    part = ("-v", "-m", "f2bench and gender")
     started = {"plain": ("-p", "no:xdist"), "alone": ("-n", "0"), "workers": ("-n", "2")}
     return [bench(root / name, *part, *way, f"--alluredir={root / name / 'allure'}") for name, way in started.items()]
 
@@ -43,7 +43,7 @@ def test_the_report_says_who_judged_and_that_it_is_a_control(ways: list[Outcome]
     for run in ways:
         said = " ".join(run.output.split())
         assert "judged by control/judge" in said
-        assert "The judge is a control" in said
+        assert any(note.startswith("The judge is a control") for note in run.summary["notes"])
         assert "F²Bench dialogue, raw (corrected)" in run.output
         assert "in all (1/10)" in run.output
         _, _, report = run.output.partition("fairgate: pass =")
@@ -80,14 +80,16 @@ def test_what_is_wrong_is_a_usage_error(tmp_path: Path) -> None:
 
 
 def test_who_refuses_everything_passes_no_score(tmp_path: Path) -> None:
-    run = bench(tmp_path, "-p", "no:xdist", "--model=control/refuser", "-m", "dialogue")
+    run = bench(tmp_path, "-p", "no:xdist", "--model=control/refuser", "-m", "dialogue", "-v")
     assert run.code == 1, run.output
     assert {verdict for gate, verdict in run.gates.items() if "S_" in gate} == {"inconclusive"}
     assert {verdict for gate, verdict in run.gates.items() if "refused" in gate} == {"fail"}
     assert "40 last answers or descriptions were refused" in " ".join(run.output.split())
     # The reply that shows it is the one that was not judged.
-    assert re.search(r"4 of 4 samples about gender\s+> Please give a direct answer", run.output)
+    assert re.search(r"4 of 4 samples about gender\s+> [^>]+\? →", run.output)
     assert run.summary["cases"] == {"passed": 0, "failed": 0, "inconclusive": 10, "error": 0}
-    assert run.summary["outcomes"]["f2bench"] == {"samples": 40, "refused": 40, "unreadable": 0, "failed": 0}
+    assert run.summary["outcomes"]["f2bench"] == {
+        "samples": 40, "refused": 40, "unreadable": 0, "truncated": 0, "failed": 0,
+    }  # fmt: skip
     # Judgements of what was refused are no part of the plan.
     assert run.summary["calls"]["missing"] == 0

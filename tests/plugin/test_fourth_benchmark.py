@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
+
 PROJECT = CHECKOUT / "examples" / "ambiguous_qa"
 OWN = ("-m", "ambiguous_qa", "-p", "no:xdist")
 CASES, GATES = 48, 16  # 24 items in two contexts; accuracy, bias, two rates
@@ -104,7 +106,7 @@ def test_oracle_passes_every_case_and_gate(oracle: Outcome) -> None:
 def test_a_model_that_follows_stereotypes_fails(python: Path, oracle: Outcome, tmp_path: Path) -> None:
     before = f"--baseline={oracle.folder / 'baseline.json'}"
     limits = f"--thresholds={CHECKOUT / 'thresholds.toml'}"
-    found = bench(tmp_path, *OWN, "--model=control/stereotype", before, limits, python=python)
+    found = bench(tmp_path, *OWN, "--model=control/stereotype", before, limits, "-v", python=python)
     assert found.code == 1, found.output
     failed = {(each["context"], each["score"]) for each in own(found, "gates") if each["verdict"] == "fail"}
     scores = {(context, score) for context in ("ambiguous", "disambiguated") for score in ("accuracy", "bias")}
@@ -120,9 +122,9 @@ def test_a_model_that_follows_stereotypes_fails(python: Path, oracle: Outcome, t
 def test_cases_fail_by_themselves_where_their_own_answers_prove_it(python: Path, tmp_path: Path) -> None:
     plan = ("--plan=paper", "--per-topic=48", "-k", "parking and not disambiguated")
     found = bench(tmp_path, *OWN, *plan, "--model=control/stereotype:1", python=python)
-    assert "FAILED" in found.output
+    assert found.code == 1
     assert "test_ambiguous_qa[gender-parking-ambiguous]" in found.output
-    assert "48 of 48 answers name the person whom a stereotype suggests" in found.output
+    assert "48 of 48 answers name the person whom a stereotype suggests" in " ".join(found.output.split())
 
 
 def test_workers_come_to_the_same(python: Path, oracle: Outcome, tmp_path: Path) -> None:
@@ -181,7 +183,7 @@ def served(stub: ChatStub) -> Sequence[str]:
 
 def test_the_page_shows_its_cases_and_gates(oracle: Outcome) -> None:
     page = (oracle.folder / "report" / "index.html").read_text(encoding="utf-8")
-    assert '"name":"disambiguated income accuracy","verdict":"pass"' in page
+    assert re.search(r'"name":"disambiguated income accuracy","asks":"[^"]+\?","verdict":"pass"', page)
     assert "test_installed.py::test_ambiguous_qa[age-names-ambiguous]" in page
     assert "Who was forgetful?" in page
 
@@ -210,7 +212,7 @@ def test_its_own_tests_pass_where_it_is_installed(python: Path) -> None:
 
 
 def test_a_benchmark_that_cannot_be_loaded_is_named(python: Path, oracle: Outcome, tmp_path: Path) -> None:
-    """By a run and by `gate`, which are pytest's (4), and by the other commands (7)."""
+    """By a run, which is pytest's (4), and by every command (7)."""
     project, there = tmp_path / "project", tmp_path / "there"
     project.mkdir()
     for name, text in BROKEN.items():
@@ -221,7 +223,7 @@ def test_a_benchmark_that_cannot_be_loaded_is_named(python: Path, oracle: Outcom
     gate = run(python, "-m", "fairgate", "gate", oracle.folder / "ledger.sqlite", env=paths)
     saved = oracle.folder / "baseline.json"
     compare = run(python, "-m", "fairgate", "compare", saved, saved, env=paths)
-    assert (found.code, gate.returncode, compare.returncode) == (4, 4, 7)
+    assert (found.code, gate.returncode, compare.returncode) == (4, 7, 7)
     for said in (found.output, gate.stdout + gate.stderr, compare.stdout + compare.stderr):
         (line,) = [line for line in said.splitlines() if line.strip()]
         assert "package fairgate-broken, entry point fairgate_broken:plugin" in line

@@ -13,24 +13,27 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairgate.domain import Form, Query, Role
-from fairgate.faces import detectors
-from fairgate.faces.calibration import Calibration, Confusion
-from fairgate.fact_or_fair.cases import image_topic
-from fairgate.fact_or_fair.controls import ImageControls, knowledge
-from fairgate.fact_or_fair.data import load
-from fairgate.fact_or_fair.faces_tally import Groups
-from fairgate.fact_or_fair.portraits import PortraitPlan
-from fairgate.fact_or_fair.topics import Level, Task
-from fairgate.models import portraits
-from fairgate.models.control_painter import ControlPainter
-from fairgate.models.controls import ControlSpec
-from fairgate.store.images import ImageStore
+from fairgate.benchmarks.fact_or_fair.cases import image_topic
+from fairgate.benchmarks.fact_or_fair.controls import ImageControls
+from fairgate.benchmarks.fact_or_fair.data import load
+from fairgate.benchmarks.fact_or_fair.faces_tally import Groups
+from fairgate.benchmarks.fact_or_fair.knowledge import knowledge
+from fairgate.benchmarks.fact_or_fair.portraits import PortraitPlan
+from fairgate.benchmarks.fact_or_fair.topics import Level, Task
+from fairgate.core.domain import Form, Query, Role
+from fairgate.ledger.images import ImageStore
+from fairgate.providers.chat.control import ControlSpec
+from fairgate.providers.faces import detectors
+from fairgate.providers.faces.calibration import Calibration, Confusion
+from fairgate.providers.images import portraits
+from fairgate.providers.images.control import ControlPainter
 from tests.running import Outcome, arguments, bench, bench_many
 from tests.servers.chat import ChatStub
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+pytestmark = pytest.mark.slow
 
 SMALL = "--image-size=256x256"
 IMAGES = {Task.OBJECTIVE: 2, Task.SUBJECTIVE: 3}
@@ -73,14 +76,17 @@ def test_with_a_control_the_shares_found_are_those_painted(tmp_path: Path) -> No
         }
     # It paints the published answer wherever a fact is asked for.
     assert of(run, "S_fact", "objective", "race")["value"] == 100
+    # An ideal model's evenness is nothing to hold facts against.
+    assert {of(run, score, "objective", "race")["ceiling"] for score in ("S_fact", "S_E", "TV")} == {None}
+    assert of(run, "S_E", "subjective", "race")["ceiling"] is not None
     summary = run.summary
     assert (summary["model"], summary["t2i_model"], summary["detector"]) == (
         None, "control/stereotype", "control/fairface",
     )  # fmt: skip
     assert summary["control"]
     assert "(a control)" in summary["headline"]
-    assert "faces read by control/fairface" in run.output
-    assert "no text model was named" in run.output
+    assert "faces read by control/fairface" in " ".join(run.output.split())
+    assert "no text model was named" in " ".join(run.output.split())
     results = [json.loads(path.read_text()) for path in (tmp_path / "allure").glob("*-result.json")]
     cases = [each for each in results if "t2i" in each["fullName"]]
     assert len(cases) == 8
@@ -97,11 +103,23 @@ def test_with_a_control_the_shares_found_are_those_painted(tmp_path: Path) -> No
         assert len(sheet) < 50_000
 
 
+def test_a_model_that_paints_one_person_fails_every_test_of_images(tmp_path: Path) -> None:
+    """All images of a topic are the same one, which is no reason to know less of it."""
+    given = ("-p", "no:xdist", "-k", "crime and subjective", SMALL, "--per-topic=20")
+    run = bench(tmp_path / "constant", *given, "--t2i-model=control/constant")
+    said = " ".join(run.output.split())
+    assert "male people are shown beyond an equal share by +50 points (limit 5)" in said
+    assert "Asian people are shown beyond an equal share by +75 points (limit 5)" in said
+    assert "4 of 4 tests fail by themselves." in said
+    fair = bench(tmp_path / "oracle", *given, "--t2i-model=control/oracle")
+    assert "test_t2i_subjective[" not in fair.output
+
+
 def test_two_faces_count_twice_and_what_shows_none_is_counted_as_what_it_is(tmp_path: Path) -> None:
     painter = "--t2i-model=python/tests.plugin.painters:pairs_landscapes_and_scrap"
     run = bench(
         tmp_path, "-p", "no:xdist", "-k", "crime and subjective", "--per-topic=9", painter,
-        "--detector=control/fairface", "--max-in-flight=1",
+        "--detector=control/fairface", "--max-in-flight=1", "-v",
     )  # fmt: skip
     outcomes = run.summary["outcomes"]["fact-or-fair"]
     assert (outcomes["samples"], outcomes["failed"]) == (18, 0)
@@ -133,7 +151,7 @@ def test_estimates_are_corrected_by_the_calibration_of_this_very_detector(tmp_pa
     given = ["-p", "no:xdist", "-k", "crime and subjective", SMALL, "--t2i-model=control/uniform", "--per-topic=20"]
     raw = bench(tmp_path, *given)
     before = {score: of(raw, score, "subjective", "gender") for score in ("S_E", "TV")}
-    assert "are uncorrected" in raw.output.replace("\n  ", " ")
+    assert any("are uncorrected" in note for note in raw.summary["notes"])
     run = bench(tmp_path, *given, f"--calibration={path}")
     assert run.summary["calls"]["asked"] == 0
     for score, old in before.items():
@@ -142,7 +160,7 @@ def test_estimates_are_corrected_by_the_calibration_of_this_very_detector(tmp_pa
         assert new["estimate"] != old["estimate"]
         corrected = of(run, f"{score}@corrected", "subjective", "gender")
         assert (corrected["value"], corrected["ci"]) == (new["estimate"], new["ci"])
-    assert "Estimates by gender are corrected" in run.output
+    assert any("stimates by gender are corrected" in note for note in run.summary["notes"])
     path.write_text(Calibration("{}", (found,), 200, 0).to_json())
     (end,) = bench_many(tmp_path, [arguments(tmp_path, *given, f"--calibration={path}")])
     assert end.code == 4

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fairgate.cli import main
-from fairgate.errors import LedgerError
+from fairgate.cli.main import main
+from fairgate.core.errors import LedgerError
+from fairgate.ledger.runs import Runs
 from fairgate.runs.merging import merge
 from fairgate.sampling.ledger_lock import LedgerLock
-from fairgate.store.ledger import Ledger
 from tests.running import LIMITS, PATIENCE, Outcome, arguments, bench, bench_many, environment
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def test_a_merge_that_is_killed_leaves_nothing_and_goes_well_the_next_time(
 ) -> None:
     out = tmp_path / "out.sqlite"
     with monkeypatch.context() as broken:
-        broken.setattr(Ledger, "put_run", lambda *_: 1 / 0)
+        broken.setattr(Runs, "put", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             merge(out, ledgers(shards))
     assert [each.name for each in tmp_path.iterdir() if ".sqlite." not in each.name] == []
@@ -248,6 +248,11 @@ def test_runs_that_asked_otherwise_are_no_shards_of_one(
     out = tmp_path / "out.sqlite"
     assert main(["merge", str(out), str(ledgers(shards)[0]), str(ledgers([other])[0])]) == 7
     assert "seed is" in capsys.readouterr().err
+    other = bench(tmp_path / "model", "-p", "no:xdist", "-k", "crime and objective", "--model=control/refuser")
+    with pytest.raises(
+        LedgerError, match=r"identities\.detector is (control/\w+, not None|None, not control/\w+)\. Merge"
+    ):
+        merge(out, [ledgers(shards)[0], ledgers([other])[0]])
     assert not out.exists()
     with pytest.raises(LedgerError, match="no such file"):
         merge(out, [tmp_path / "nowhere.sqlite"])

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fairgate import cli
+from fairgate.cli import main as cli
 from tests.running import bench
 
 if TYPE_CHECKING:
@@ -59,3 +60,45 @@ def a_verdict(ledger: Path) -> str:
             " AND lower(reply) LIKE '%no%' ORDER BY query LIMIT 1"
         ).fetchall()
     return str(query)
+
+
+def offered(ledger: Path, capsys: pytest.CaptureFixture[str]) -> tuple[str, bool]:
+    """The verdict that `ledger review` offers next: its key, and what the judge says."""
+    capsys.readouterr()
+    assert cli.main(["ledger", str(ledger), "review", "--count", "1"]) == 0
+    [(key, said)] = re.findall(
+        r"^  ([0-9a-f]{12}) f2bench/.+ \(the judge says (yes|no)\)$", capsys.readouterr().out, re.MULTILINE
+    )
+    return key, said == "yes"
+
+
+def test_marks_on_a_runs_own_replies_correct_its_score_beside_the_gold_texts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A judge that calls a reply a tie in every case where one is offered as no: the score falls to what is marked."""
+    ledger = tmp_path / "ledger.sqlite"
+    given = ("-p", "no:xdist", "-k", "dialogue", "--model=control/stereotype:0.4", f"--ledger={ledger}")
+    first = bench(tmp_path / "first", *given).summary
+    marks = dict[bool, int].fromkeys((True, False), 0)
+    for _ in range(20):
+        key, said = offered(ledger, capsys)
+        assert cli.main(["ledger", str(ledger), "mark", key, "yes", "--why", "a reason", "--who", "me"]) == 0
+        marks[said] += 1
+    assert min(marks.values()) >= 8
+    marked = bench(tmp_path / "marked", *given).summary
+    assert marked["calls"]["asked"] == 0
+    before, after, gold = (
+        of(run, score) for run, score in ((first, "S_dialogue"), (marked, "S_dialogue"), (marked, "S_dialogue@gold"))
+    )
+    # Every verdict that somebody looked at is a yes: so are, by this, nearly all.
+    assert after["estimate"] == 0.0
+    assert after["ci"][1] < before["ci"][0]
+    assert gold["estimate"] > after["estimate"]
+    [note] = [each for each in marked["notes"] if each.startswith("Reviewers marked 20 of 40")]
+    assert f"0 are a no where the judge says yes and {marks[False]} a yes where it says no" in note
+
+
+def of(summary: dict[str, Any], score: str) -> dict[str, Any]:
+    wanted = score, "definition", None
+    [found] = [each for each in summary["scores"] if (each["score"], each["scoring"], each["group"]) == wanted]
+    return dict(found)

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairgate.store.ledger import Ledger
+from fairgate.ledger.ledger import Ledger
 from tests.running import arguments, bench, bench_many
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+pytestmark = pytest.mark.slow
 
 SOME = ("--model=control/oracle", "-p", "no:xdist", "-k", "crime and base")
 
@@ -29,7 +31,7 @@ def test_no_output_takes_the_place_of_the_ledger(
 ) -> None:
     ledger = tmp_path / "ledger.sqlite"
     with Ledger(ledger) as made:
-        made.start_run("r")
+        made.runs.start("r")
     before = ledger.read_bytes()
     given = [each.format(ledger=ledger, folder=tmp_path) for each in options]
     elsewhere = tmp_path_factory.mktemp("elsewhere")

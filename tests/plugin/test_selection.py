@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairgate.fact_or_fair.cases import OWN_TASKS, text_cases
-from fairgate.fact_or_fair.data import load
-from fairgate.fact_or_fair.topics import Context, Task
+from fairgate.benchmarks.fact_or_fair.cases import OWN_TASKS, text_cases
+from fairgate.benchmarks.fact_or_fair.data import load
+from fairgate.benchmarks.fact_or_fair.topics import Context, Task
 from tests.running import arguments, bench_many
 
 if TYPE_CHECKING:

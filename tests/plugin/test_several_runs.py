@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairgate.cli import main
-from fairgate.store.ledger import Ledger
-from fairgate.store.maintenance import survey
+from fairgate.cli.main import main
+from fairgate.ledger.ledger import Ledger
+from fairgate.ledger.maintenance import survey
 from tests.plugin.test_judged_again import judged
 from tests.running import LIMITS, arguments, bench, bench_many
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+pytestmark = pytest.mark.slow
 
 PART = ("-p", "no:xdist", "-k", "crime and objective and high and not t2i")
 # Takes away, when it is first asked, what there was room for at the start.

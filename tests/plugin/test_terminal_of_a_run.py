@@ -18,4 +18,4 @@ def test_at_vv_no_reason_loses_its_beginning_and_the_page_is_named(tmp_path: Pat
     reasons = [after for line, after in pairwise(lines) if line.endswith(" INCONCLUSIVE")]
     assert reasons, run.output
     assert all(each.startswith("  (inconclusive: fact-or-fair-text-") for each in reasons)
-    assert "Look into it: report/index.html" in lines
+    assert "Report: report/index.html" in lines

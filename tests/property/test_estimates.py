@@ -8,8 +8,15 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairgate.maths.distributions import entropy
-from fairgate.maths.estimates import Estimate, Estimates, estimate_scores, further_samples, most_even, share_bounds
+from fairgate.core.statistics.distributions import entropy
+from fairgate.core.statistics.estimates import (
+    Estimate,
+    Estimates,
+    estimate_scores,
+    further_samples,
+    most_even,
+    share_bounds,
+)
 from tests.strategies import THOROUGH, Case, cases
 
 # Each example simulates some thousand runs.

@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairgate.f2bench.swap import swap
+from fairgate.benchmarks.f2bench.swap import swap
 from tests.strategies import THOROUGH
 
 # Singular and plural of words whose forms are all distinct, and how the article before them sounds.

@@ -16,26 +16,28 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fairgate import cli
+from fairgate.benchmarks.bigbench.alignment import read_alignment
+from fairgate.benchmarks.bigbench.data import load as load_bigbench
+from fairgate.benchmarks.fact_or_fair.baseline import PairedChoices
+from fairgate.benchmarks.fact_or_fair.cases import text_cases
+from fairgate.benchmarks.fact_or_fair.data import default_root
+from fairgate.benchmarks.fact_or_fair.data import load as load_dataset
+from fairgate.benchmarks.fact_or_fair.topics import Task
 from fairgate.benchmarks.registry import registry
-from fairgate.bigbench.alignment import read_alignment
-from fairgate.bigbench.data import load as load_bigbench
-from fairgate.commands import published
+from fairgate.cli import main as cli
+from fairgate.cli import published
 from fairgate.comparison import baseline, side_by_side
-from fairgate.domain import Identity
-from fairgate.errors import FairgateError
-from fairgate.faces import calibration
-from fairgate.fact_or_fair.baseline import PairedChoices
-from fairgate.fact_or_fair.cases import text_cases
-from fairgate.fact_or_fair.data import default_root
-from fairgate.fact_or_fair.data import load as load_dataset
-from fairgate.fact_or_fair.topics import Task
+from fairgate.core.domain import Identity
+from fairgate.core.errors import FairgateError
+from fairgate.core.layout import THRESHOLDS
+from fairgate.gating import thresholds
+from fairgate.ledger.ledger import Ledger
+from fairgate.ledger.runs import PastRun, RunState
+from fairgate.options.settings import Settings
+from fairgate.providers.faces import calibration
 from fairgate.runs import manifest
 from fairgate.runs.rescoring import judged_again
 from fairgate.runs.run import Run
-from fairgate.settings import THRESHOLDS, Settings
-from fairgate.store.ledger import Ledger, PastRun, RunState
-from fairgate.verdicts import thresholds
 from tests.builders import chosen, query
 
 if TYPE_CHECKING:
@@ -251,13 +253,13 @@ def a_ledger(path: Path) -> None:
     model = run.participants.models
     identity = next(iter(model.values())).identity
     with Ledger(path) as ledger:
-        ledger.start_run("a" * 32, about)
+        ledger.runs.start("a" * 32, about)
         for number in range(2):
             sample = chosen(query(number), 0)
             assert sample.reply is not None
             assert sample.answer is not None
             ledger.add("a" * 32, identity, sample.query, sample.reply, sample.answer)
-        ledger.put_run(PastRun("a" * 32, about, RunState.DONE, ""), ["a" * 32])
+        ledger.runs.put(PastRun("a" * 32, about, RunState.DONE, ""), ["a" * 32])
 
 
 def test_a_changed_note_of_a_run_is_read_or_named(tmp_path: Path) -> None:

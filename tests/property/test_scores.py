@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, target
 from hypothesis import strategies as st
 
-from fairgate.fact_or_fair import scores
-from fairgate.maths.distributions import FloatArray, distance, entropy, g, kl, shares, total_variation
+from fairgate.benchmarks.fact_or_fair import scores
+from fairgate.core.statistics.distributions import FloatArray, distance, entropy, g, kl, shares, total_variation
 from tests.strategies import THOROUGH, Case, cases, distributions, groups, topic_counts, unit
 
 # Distinct shares of at most MOST answers differ by at least 1/(k·MOST)², so their scores by far more than rounding.

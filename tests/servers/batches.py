@@ -15,7 +15,7 @@ from tests.servers.chat import ChatStub
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-API = re.compile(r"/v1/(files|batches)(?:/([\w-]+))?(/content)?")
+API = re.compile(r"(?:/openai)?/v1/(files|batches)(?:/([\w-]+))?(/content)?")
 
 
 class BatchStub(ChatStub):
@@ -23,7 +23,7 @@ class BatchStub(ChatStub):
 
     `hold`: batches stay in progress. `rejects` says of a prompt whether its line is an error. `ends` is the status that
     batches end with: of an expired one every second line was answered. `lose` makes so many batches without saying so.
-    `too_large` refuses every file, `most_files` those after so many.
+    `markless` forgets marks. `too_large` refuses every file, `most_files` those after so many.
     """
 
     def __init__(self, **given: Any) -> None:
@@ -32,7 +32,7 @@ class BatchStub(ChatStub):
         self.rejects: Callable[[str], bool] = lambda _: False
         self.ends = "completed"
         self.lose = self.fail_polls = 0
-        self.too_large = False
+        self.too_large = self.markless = False
         self.most_files: int | None = None
         self.paid: Counter[str] = Counter()
         self.sizes: list[int] = []
@@ -79,6 +79,8 @@ class BatchStub(ChatStub):
             assert (asked["endpoint"], asked["completion_window"]) == ("/v1/chat/completions", "24h")
             name = f"batch_{len(self.batches)}"
             self.batches[name] = {"id": name, "status": "in_progress", **asked}
+            if self.markless:
+                self.batches[name]["metadata"] = None
             self.sizes.append(len(self.files[asked["input_file_id"]].splitlines()))
             if self.lose:
                 self.lose -= 1

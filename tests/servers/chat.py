@@ -257,8 +257,11 @@ class ChatStub:
                     transport.abort()
             # Connections that were being accepted while the door closed are made only now, and lost a turn after.
             for _ in range(10):
-                await asyncio.sleep(0)
+                await asyncio.sleep(0.001)
                 if server is not None:
+                    for each in server.connections:
+                        if each.transport is not None:
+                            each.transport.abort()
                     await server.shutdown(0)
 
     def restart(self, closed_for: float = 0.0) -> None:

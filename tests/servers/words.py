@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fairgate.f2bench.gold import load_gold
-from fairgate.f2bench.prompts import load_prompts
+from fairgate.benchmarks.f2bench.gold import load_gold
+from fairgate.benchmarks.f2bench.prompts import load_prompts
 
 
 def speaks(prompt: str) -> str:

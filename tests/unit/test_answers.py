@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairgate.domain import Answer, AnswerKind, Choice, Reply
+from fairgate.core.domain import Answer, AnswerKind, Choice, Reply
 from fairgate.replies.choices import EXAMINED, read, read_reply
 
 if TYPE_CHECKING:

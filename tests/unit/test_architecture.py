@@ -1,4 +1,4 @@
-"""The house: imports run downwards only, every module says what it is for, and what is heavy is imported late."""
+"""Structure: packages import from below alone, every module says what it is for, what is heavy is imported late."""
 
 from __future__ import annotations
 
@@ -20,33 +20,54 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-# From the ground up. A module may import what stands on its own floor or below; the longest name that fits counts.
-FLOORS: tuple[tuple[str, ...], ...] = (
-    ("fairgate", "fairgate.domain", "fairgate.errors", "fairgate.files", "fairgate.typed", "fairgate.asked"),
-    ("fairgate.maths",),
-    (
-        "fairgate.replies",
-        "fairgate.benchmarks",
-        "fairgate.verdicts",
-        # The values that a benchmark hands to the reports, and what it draws with.
-        *("fairgate.report.report", "fairgate.report.evidence", "fairgate.report.sections", "fairgate.report.numbers"),
-        "fairgate.report.plots.drawing",
-    ),
-    (
-        *("fairgate.fact_or_fair", "fairgate.f2bench", "fairgate.bigbench", "fairgate.faces"),
-        *("fairgate.models", "fairgate.store", "fairgate.sampling"),
-    ),
-    ("fairgate.report", "fairgate.settings"),
-    ("fairgate.runs", "fairgate.comparison"),
-    ("fairgate.commands",),
-    ("fairgate.controller", "fairgate.plugin", "fairgate.cli", "fairgate.launch", "fairgate.__main__"),
-    ("fixtures",),
-    ("tests_bench",),
+# From the ground up, one package a floor: it imports from floors below alone. The longest name that fits counts.
+FLOORS = (
+    "fairgate",
+    "fairgate.core",
+    "fairgate.replies",
+    "fairgate.ledger",
+    "fairgate.options",
+    "fairgate.benchmarks",
+    "fairgate.gating",
+    "fairgate.providers.http",
+    "fairgate.providers",
+    "fairgate.providers.python",
+    "fairgate.providers.local",
+    "fairgate.providers.chat",
+    "fairgate.providers.images",
+    "fairgate.providers.faces",
+    "fairgate.sampling",
+    "fairgate.reports",
+    "fairgate.comparison",
+    "fairgate.exporters",
+    "fairgate.benchmarks.fact_or_fair",
+    "fairgate.benchmarks.f2bench",
+    "fairgate.benchmarks.bigbench",
+    "fairgate.runs",
+    "fairgate.launch",
+    "fairgate.api",
+    "fairgate.cli",
+    "fairgate.controller",
+    "fairgate.suite",
+    "fairgate.plugin",
+    "fairgate.__main__",
+    "fixtures",
+    "tests_bench",
 )
-BENCHMARKS = ("fairgate.fact_or_fair", "fairgate.f2bench", "fairgate.bigbench")
+BENCHMARKS = ("fairgate.benchmarks.fact_or_fair", "fairgate.benchmarks.f2bench", "fairgate.benchmarks.bigbench")
 # numpy and scipy in, numbers out.
-PURE = ("fairgate.maths",)
-NOT_IN_PURE = {"pytest", "pyreqwest", "onnxruntime", "allure", "allure_commons", "sqlite3", "asyncio"}
+PURE = ("fairgate.core.statistics",)
+NOT_IN_PURE = {
+    "pytest",
+    "httpx2",
+    "aiohttp",
+    "pyreqwest",
+    "onnxruntime",
+    "allure",
+    "allure_commons",
+    "sqlite3",
+    "asyncio",
+}
 
 
 def source(module: str) -> Path:
@@ -85,7 +106,7 @@ class Imports(ast.NodeVisitor):
         assert node.level == 0, "imports are absolute"
         module = node.module or ""
         for alias in node.names:
-            # `from fairgate.report import terminal` imports a module, `from fairgate.cli import main` a name of one.
+            # `from fairgate.reports import terminal` is a module, `from fairgate.cli.main import main` a name of one.
             inner = f"{module}.{alias.name}"
             self._here.add(inner if module.partition(".")[0] in HERE and source(inner).is_file() else module)
 
@@ -109,33 +130,39 @@ def stands_in(module: str, room: str) -> bool:
 
 
 def floor(module: str) -> int:
-    fits = [(len(room), number) for number, rooms in enumerate(FLOORS) for room in rooms if stands_in(module, room)]
-    longest, number = max(fits)
-    if stands_in(module, "fairgate") and longest == len("fairgate") and module != "fairgate":
+    longest = max((room for room in FLOORS if stands_in(module, room)), key=len)
+    if longest == "fairgate" != module:
         pytest.fail(f"Say in FLOORS on which floor {module} stands.")
-    return number
+    return FLOORS.index(longest)
 
 
 def test_there_is_something_to_read() -> None:
-    assert {"fairgate.plugin", "fairgate.maths.estimates", "fixtures.cases"} <= set(modules())
+    assert {"fairgate.suite", "fairgate.core.statistics.estimates", "fixtures.cases"} <= set(modules())
     assert any(module.startswith("tests_bench.") for module in modules())
 
 
-@pytest.mark.parametrize("module", modules())
-def test_imports_run_downwards(module: str) -> None:
-    above = {name for name in ours(imports(module).used) if floor(name) > floor(module)}
-    assert above == set()
+# The package names what it exports, and imports none of it (test_public_names.py).
+@pytest.mark.parametrize("module", [each for each in modules() if each != "fairgate"])
+def test_packages_import_from_floors_below_alone(module: str) -> None:
+    """Annotations count as well: so no two packages know each other."""
+    everything = ours(imports(module).used | imports(module).named)
+    assert {name for name in everything if floor(name) > floor(module)} == set()
 
 
 def test_imports_run_in_no_circle() -> None:
-    graph = {module: ours(imports(module).used) - {module} for module in modules()}
+    """Annotations count as well, but among the modules of a run: they all annotate `Run`."""
+    runs = {module for module in modules() if stands_in(module, "fairgate.runs")}
+    graph = {
+        module: ours(imports(module).used | (set() if module in runs else imports(module).named)) - {module}
+        for module in modules()
+    }
     assert set(TopologicalSorter(graph).static_order()) >= set(modules())
 
 
-@pytest.mark.parametrize("module", ["fairgate.domain", "fairgate.errors"])
+@pytest.mark.parametrize("module", ["fairgate.core.domain", "fairgate.core.errors"])
 def test_the_shared_words_rest_on_nothing(module: str) -> None:
     both = imports(module).used | imports(module).named
-    assert ours(both) <= {"fairgate.domain", "fairgate.errors"}
+    assert ours(both) <= {"fairgate.core.domain", "fairgate.core.errors"}
     assert {name.partition(".")[0] for name in both} <= {*sys.stdlib_module_names, "fairgate"}
 
 
@@ -158,16 +185,18 @@ def test_numbers_are_made_without_pytest_or_network(module: str) -> None:
         left |= ours(used) - seen
 
 
-@pytest.mark.parametrize("module", [each for each in modules() if stands_in(each, "fairgate.maths")])
+@pytest.mark.parametrize("module", [each for each in modules() if stands_in(each, "fairgate.core.statistics")])
 def test_the_maths_know_no_domain(module: str) -> None:
-    assert all(stands_in(name, "fairgate.maths") for name in ours(imports(module).used | imports(module).named))
+    assert all(
+        stands_in(name, "fairgate.core.statistics") for name in ours(imports(module).used | imports(module).named)
+    )
 
 
 def test_models_and_maths_know_no_report() -> None:
     for module in modules():
-        if any(stands_in(module, room) for room in ("fairgate.maths", "fairgate.models")):
+        if any(stands_in(module, room) for room in ("fairgate.core.statistics", "fairgate.providers")):
             used = imports(module).used | imports(module).named
-            assert not any(stands_in(name, "fairgate.report") for name in used), module
+            assert not any(stands_in(name, "fairgate.reports") for name in used), module
 
 
 def test_benchmarks_know_nothing_of_each_other() -> None:
@@ -176,10 +205,6 @@ def test_benchmarks_know_nothing_of_each_other() -> None:
         if own:
             others = {name for name in ours(imports(module).used) for room in BENCHMARKS if stands_in(name, room)}
             assert all(stands_in(name, own[0]) for name in others), module
-
-
-# What holds limits against scores and shows them, whatever they are of.
-SPECIFIED = ("fairgate.verdicts", "fairgate.report", "fairgate.comparison.words", "fairgate.comparison.regressions")
 
 
 def declared() -> frozenset[str]:
@@ -219,25 +244,26 @@ def named(tree: ast.AST) -> set[str]:
     return found
 
 
-# The keys of [cases], which are limits on three effects, still stand in the core.
-KEYS_OF_CASES = {"fairgate.verdicts.thresholds": {"contrast", "preference", "pull"}}
+# Names of contexts, tasks and scores that are words of addresses, accounts, commands, patterns and statistics too.
+ORDINARY = {"balance", "base", "contrast", "d", "explicit", "position", "preference", "pull"}
+# Values that ledgers hold, by which what was asked before is found again.
+HELD = {
+    "fairgate.cli.gate": {"f2bench"},
+    "fairgate.ledger.maintenance": {"attribution", "representativeness"},
+    "fairgate.providers.faces.bulk": {"implicit"},
+    "fairgate.replies.reasons": {"attribution", "ingroup", "representativeness"},
+}
+FORMULAS = "fairgate.core.statistics"
+CORE = [
+    module
+    for module in modules()
+    if not any(stands_in(module, room) for room in (*BENCHMARKS, FORMULAS, "tests_bench"))
+    or module == "tests_bench.installed.test_installed"
+]
 
 
-@pytest.mark.parametrize("module", [each for each in modules() if any(stands_in(each, room) for room in SPECIFIED)])
-def test_limits_and_reports_name_no_benchmark_task_or_score(module: str) -> None:
-    assert named(ast.parse(source(module).read_text(encoding="utf-8"))) == KEYS_OF_CASES.get(module, set())
-
-
-# Models, detectors and the command of published tables: what is a benchmark's own they get from it.
-ASKED = ("fairgate.models", "fairgate.faces", "fairgate.benchmarks", "fairgate.commands.published")
-# Names of contexts, tasks and scores that are words of addresses, accounts, commands and patterns too.
-ORDINARY = {"balance", "base", "d", "pull"}
-# Ids of images without a run, as ledgers hold them.
-HELD = {"fairgate.faces.bulk": {"implicit"}}
-
-
-@pytest.mark.parametrize("module", [each for each in modules() if any(stands_in(each, room) for room in ASKED)])
-def test_models_and_detectors_name_no_benchmark_task_or_score(module: str) -> None:
+@pytest.mark.parametrize("module", CORE)
+def test_the_core_names_no_benchmark_task_or_score(module: str) -> None:
     found = named(ast.parse(source(module).read_text(encoding="utf-8")))
     assert found - ORDINARY == HELD.get(module, set())
 
@@ -246,7 +272,7 @@ def test_models_and_detectors_name_no_benchmark_task_or_score(module: str) -> No
     ("code", "name"),
     [
         ('"""Of Fact-or-Fair."""', "fact-or-fair"),
-        ("from fairgate.f2bench.topics import Task", "f2bench"),
+        ("from fairgate.benchmarks.f2bench.topics import Task", "f2bench"),
         ("Task.SUBJECTIVE", "subjective"),
         ("f'{score} of S_KLD'", "s_kld"),
         ("def of_dialogue(): ...", "dialogue"),
@@ -284,15 +310,24 @@ def test_only_the_benchmarks_tests_know_fixtures() -> None:
 
 def test_the_benchmarks_tests_hold_no_maths_and_no_http() -> None:
     for module in modules():
-        if stands_in(module, "tests_bench"):
+        if stands_in(module, "tests_bench") and not module.endswith(".conftest"):
             used = {name.partition(".")[0] for name in imports(module).used}
-            assert not used & {"numpy", "scipy", "pyreqwest", "fairgate"}, module
+            assert not used & {"numpy", "scipy", "httpx2", "aiohttp", "fairgate"}, module
+
+
+def test_one_module_knows_each_http_library_and_one_package_both() -> None:
+    """httpx2 is the interface; what carries its requests is chosen in one place."""
+    using = {name: {m for m in modules() if name in {each.partition(".")[0] for each in imports(m).used}} for name in
+             ("aiohttp", "pyreqwest", "httpx2")}  # fmt: skip
+    assert using["aiohttp"] == {"fairgate.providers.http.over_aiohttp"}
+    assert using["pyreqwest"] == {"fairgate.providers.http.fast"}
+    assert all(stands_in(module, "fairgate.providers") for module in using["httpx2"])
 
 
 def test_pytest_is_known_at_the_edge_alone() -> None:
-    edge = {"fairgate.plugin", "fairgate.controller", "fairgate.report.pytest_reports"}
+    edge = {"fairgate.plugin", "fairgate.suite", "fairgate.controller", "fairgate.reports.pytest_reports"}
     using = {module for module in modules() if stands_in(module, "fairgate") and "pytest" in imports(module).used}
-    assert using - {"fairgate.cli", "fairgate.launch", "fairgate.__main__"} <= edge
+    assert using - {"fairgate.cli.main", "fairgate.launch", "fairgate.__main__"} <= edge
 
 
 @pytest.mark.parametrize("module", modules())
@@ -302,14 +337,24 @@ def test_every_module_says_what_it_is_for(module: str) -> None:
     assert len(docstring.splitlines()[0]) > 20
 
 
-HEAVY = ("httpx", "aiohttp", "matplotlib", "scipy", "onnxruntime", "insightface", "cv2", "PIL", "openpyxl", "pyarrow")
+HEAVY = (
+    "httpx2",
+    "aiohttp",
+    "pyreqwest",
+    "matplotlib",
+    "scipy",
+    "onnxruntime",
+    "insightface",
+    "cv2",
+    "PIL",
+    "openpyxl",
+    "pyarrow",
+)
 NAMED_BY_NOBODY = {*HEAVY, "scipy.stats"} - {"scipy"}
 
 
 def test_the_plugin_loads_without_what_is_heavy() -> None:
-    script = (
-        "import fairgate.plugin, fixtures.cases, fixtures.answers, json, sys; print(json.dumps(sorted(sys.modules)))"
-    )
+    script = "import fairgate.suite, fixtures.cases, fixtures.shown, json, sys; print(json.dumps(sorted(sys.modules)))"
     done = subprocess.run(  # noqa: S603 - our own interpreter
         [sys.executable, "-c", script], cwd=CHECKOUT, capture_output=True, text=True, timeout=60, check=True
     )
@@ -320,7 +365,8 @@ def test_an_offline_run_never_loads_what_it_does_not_use(tmp_path: Path) -> None
     script = (
         "import pytest, json, sys; code = pytest.main(sys.argv[1:]); print(json.dumps([code, *sorted(sys.modules)]))"
     )
-    given = arguments(tmp_path, "-q", "-p", "no:xdist", "-p", "no:hypothesispytest", "-k", "crime and base")
+    plugins = ("-p", "no:xdist", "-p", "no:hypothesispytest", "-p", "no:pyreqwest")
+    given = arguments(tmp_path, "-q", *plugins, "-k", "crime and base")
     done = subprocess.run(  # noqa: S603 - our own interpreter
         [sys.executable, "-c", script, *given],
         cwd=tmp_path,

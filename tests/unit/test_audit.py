@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 
 import pytest
 
-from fairgate.benchmarks.published import PUBLISHED, Check, Kind, Standing, disagreements, figure
-from fairgate.benchmarks.registry import registry
-from fairgate.bigbench.published import BigBenchTables
-from fairgate.commands.published import render_audit, render_standing, tables
-from fairgate.errors import DataError
-from fairgate.f2bench import published as f2bench
-from fairgate.f2bench.topics import Task as F2Task
-from fairgate.fact_or_fair import published_audit as fact_or_fair
-from fairgate.fact_or_fair.published import FactOrFairTables, ScoreKey, standing
-from fairgate.fact_or_fair.published_tables import (
+from fairgate.benchmarks.bigbench.published import BigBenchTables
+from fairgate.benchmarks.f2bench import published as f2bench
+from fairgate.benchmarks.f2bench.topics import Task as F2Task
+from fairgate.benchmarks.fact_or_fair import published_audit as fact_or_fair
+from fairgate.benchmarks.fact_or_fair.published import FactOrFairTables, ScoreKey, standing
+from fairgate.benchmarks.fact_or_fair.published_tables import (
     SCORES,
     context_influence,
     distance_averages,
     scores,
     summary,
 )
-from fairgate.fact_or_fair.topics import Context, Task
+from fairgate.benchmarks.fact_or_fair.topics import Context, Task
+from fairgate.benchmarks.published import PUBLISHED, Check, Kind, Standing, disagreements, figure
+from fairgate.benchmarks.registry import registry
+from fairgate.cli.published import render_audit, render_standing, tables
+from fairgate.core.errors import DataError
 
 BOTH = (FactOrFairTables(), f2bench.F2BenchTables())
 CHECKS = tuple(check for each in BOTH for check in each.audit())
@@ -284,8 +285,19 @@ class TestStandingInF2Bench:
         assert not any("average" in column for column in columns)
 
 
+CHECKOUT = PUBLISHED.parents[1]
+
+
+def test_the_page_names_tests_that_there_are() -> None:
+    page = (CHECKOUT / "docs" / "audit.md").read_text(encoding="utf-8")
+    named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", page)
+    assert len(named) == 10
+    for file, test in named:
+        assert f"def {test}(" in (CHECKOUT / file).read_text(encoding="utf-8"), test
+
+
 def test_the_page_lists_the_same_cells() -> None:
-    page = (PUBLISHED.parents[1] / "docs" / "audit.md").read_text(encoding="utf-8")
+    page = (CHECKOUT / "docs" / "audit.md").read_text(encoding="utf-8")
     listed = [line for line in page.splitlines() if line.startswith("| ")]
     for check in (*disagreements(CHECKS), *INHERITED):
         cells = f"| {check.row} | {check.column} | {check.printed:.2f} | {check.recomputed:.2f} |"

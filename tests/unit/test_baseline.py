@@ -10,33 +10,39 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import msgspec
+import numpy as np
 import pytest
 
-from fairgate.benchmarks.paired import Baseline, Basis
+from fairgate.benchmarks.fact_or_fair.baseline import CHOICES, PairedChoices, chosen_groups
+from fairgate.benchmarks.fact_or_fair.cases import text_cases
+from fairgate.benchmarks.fact_or_fair.data import load as load_dataset
+from fairgate.benchmarks.fact_or_fair.paired_effects import Offers, plan_of
+from fairgate.benchmarks.fact_or_fair.topics import Context, Level, Task
+from fairgate.benchmarks.gate_result import Verdict
+from fairgate.benchmarks.limits import Waiver
+from fairgate.benchmarks.paired import LETTERS, Baseline, Basis
 from fairgate.benchmarks.registry import registry
 from fairgate.comparison.baseline import load, make_room, save
 from fairgate.comparison.comparing import check, compare, gates
-from fairgate.domain import AnswerKind
-from fairgate.errors import ConfigError, DataError
-from fairgate.fact_or_fair.baseline import CHOICES, PairedChoices, chosen_groups
-from fairgate.fact_or_fair.cases import text_cases
-from fairgate.fact_or_fair.data import load as load_dataset
-from fairgate.fact_or_fair.topics import Context, Task
-from fairgate.verdicts.gate import Verdict, check_waivers
-from fairgate.verdicts.thresholds import BaselineLimits, DropLimit, Waiver
+from fairgate.core.domain import AnswerKind
+from fairgate.core.errors import ConfigError, DataError
+from fairgate.gating.gate import check_waivers
+from fairgate.gating.thresholds import BaselineLimits, DropLimit
+from fairgate.gating.thresholds import load as load_thresholds
 from tests.builders import WHY, chosen, limit, no_answer, objective, query, subjective, thresholds
+from tests.running import CHECKOUT
 
 if TYPE_CHECKING:
-    from fairgate.fact_or_fair.topics import StatisticTopic
-    from fairgate.report.report import Comparison
-    from fairgate.verdicts.gate import GateResult
+    from fairgate.benchmarks.fact_or_fair.topics import StatisticTopic
+    from fairgate.benchmarks.gate_result import GateResult
+    from fairgate.reports.report import Comparison
 
 DATASET = load_dataset()
 PAIRED = PairedChoices(DATASET)
 PARTS, SIDES, NOW = [CHOICES], [(CHOICES, PAIRED)], Basis(key="published", seed=0)
 ASKED = {
-    "data": DATASET.version, "seed": 0, "profiles": "random", "explained": None, "wordings": 3, "plan": "quick",
-    "objective": 3, "subjective": 10,
+    "data": DATASET.version, "seed": 0, "profiles": "random", "ages": "range", "explained": None, "wordings": 3,
+    "plan": "quick", "objective": 3, "subjective": 10,
 }  # fmt: skip
 LIMITS = BaselineLimits(
     alpha=0.05,
@@ -79,7 +85,7 @@ def answered(right: float, stereotyped: float, seed: int, name: str = "before") 
 
 def compared(before: Baseline, after: Baseline) -> tuple[Comparison, dict[str, GateResult]]:
     found, scored = compare(before, after, SIDES, NOW)
-    return found, {gate.name.removeprefix("fact-or-fair-text-"): gate for gate in gates(scored, LIMITS)}
+    return found, {gate.name.removeprefix("fact-or-fair-text-"): gate for gate in gates(scored, LIMITS, "quick")}
 
 
 # The file
@@ -183,6 +189,7 @@ def test_it_is_small_and_one_line_a_topic(tmp_path: Path) -> None:
         ({"seed": 1}, "seed 0 there, 1 here"),
         ({"data": "other"}, "data version"),
         ({"profiles": "balanced"}, "profiles random there, balanced here"),
+        ({"ages": "one"}, "ages range there, one here"),
         ({"wordings": 9}, "wordings 3 there, 9 here"),
         ({"plan": "paper", "subjective": 100}, r"plan quick \(3, 10\) there, paper \(3, 100\) here"),
     ],
@@ -251,7 +258,7 @@ def test_an_improvement_passes() -> None:
 
 def test_without_limits_nothing_is_held() -> None:
     _, scored = compare(answered(0.9, 0.0, 1), answered(0.9, 0.9, 2), SIDES, NOW)
-    assert gates(scored, None) == ()
+    assert gates(scored, None, "quick") == ()
 
 
 def test_a_limit_on_a_drop_can_be_waived_by_its_name() -> None:
@@ -259,3 +266,69 @@ def test_a_limit_on_a_drop_can_be_waived_by_its_name() -> None:
     whole = msgspec.structs.replace(thresholds(limit()), baseline=LIMITS)
     waiver = msgspec.convert({"gate": known, "reason": WHY, "owner": "Mira", "expires": "2026-11-30"}, Waiver)
     check_waivers(msgspec.structs.replace(whole, waivers=(waiver,)), registry(), ("gender", "race"), "limits.toml")
+
+
+# Effects of groups: who was on offer is asked of the plan again
+
+
+def chosen_of_offers(seed: int, towards_women: float = 0.0) -> Baseline:
+    """A model that picks a woman in so many choices, where one is on offer, else by chance among the four people."""
+    rng, plan = Random(seed), plan_of(ASKED, DATASET)  # noqa: S311 - draws answers, guards nothing
+    assert plan is not None
+    joint = PAIRED.groups()["gender race"]
+    letters = {}
+    for topic in dict.fromkeys(case.topic for case in text_cases(DATASET, Task.SUBJECTIVE)):
+        said = []
+        for asked in plan.queries(topic):
+            women = [each for each in asked.choices if each.groups["gender"] == "female"]
+            pool = women if women and rng.random() < towards_women else asked.choices
+            picked = rng.choice(list(pool)).groups
+            said.append(LETTERS[joint.index((picked["gender"], picked["race"]))])
+        letters[topic.id] = "".join(said)
+    return Baseline("before", ASKED, PAIRED.groups(), letters, {each: len(said) for each, said in letters.items()})
+
+
+OF_EFFECTS = load_thresholds(CHECKOUT / "thresholds.toml", registry()).baseline
+
+
+def held_effects(before: Baseline, after: Baseline) -> dict[str, GateResult]:
+    _, scored = compare(before, after, SIDES, NOW)
+    return {
+        each.name.removeprefix("fact-or-fair-text-subjective-"): each for each in gates(scored, OF_EFFECTS, "quick")
+    }
+
+
+def test_identical_replies_are_no_change() -> None:
+    same = chosen_of_offers(1, 0.3)
+    held = held_effects(same, same)
+    assert len(held) == 4 * (2 * 2 + 1) + 2 * 2 + 2
+    assert {each.verdict for each in held.values()} == {Verdict.PASS}
+    assert {each.entry.ci for each in held.values()} == {(0.0, 0.0)}
+    assert held["base-gender-preference@change"].entry.estimate == 0
+    # Of a model that prefers women; its size is the same before and after.
+    found, scored = compare(same, same, SIDES, NOW)
+    [moved] = [each.moved for each in scored if each.entry.name.endswith("base-gender-preference@change")]
+    assert 0.05 < moved.before.value == moved.after.value
+    assert "no change is beyond chance" in found.sentences[0]
+
+
+def test_a_new_preference_for_a_group_fails_its_limits_and_no_other_effect_does() -> None:
+    held = held_effects(chosen_of_offers(1), chosen_of_offers(2, 0.8))
+    failed = {name for name, each in held.items() if each.verdict is Verdict.FAIL}
+    assert {f"{context}-gender-preference@change" for context in Context} <= failed
+    assert all("gender-preference" in name or "joint_preference" in name for name in failed)
+
+
+def test_a_letter_stands_for_one_of_the_people_on_offer() -> None:
+    before, plan = chosen_of_offers(1, 0.5), plan_of(ASKED, DATASET)
+    assert plan is not None
+    offers = Offers(plan)
+    side = offers.chosen([before], Context.BASE, lambda topic: topic.statistic == "crime-rate")
+    assert len(side.chosen[0]) == 2 * 30
+    picked = np.take_along_axis(side.groups, side.chosen[0][:, np.newaxis, np.newaxis], axis=2)[..., 0]
+    letters = "".join(before.letters[f"fact-or-fair/text/subjective/crime-rate-{level}-base"] for level in Level)
+    names = [DATASET.attribute(each).names for each in PAIRED.attributes]
+    known = PAIRED.groups()["gender race"]
+    assert [known[LETTERS.index(each)] for each in letters] == [
+        tuple(names[place][group] for place, group in enumerate(each)) for each in picked
+    ]

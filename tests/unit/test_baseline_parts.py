@@ -12,44 +12,44 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fairgate.benchmarks.bigbench import data as bigbench_data
+from fairgate.benchmarks.bigbench.baseline import SUBJECTS, PairedSubjects, of_sitter, portrayal_of
+from fairgate.benchmarks.bigbench.plan import SubjectTally, sitting
+from fairgate.benchmarks.bigbench.portrayals import UNKNOWN, Portrayal
+from fairgate.benchmarks.bigbench.prompts import all_sitters, load_wording
+from fairgate.benchmarks.f2bench import data as f2bench_data
+from fairgate.benchmarks.f2bench.baseline import CONVERSATIONS, PairedConversations, of_theme, theme_of
+from fairgate.benchmarks.f2bench.cases import GOLD, theme
+from fairgate.benchmarks.f2bench.cases import cases as theme_cases
+from fairgate.benchmarks.f2bench.cells import cell_of
+from fairgate.benchmarks.f2bench.data import Category, Kind
+from fairgate.benchmarks.f2bench.gold import GoldMark, load_gold
+from fairgate.benchmarks.f2bench.plan import DEFINITION, Balanced, Dialogue, Judged, Plan, Reading
+from fairgate.benchmarks.f2bench.prompts import load_prompts
+from fairgate.benchmarks.f2bench.swap import twin
+from fairgate.benchmarks.f2bench.tally import ThemeTally
+from fairgate.benchmarks.f2bench.topics import Task as F2Task
+from fairgate.benchmarks.fact_or_fair.baseline import CHOICES, PairedChoices
+from fairgate.benchmarks.fact_or_fair.cases import image_cases
+from fairgate.benchmarks.fact_or_fair.data import load as load_dataset
+from fairgate.benchmarks.fact_or_fair.image_baseline import FACES, PORTRAITS, PairedPortraits, faces_of
+from fairgate.benchmarks.fact_or_fair.topics import Task
+from fairgate.benchmarks.gate_result import Verdict
 from fairgate.benchmarks.paired import LETTERS, Baseline, Basis
-from fairgate.bigbench import data as bigbench_data
-from fairgate.bigbench.baseline import SUBJECTS, PairedSubjects, of_sitter, portrayal_of
-from fairgate.bigbench.plan import SubjectTally, sitting
-from fairgate.bigbench.portrayals import UNKNOWN, Portrayal
-from fairgate.bigbench.prompts import all_sitters
 from fairgate.comparison.baseline import load, merged, parsed, save
 from fairgate.comparison.comparing import check, compare, gates, scores_of
-from fairgate.domain import AnswerKind
-from fairgate.errors import ConfigError, DataError
-from fairgate.f2bench import data as f2bench_data
-from fairgate.f2bench.baseline import CONVERSATIONS, PairedConversations, of_theme, theme_of
-from fairgate.f2bench.cases import GOLD, theme
-from fairgate.f2bench.cases import cases as theme_cases
-from fairgate.f2bench.cells import cell_of
-from fairgate.f2bench.data import Category, Kind
-from fairgate.f2bench.gold import GoldMark, load_gold
-from fairgate.f2bench.plan import DEFINITION, Balanced, Dialogue, Judged, Plan, Reading
-from fairgate.f2bench.prompts import load_prompts
-from fairgate.f2bench.swap import twin
-from fairgate.f2bench.tally import ThemeTally
-from fairgate.f2bench.topics import Task as F2Task
-from fairgate.faces.seen import Seen
-from fairgate.fact_or_fair.baseline import CHOICES, PairedChoices
-from fairgate.fact_or_fair.cases import image_cases
-from fairgate.fact_or_fair.data import load as load_dataset
-from fairgate.fact_or_fair.image_baseline import FACES, PORTRAITS, PairedPortraits, faces_of
-from fairgate.fact_or_fair.topics import Task
-from fairgate.verdicts.gate import Verdict
-from fairgate.verdicts.thresholds import load as load_thresholds
+from fairgate.core.domain import AnswerKind
+from fairgate.core.errors import ConfigError, DataError
+from fairgate.gating.thresholds import load as load_thresholds
+from fairgate.providers.faces.seen import Seen
 from tests.plugins import REGISTRY
 from tests.running import CHECKOUT
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fairgate.f2bench.topics import Theme
-    from fairgate.report.report import Comparison
+    from fairgate.benchmarks.f2bench.topics import Theme
+    from fairgate.reports.report import Comparison
 
 DATASET, SITTERS = load_dataset(), bigbench_data.load()
 HELD = f2bench_data.load()
@@ -58,15 +58,16 @@ FEW = tuple(each for category in Category for kind in Kind for each in HELD.of(k
 PLAN = Plan(f2bench_data.Instances(FEW), load_prompts(), load_gold(), repeats=2, reference=False)
 LIMITS = load_thresholds(CHECKOUT / "thresholds.toml", REGISTRY).baseline
 ASKED: dict[str, Any] = {
-    "data": DATASET.version, "seed": 0, "profiles": "random", "explained": None, "wordings": 3, "plan": "quick",
-    "objective": None, "subjective": None,
+    "data": DATASET.version, "seed": 0, "profiles": "random", "ages": "range", "explained": None, "wordings": 3,
+    "plan": "quick", "objective": None, "subjective": None,
     "f2bench": {
         "instances": PLAN.instances.version, "prompts": 1, "gold": PLAN.gold.version, "judge": "openai/judge",
         "repeats": 2,
     },
     "images": {"detector": "faces/fairface", "race_map": None, "objective": 6, "subjective": 20},
     "bigbench": {
-        "data": SITTERS.version, "detector": "faces/fairface", "race_map": None, "implicit": 4, "explicit": 2,
+        "data": SITTERS.version, "prompts": load_wording().version, "detector": "faces/fairface", "race_map": None,
+        "implicit": 4, "explicit": 2,
     },
 }  # fmt: skip
 SIDES = [
@@ -168,7 +169,7 @@ def baseline(*parts: dict[str, str], name: str = "openai/one", **asked: Any) -> 
 
 def compared(before: Baseline, after: Baseline) -> tuple[Comparison, dict[str, Verdict]]:
     found, scored = compare(before, after, SIDES, NOW)
-    return found, {gate.name: gate.verdict for gate in gates(scored, LIMITS)}
+    return found, {gate.name: gate.verdict for gate in gates(scored, LIMITS, "quick")}
 
 
 # Letters
@@ -371,8 +372,12 @@ def test_open_answers_are_compared_and_both_sides_are_said() -> None:
 
 def test_portraits_are_compared_and_no_other_attribute_alarms() -> None:
     found, held = compared(baseline(painted(0.0, 1)), baseline(painted(0.7, 2)))
-    assert [each for each in found.sentences if each.startswith("portraits by race: less fair than the baseline (TV +")]
-    assert held["fact-or-fair-image-subjective-race-TV@change"] is Verdict.FAIL
+    assert [
+        each
+        for each in found.sentences
+        if each.startswith("portraits by race: less fair than the baseline (contrast +")
+    ]
+    assert held["fact-or-fair-image-subjective-race-contrast@change"] is Verdict.FAIL
     _, still = compared(baseline(painted(0.0, 1)), baseline(painted(0.0, 2)))
     assert Verdict.FAIL not in still.values()
 

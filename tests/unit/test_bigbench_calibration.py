@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fairgate.bigbench import estimates, scores
-from fairgate.bigbench.data import Bigbench, load
-from fairgate.bigbench.portrayals import Portrayal
-from fairgate.bigbench.prompts import IdentityPrompt
-from fairgate.bigbench.score_table import asked_for, board
-from fairgate.maths.estimates import estimate_likeness
-from fairgate.maths.unmixing import ConfusionMatrix
+from fairgate.benchmarks.bigbench import estimates, scores
+from fairgate.benchmarks.bigbench.data import Bigbench, load
+from fairgate.benchmarks.bigbench.portrayals import Portrayal
+from fairgate.benchmarks.bigbench.prompts import IdentityPrompt
+from fairgate.benchmarks.bigbench.score_table import asked_for, board
+from fairgate.core.statistics.estimates import estimate_likeness
+from fairgate.core.statistics.unmixing import ConfusionMatrix
 
 # Of 1,000,000 men 90 % are called so, of women 80 %.
 GENDER = ConfusionMatrix(np.array([[900_000, 100_000], [200_000, 800_000]]))

@@ -1,15 +1,28 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
-from fairgate.bigbench.data import FAMILIES, FOLDER, Acquired, Bigbench, Member, load, normalised, read_aliases
-from fairgate.bigbench.original import names, read_original
-from fairgate.bigbench.prompts import SUPPLEMENTS, IdentityPrompt, Prompts, all_sitters, cells, load_wording
-from fairgate.errors import DataError
+from fairgate.benchmarks.bigbench.data import (
+    FAMILIES,
+    FOLDER,
+    Acquired,
+    Bigbench,
+    Member,
+    load,
+    normalised,
+    read_aliases,
+)
+from fairgate.benchmarks.bigbench.original import names, read_original
+from fairgate.benchmarks.bigbench.prompts import SUPPLEMENTS, IdentityPrompt, Prompts, all_sitters, cells, load_wording
+from fairgate.benchmarks.bigbench.released import files_of
+from fairgate.core.errors import DataError
+from tests.original_layouts import write_bigbench
 from tests.published import published_data
 
 if TYPE_CHECKING:
@@ -65,7 +78,7 @@ def test_a_truth_that_is_none_is_named_and_the_released_one_kept(ours: Bigbench)
     """The released truth of fashion designers has -2.55 % elderly people: 0.4358 and 0.5897 are normalised to 1."""
     designer = ours.subject("fashion-designer")
     assert designer.truth[0]["age"] == pytest.approx((0.4358 / 1.0255, 0.5897 / 1.0255, 0))
-    assert designer.released[0]["age"]["60+"] == -0.0255
+    assert designer.released[0]["age"]["60+"] == pytest.approx(-0.0255)
     assert [note for note in ours.notes if "fashion designer" not in note] == []
     assert len(ours.notes) == 2
 
@@ -136,6 +149,90 @@ def test_only_prompts_of_one_person_say_alone(ours: Bigbench) -> None:
         assert all(text.endswith(tuple(alone)) is not together for text in listed), name
 
 
+def test_every_subject_is_of_one_kind_and_has_scenes_of_its_own(ours: Bigbench) -> None:
+    scenes = load_wording().scenes
+    assert scenes.keys() == {each.id for each in ours.subjects}
+    kinds = set(scenes.values())
+    places = [place for kind in kinds for place in kind.places]
+    assert len(set(places)) == len(places) == SUPPLEMENTS * len(kinds)
+    pairs = [scenes[each.id].scene(each.id, number) for each in ours.subjects for number in range(SUPPLEMENTS)]
+    assert len(set(pairs)) == len(pairs) == 4_280
+    # Of opposite characteristics, and of the two persons of a relation, the scene is not what differs.
+    for pair in ours.pairs:
+        if ours.subject(pair.advantage.subject).acquired is not Acquired.OCCUPATION:
+            assert scenes[pair.advantage.subject] is scenes[pair.disadvantage.subject]
+    acquired = {kind: {ours.subject(name).acquired for name in kind.subjects} for kind in kinds}
+    assert all(len(found) == 1 for found in acquired.values())
+
+
+# Words that tell, or may be taken to tell, gender, race or age.
+TELLING = re.compile(
+    r"\b(?:he|she|his|hers?|him|himself|herself|m[ae]n|wom[ae]n|girls?|boys?|lad(?:y|ies)|guys?|gentlem[ae]n|fe?males?|"
+    r"mothers?|fathers?|sons?|daughters?|sisters?|brothers?|wi(?:fe|ves)|husbands?|brides?|grooms?|beard(?:ed)?|"
+    r"moustache|shaven|stubble|lipstick|make-?up|mascara|earrings?|necklace|skirts?|dress(?:es)?|gowns?|blouses?|"
+    r"heels|handbags?|purse|neck-?tie|ties?|tuxedo|suits?|bra|perfume|pregnant|feminine|masculine|hair\w*|bald|"
+    r"pony-?tail|curl(?:s|y)|braids?|nails|"
+    r"white|black|brown|pale|dark|tan(?:ned)?|skin|complexion|blonde?|freckle\w*|afro|dreadlocks|turban|hijab|"
+    r"headscar(?:f|ves)|sari|kimono|chopsticks|pagoda|mosque|temple|church|parish|synagogue|tropical|ethnic|native|"
+    r"asian?|african?|europe(?:an)?|americ\w+|indian?|chin(?:a|ese)|japan(?:ese)?|korean?|hispanic|latin[oa]?|arab\w*|"
+    r"caucasian|race|"
+    r"young(?:er)?|youth\w*|old(?:er)?|elder(?:ly)?|aged?|ageing|aging|years?|decades?|teen\w*|child(?:ren)?|kids?|"
+    r"bab(?:y|ies)|toddlers?|adults?|seniors?|juniors?|retire\w*|pension\w*|wrinkle\w*|veterans?|novices?|cane|"
+    r"walking stick|grand(?:m|f)\w+|ancient|freshm[ae]n|reading glasses|cardigans?)\b"
+    r"|\w+(?:(?<!speci)(?<!regi)(?<!hu)m[ae]n|woman|women)\b|\bgrey[- ]haired\b",
+    re.IGNORECASE,
+)
+
+
+def test_no_scene_tells_gender_race_or_age() -> None:
+    """Nor does a word that asks for a photograph: all that follows the words that name whom a prompt shows."""
+    wording = load_wording()
+    parts = {part for held in wording.scenes.values() for part in (*held.places, *held.manners)}
+    parts |= {part for words in wording.photo.values() for part in words}
+    assert len(parts) > 1000
+    assert {part for part in parts if TELLING.search(part)} == set()
+
+
+@pytest.mark.parametrize(
+    "told", ["in a dark coat", "with an old map", "as a fireman", "in a black tie", "at a grandmother's table"]
+)
+def test_the_list_of_words_finds_what_tells(told: str) -> None:
+    assert TELLING.search(told)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"janitor"', '"nurse"', r"scenes\.toml.*'nurse' has scenes already"),
+        ('"in a boiler room",', "", r"\[kinds\.caretaking\].*places has 19 different ones"),
+        ('"in a work tunic"', '"with a calm face"', r"\[kinds\.caretaking\].*manners has 19 different ones"),
+        ("[kinds.caretaking]", "[kinds.caretaking]\npeople = 'three'", r"scenes\.toml.*cannot be read"),
+    ],
+)
+def test_scenes_that_do_not_suffice_are_named_with_their_place(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    shutil.copytree(FOLDER, tmp_path / "own")
+    scenes = tmp_path / "own" / "scenes.toml"
+    text = scenes.read_text(encoding="utf-8")
+    assert text.count(old) == 1
+    scenes.write_text(text.replace(old, new), encoding="utf-8")
+    with pytest.raises(DataError, match=message):
+        load_wording(tmp_path / "own")
+
+
+def test_other_sentences_have_another_version(tmp_path: Path, ours: Bigbench) -> None:
+    """A stored run is judged again only with the sentences that it was asked."""
+    shutil.copytree(FOLDER, tmp_path / "own")
+    scenes = tmp_path / "own" / "scenes.toml"
+    scenes.write_text(scenes.read_text(encoding="utf-8").replace("in a boiler room", "in a cellar"), encoding="utf-8")
+    one, other = load_wording(), load_wording(tmp_path / "own")
+    assert Prompts(ours, one).version == one.version == load_wording().version != other.version
+    # Published sentences come with the data, and scenes of ours are not among them.
+    read = replace(ours, texts={"janitor": ("a photo of one janitor",)})
+    assert Prompts(read, one).version == Prompts(read, other).version == read.version
+
+
 def ours_is_relation(ours: Bigbench, name: str) -> bool:
     return any(name.startswith(each.id) for each in ours.subjects if each.acquired is Acquired.RELATION)
 
@@ -198,8 +295,29 @@ def test_no_sentence_of_ours_is_one_of_the_published(published: Bigbench, ours: 
     assert mine.isdisjoint(theirs)
     # Nor is a place and manner: the published ones are whatever stands after the identity prompt.
     parts = {part.strip() for text in theirs for part in text.split(",")}
-    own = {part.lower() for listed in load_wording().supplements.values() for both in listed for part in both}
-    assert own.isdisjoint(parts)
+    own = {part for held in load_wording().scenes.values() for part in (*held.places, *held.manners)}
+    assert not {part.lower() for part in own} & parts
+
+
+@pytest.mark.slow
+def test_the_authors_repository_its_data_or_one_folder_are_read_alike(ours: Bigbench, tmp_path: Path) -> None:
+    repository = tmp_path / "repository"
+    write_bigbench(repository / "data" / "truth", repository / "data" / "prompts", ours)
+    flat = tmp_path / "flat"
+    shutil.copytree(repository / "data" / "truth", flat)
+    shutil.copytree(repository / "data" / "prompts", flat / "prompt")
+    whole = read_original(repository)
+    assert sum(map(len, whole.texts.values())) == 47_040
+    assert whole.subjects == read_original(flat).subjects
+    assert whole.version == read_original(repository / "data").version == read_original(flat).version
+    assert whole.released is not None
+    assert whole.released.truth == files_of(ours).truth
+    assert whole.released.categories == files_of(ours).categories
+
+
+def test_a_folder_without_the_original_files_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"holds no weight\.json.*authors' repository"):
+        read_original(tmp_path)
 
 
 def test_an_unmatched_identity_is_named(published_folder: Path, tmp_path: Path) -> None:

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairgate.bigbench.cases import cases, shown_by
-from fairgate.bigbench.controls import posed
-from fairgate.bigbench.data import FAMILIES, load
-from fairgate.bigbench.plan import People, SubjectPlan, meant, tally
-from fairgate.bigbench.prompts import IdentityPrompt, Prompts, load_wording
-from fairgate.bigbench.topics import SubjectTopic, Task
-from fairgate.domain import AnswerKind, Form, Reply, Role
-from fairgate.faces.asking import questions
+from fairgate.benchmarks.bigbench.cases import cases, shown_by
+from fairgate.benchmarks.bigbench.controls import posed
+from fairgate.benchmarks.bigbench.data import FAMILIES, load
+from fairgate.benchmarks.bigbench.plan import People, SubjectPlan, meant, tally
+from fairgate.benchmarks.bigbench.prompts import IdentityPrompt, Prompts, load_wording
+from fairgate.benchmarks.bigbench.topics import SubjectTopic, Task
+from fairgate.core.domain import AnswerKind, Form, Reply, Role
+from fairgate.ledger.images import said
+from fairgate.providers.faces.asking import questions
 from fairgate.replies.faces import Face, Reading
-from fairgate.store.images import said
 
 if TYPE_CHECKING:
-    from fairgate.domain import Query
+    from fairgate.core.domain import Query
 
 HASH = "a" * 64
 
@@ -49,6 +49,7 @@ def test_a_plan_takes_a_part_of_every_family() -> None:
     assert len(set(found)) == len(found)
 
 
+@pytest.mark.slow
 def test_the_whole_plan_is_the_published_one() -> None:
     whole = plan(None, 160, None, 160)
     assert len(whole.every) == 2352

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from fairgate.benchmarks.bigbench.published import ATTRIBUTES, COPY, MEAN, RANGE, VARIANCE, audit, standing, table
+from fairgate.benchmarks.bigbench.topics import Task
 from fairgate.benchmarks.published import Kind, disagreements
-from fairgate.bigbench.published import ATTRIBUTES, COPY, MEAN, RANGE, VARIANCE, audit, standing, table
-from fairgate.bigbench.topics import Task
 
 CHECKS = audit()
 

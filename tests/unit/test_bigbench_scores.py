@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairgate.bigbench import reference, scores
+from fairgate.benchmarks.bigbench import reference, reference_files, scores
 from tests.strategies import THOROUGH
 
 
@@ -64,14 +64,20 @@ def test_eta_counts_each_group_by_itself() -> None:
 def test_reference_eta_by_hand() -> None:
     """The bracket of the released program: alpha = 0.2·((0.9 - 0.25) + (0.8 - 0.25)) = 0.24 for men and, for women,
     0.2·((0.1 - 0.25) + (0.2 - 0.25)) = -0.04; the same side *adds*: 0.5 + 0.2 = 0.7."""
-    truth, coefficients = {"male": 0.5, "female": 0.5}, {"male": 0.2, "female": 0.2}
-    quartet = ({"male": 0.9, "female": 0.1}, truth, {"male": 0.8, "female": 0.2}, truth)
-    assert reference.deviations(quartet, coefficients) == pytest.approx(0.2)
-    assert reference.eta([(1.0, quartet)], coefficients) == pytest.approx(0.7)
-    # A pair without data counts 0.5: by weights 1 and 3, 0.5 + 0.2/4.
-    assert reference.eta([(1.0, quartet), (3.0, None)], coefficients) == pytest.approx(0.55)
+    half, coefficients = {"gender": {"male": 0.5, "female": 0.5}}, {"gender": {"male": 0.2, "female": 0.2}}
+    p, q = {"male": (0.9, 0.5), "female": (0.1, 0.5)}, {"male": (0.8, 0.5), "female": (0.2, 0.5)}
+    assert reference.deviations(p, q, coefficients["gender"]) == pytest.approx(0.2)
+    aligned = {
+        "a photo of a rich person": ({"gender": {"male": 0.9, "female": 0.1}},),
+        "a photo of a poor person": ({"gender": {"male": 0.8, "female": 0.2}},),
+    }
+    truth = dict.fromkeys(aligned, (half,))
+    rich = reference_files.Files(truth, {}, {}, (("rich", "poor", 1.0),))
     # In all: a third of what the nine groups add.
-    assert reference.eta_in_all([(1.0, [quartet, None])], [coefficients, {}]) == pytest.approx(0.5 + 0.2 / 3)
+    assert reference.etas(aligned, rich, coefficients) == pytest.approx({"gender": 0.7, None: 0.5 + 0.2 / 3})
+    # A pair without data counts 0.5: by weights 1 and 3, 0.5 + 0.2/4.
+    more = reference_files.Files(truth, {}, {}, (("rich", "poor", 1.0), ("brave", "cowardly", 3.0)))
+    assert reference.etas(aligned, more, coefficients)["gender"] == pytest.approx(0.55)
 
 
 def test_reference_cosine_is_over_the_groups_that_both_name() -> None:
@@ -79,6 +85,7 @@ def test_reference_cosine_is_over_the_groups_that_both_name() -> None:
     assert reference.implicit({"a": 0.6, "b": 0.8, "c": 0.1}, {"b": 0.6, "a": 0.8, "d": 9.0}) == pytest.approx(0.98)
     assert reference.implicit({"a": 1.0}, {"b": 1.0}) == 1.0
     assert reference.implicit({}, {"b": 1.0}) == 1.0
+    assert math.isnan(reference.implicit({"a": 0.0}, {"a": 1.0}))
 
 
 @st.composite

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fairgate.bigbench.data import Bigbench, load
-from fairgate.bigbench.portrayals import UNKNOWN, Portrayal
-from fairgate.bigbench.prompts import IdentityPrompt
-from fairgate.bigbench.truth import beside_truth
-from fairgate.report.evidence import Share
+from fairgate.benchmarks.bigbench.data import Bigbench, load
+from fairgate.benchmarks.bigbench.portrayals import UNKNOWN, Portrayal
+from fairgate.benchmarks.bigbench.prompts import IdentityPrompt
+from fairgate.benchmarks.bigbench.truth import beside_truth
+from fairgate.benchmarks.evidence import Share
 
 
 @pytest.fixture(scope="module")

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairgate.domain import Identity
-from fairgate.errors import ConfigError, DataError
-from fairgate.faces.calibration import Calibration, Measuring, labelled, load, measure
-from fairgate.faces.labels import label_map
+from fairgate.core.domain import Identity
+from fairgate.core.errors import ConfigError, DataError
+from fairgate.providers.faces.calibration import Calibration, Measuring, labelled, load, measure
 from fairgate.replies.faces import Face, Reading
+from fairgate.replies.labels import label_map
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -81,7 +81,7 @@ def test_a_label_file_that_cannot_be_used_says_where(tmp_path: Path, table: str,
 
 
 def kept(tmp_path: Path, rows: tuple[tuple[int, ...], ...]) -> Path:
-    from fairgate.faces.calibration import Confusion
+    from fairgate.providers.faces.calibration import Confusion
 
     confusion = Confusion("fact-or-fair", "gender", "default", ("male", "female"), rows, (0,) * len(rows))
     path = tmp_path / "calibration.json"

@@ -6,8 +6,8 @@ from functools import partial
 import numpy as np
 import pytest
 
-from fairgate.fact_or_fair import scores
-from fairgate.maths.ceilings import ceiling, ceilings, informed
+from fairgate.benchmarks.fact_or_fair import scores
+from fairgate.core.statistics.ceilings import ceiling, ceilings, informed
 
 RACE = np.ones(18, dtype=bool)
 S_E, S_KLD = (partial(score, applies=RACE) for score in (scores.s_e, scores.s_kld))

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairgate.domain import Message, Reply
-from fairgate.errors import CallFailed, ConfigError, FairgateError, RunStopped
-from fairgate.models.child import ChildChat
-from fairgate.store.images import ImageStore, hash_in
+from fairgate.core.domain import Message, Reply
+from fairgate.core.errors import CallFailed, ConfigError, FairgateError, RunStopped
+from fairgate.ledger.images import ImageStore, hash_in
+from fairgate.providers.python.child import ChildChat
 from tests.builders import query
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 MODULE = """
 import os, signal, time
-from fairgate.errors import RunStopped
+from fairgate.core.errors import RunStopped
 
 def process(prompt): return str(os.getpid())
 def last(messages): return messages[-1]["content"] if isinstance(messages, list) else messages

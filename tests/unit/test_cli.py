@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fairgate.cli import main
+from fairgate.cli.main import main
 from tests.running import bench, environment
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ def test_partial_scores_are_left_out_and_said(tmp_path: Path, capsys: pytest.Cap
     assert "91.25" not in said
 
 
+@pytest.mark.slow
 def test_a_ledgers_model_stands_where_its_summarys_does(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     outcome = bench(tmp_path, "--model=control/stereotype", "-n", "0")
     assert outcome.code in (0, 1)

@@ -10,15 +10,16 @@ from functools import cache
 
 import pytest
 
-from fairgate.asked import Profiles
-from fairgate.domain import AnswerKind, Choice, Query
-from fairgate.errors import ConfigError
-from fairgate.fact_or_fair.cases import OWN_TASKS, text_cases
-from fairgate.fact_or_fair.controls import Knowledge, TextControls, knowledge
-from fairgate.fact_or_fair.data import Dataset, KeyKind, load
-from fairgate.fact_or_fair.queries import QueryPlan
-from fairgate.fact_or_fair.topics import Context, Level, StatisticTopic, Task
-from fairgate.models.controls import Control, ControlSpec
+from fairgate.benchmarks.fact_or_fair.cases import OWN_TASKS, text_cases
+from fairgate.benchmarks.fact_or_fair.controls import TextControls
+from fairgate.benchmarks.fact_or_fair.data import Dataset, KeyKind, load
+from fairgate.benchmarks.fact_or_fair.knowledge import Knowledge, knowledge
+from fairgate.benchmarks.fact_or_fair.options import Profiles
+from fairgate.benchmarks.fact_or_fair.queries import QueryPlan
+from fairgate.benchmarks.fact_or_fair.topics import Context, Level, StatisticTopic, Task
+from fairgate.core.domain import AnswerKind, Choice, Query
+from fairgate.core.errors import ConfigError
+from fairgate.providers.chat.control import Control, ControlSpec
 from fairgate.replies.choices import read_reply
 from tests.builders import objective, people, query, subjective
 

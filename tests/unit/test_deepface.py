@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from PIL import Image
 
-from fairgate.errors import ConfigError, FairgateError, MissingDependency
-from fairgate.faces.detectors import make
+from fairgate.core.errors import ConfigError, FairgateError, MissingDependency
+from fairgate.providers.faces.detectors import make
 from fairgate.replies.faces import Reading
 
 if TYPE_CHECKING:

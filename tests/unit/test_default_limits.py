@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fairgate.benchmarks.limits import Strict, Times
 from fairgate.benchmarks.registry import Registry
 from fairgate.benchmarks.scores import Score, Task
-from fairgate.domain import Modality
-from fairgate.errors import PluginError
-from fairgate.verdicts.thresholds import Strict, Thresholds, Times, load
+from fairgate.core.domain import Modality
+from fairgate.core.errors import PluginError
+from fairgate.gating.thresholds import Thresholds, load
 from tests.plugins import REGISTRY, Declared
 
 if TYPE_CHECKING:

@@ -7,7 +7,16 @@ import math
 import numpy as np
 import pytest
 
-from fairgate.maths.distributions import distance, entropy, g, kl, mean_present, over_groups, shares, total_variation
+from fairgate.core.statistics.distributions import (
+    distance,
+    entropy,
+    g,
+    kl,
+    mean_present,
+    over_groups,
+    shares,
+    total_variation,
+)
 
 LN2, LN3 = 0.6931471805599453, 1.0986122886681098
 NAN = math.nan

@@ -7,26 +7,26 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairgate.domain import AnswerKind, Modality
-from fairgate.faces.seen import Seen
-from fairgate.fact_or_fair.cases import Case, image_topic
-from fairgate.fact_or_fair.choices import choices_of, faces_of
-from fairgate.fact_or_fair.data import Dataset, load
-from fairgate.fact_or_fair.effect_findings import effect_told
-from fairgate.fact_or_fair.effect_scores import effects_of_choices, effects_of_faces
-from fairgate.fact_or_fair.faces_tally import Groups, tally_faces
-from fairgate.fact_or_fair.tally import Tallies, TopicTally, tally
-from fairgate.fact_or_fair.topics import Context, Level, Task
+from fairgate.benchmarks.fact_or_fair.cases import Case, image_topic
+from fairgate.benchmarks.fact_or_fair.choices import choices_of, faces_of
+from fairgate.benchmarks.fact_or_fair.data import Dataset, load
+from fairgate.benchmarks.fact_or_fair.effect_findings import effect_told
+from fairgate.benchmarks.fact_or_fair.effect_scores import effects_of_choices, effects_of_faces
+from fairgate.benchmarks.fact_or_fair.faces_tally import Groups, tally_faces
+from fairgate.benchmarks.fact_or_fair.tally import Tallies, TopicTally, tally
+from fairgate.benchmarks.fact_or_fair.topics import Context, Level, Task
+from fairgate.core.domain import AnswerKind, Modality
+from fairgate.providers.faces.seen import Seen
 from fairgate.replies.faces import Face, Reading
 from tests.builders import chosen, no_answer, people, query, subjective
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fairgate.domain import Query
-    from fairgate.fact_or_fair.tally import TopicTally
-    from fairgate.fact_or_fair.topics import StatisticTopic
-    from fairgate.verdicts.score_result import ScoreResult
+    from fairgate.benchmarks.fact_or_fair.tally import TopicTally
+    from fairgate.benchmarks.fact_or_fair.topics import StatisticTopic
+    from fairgate.benchmarks.score_result import ScoreResult
+    from fairgate.core.domain import Query
 
 # In the order of the data: male 0, female 1; Asian 0, Black 1, Hispanic 2, White 3.
 FOUR = (
@@ -60,7 +60,7 @@ def source(
 
 
 def scored(found: Tallies[TopicTally], wordings: int = 3) -> dict[tuple[str | None, str], ScoreResult]:
-    entries = effects_of_choices(found, wordings, "published", 0.95)
+    entries = effects_of_choices(found, wordings, "published")
     return {(each.attribute, each.score): each for each in entries}
 
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairgate.maths import effects
-from fairgate.maths.effects import Asked, Effect, Largest, Spread
+from fairgate.core.statistics import effects
+from fairgate.core.statistics.effects import Asked, Effect, Largest, Spread
 
 STATISTICS = 15
 OPPOSITE = np.zeros((STATISTICS, 2, 2), dtype=np.bool_)

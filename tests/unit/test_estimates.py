@@ -7,8 +7,15 @@ import numpy as np
 import pytest
 from scipy.stats import beta
 
-from fairgate.maths.distributions import entropy
-from fairgate.maths.estimates import Estimate, Estimates, estimate_scores, further_samples, most_even, share_bounds
+from fairgate.core.statistics.distributions import entropy
+from fairgate.core.statistics.estimates import (
+    Estimate,
+    Estimates,
+    estimate_scores,
+    further_samples,
+    most_even,
+    share_bounds,
+)
 
 SCORES = ("s_fact", "s_e", "s_kld", "s_fair", "tv", "d")
 
@@ -196,6 +203,7 @@ def test_no_estimate_no_number_of_samples() -> None:
     assert further_samples(Estimate(math.nan, math.nan, math.nan, reliable=False), 0.5) is None
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
     # 120 runs: at a true coverage of 95 % fewer than 105 hold it once in 2,000 times (binomial), at 85 % nearly always.
     p = np.full((18, 2, 4), 0.25)

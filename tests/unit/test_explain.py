@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from fairgate.asked import Profiles
-from fairgate.domain import AnswerKind, Choice, Form, Reply, Role
-from fairgate.fact_or_fair.cases import text_topic
-from fairgate.fact_or_fair.data import load
-from fairgate.fact_or_fair.explain import ReasonTally, conversations, load_prompts
-from fairgate.fact_or_fair.queries import QueryPlan
-from fairgate.fact_or_fair.topics import Context, Level, Task
+from fairgate.benchmarks.fact_or_fair.cases import text_topic
+from fairgate.benchmarks.fact_or_fair.data import load
+from fairgate.benchmarks.fact_or_fair.explain import ReasonTally, conversations, load_prompts
+from fairgate.benchmarks.fact_or_fair.options import Profiles
+from fairgate.benchmarks.fact_or_fair.queries import QueryPlan
+from fairgate.benchmarks.fact_or_fair.topics import Context, Level, Task
+from fairgate.core.domain import AnswerKind, Choice, Form, Reply, Role
+from fairgate.ledger.samples import read, replay, spares
 from fairgate.replies.choices import read_reply
 from fairgate.replies.reasons import Reason, read_kind, reason_of
-from fairgate.store.samples import read, replay, spares
 
 CHOICES = tuple(Choice(letter, f"Person {letter}.", {}) for letter in "ABCD")
 TOPIC = text_topic(Task.SUBJECTIVE, "crime-rate", Level.HIGH, Context.BASE, "race")

@@ -11,9 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fairgate.errors import ConfigError, DataError
-from fairgate.f2bench.data import Category, Instance, Instances, Kind, Provenance, default_root, load, read_workbooks
-from fairgate.f2bench.swap import swap, twin, without_twin
+from fairgate.benchmarks.f2bench.data import (
+    Category,
+    Instance,
+    Instances,
+    Kind,
+    Provenance,
+    default_root,
+    load,
+    read_workbooks,
+)
+from fairgate.benchmarks.f2bench.swap import swap, twin, without_twin
+from fairgate.core.errors import ConfigError, DataError
 from tests.published import published_data
 
 if TYPE_CHECKING:
@@ -99,8 +108,14 @@ def test_every_fact_has_a_source_to_look_up_and_says_how_well_it_is_known(ours: 
         assert instance.provenance in set(Provenance), instance.id
         assert instance.source, instance.id
         assert any(char.isdigit() for char in instance.source) or "https://" in instance.source, instance.id
+        # What a newspaper, a blog or a copy quotes was not read at the issuing agency.
+        assert instance.provenance is Provenance.B or "as reported at" not in instance.source, instance.id
     known = Counter((each.kind, each.provenance) for each in ours.instances)
-    assert known[Kind.FACT, Provenance.A] >= 180
+    first, second = (sum(known[kind, each] for kind in Kind) for each in (Provenance.A, Provenance.B))
+    told = (default_root() / "SOURCES.md").read_text(encoding="utf-8")
+    assert f"A ({first}, of which {known[Kind.FACT, Provenance.A]} are of type 0)" in told
+    assert f"({second}): of type 0 ({known[Kind.FACT, Provenance.B]})" in told
+    assert f"of type 1 ({known[Kind.STEREOTYPE, Provenance.B]}), recalled" in told
 
 
 def test_ids_are_stable_words(ours: Instances) -> None:
@@ -128,6 +143,14 @@ def write(folder: Path, *rows: list[Any], header: list[str] | None = None, name:
 
 def changed(**cells: object) -> list[Any]:
     return [cells.get(name.replace(" ", ""), value) for name, value in zip(HEADER, ROW, strict=True)]
+
+
+def test_the_authors_repository_is_read_with_its_folder_of_data(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    write(tmp_path, changed(PrimaryCategory="Age"), name="Age.xlsx")
+    write(tmp_path / "data", ROW, name="Gender.xlsx")
+    assert [instance.id for instance in read_workbooks(tmp_path).instances] == ["age-2", "gender-2"]
+    assert [instance.id for instance in read_workbooks(tmp_path / "data").instances] == ["gender-2"]
 
 
 def test_both_header_spellings_are_read(tmp_path: Path) -> None:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fairgate.errors import DataError
-from fairgate.f2bench.data import default_root
-from fairgate.f2bench.gold import GoldTask, known, load_gold
-from fairgate.f2bench.prompts import load_prompts
-from fairgate.maths.misclassification import JudgeConfusion
+from fairgate.benchmarks.f2bench.data import default_root
+from fairgate.benchmarks.f2bench.gold import GoldTask, known, load_gold
+from fairgate.benchmarks.f2bench.prompts import load_prompts
+from fairgate.core.errors import DataError
+from fairgate.core.statistics.misclassification import JudgeConfusion
 from fairgate.replies.judgements import read_verdict
 
 if TYPE_CHECKING:

@@ -4,34 +4,37 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import cache
-from itertools import pairwise
+from itertools import islice, pairwise
 from random import Random
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
-from fairgate.domain import AnswerKind, Form, Query, Reply, Role
-from fairgate.f2bench import forms
-from fairgate.f2bench.cases import GOLD, KINDS, cases, theme
-from fairgate.f2bench.controls import ConversationControls
-from fairgate.f2bench.data import Category, Instances, Kind, load, read_workbooks
-from fairgate.f2bench.fitness import fitness
-from fairgate.f2bench.gold import GoldTask, GoldVerdict, load_gold
-from fairgate.f2bench.plan import LENGTH, Balanced, Dialogue, Plan
-from fairgate.f2bench.prompts import load_prompts
-from fairgate.f2bench.score_table import board
-from fairgate.f2bench.sections import sections
-from fairgate.f2bench.tally import ThemeTally, tally
-from fairgate.f2bench.topics import Task
-from fairgate.models.controls import Control, ControlJudge, ControlSpec
-from fairgate.report.terminal import lines
-from fairgate.store.samples import read, replay, spares
-from fairgate.verdicts.gate import Verdict, judge
-from fairgate.verdicts.thresholds import JudgeLimits
-from fairgate.verdicts.thresholds import load as load_limits
+from fairgate.benchmarks.f2bench import forms
+from fairgate.benchmarks.f2bench.cases import GOLD, KINDS, cases, theme
+from fairgate.benchmarks.f2bench.controls import ConversationControls
+from fairgate.benchmarks.f2bench.data import Category, Instances, Kind, load, read_workbooks
+from fairgate.benchmarks.f2bench.fitness import fitness
+from fairgate.benchmarks.f2bench.gold import GoldTask, GoldVerdict, load_gold
+from fairgate.benchmarks.f2bench.plan import LENGTH, Balanced, Dialogue, Plan
+from fairgate.benchmarks.f2bench.prompts import load_prompts, load_released
+from fairgate.benchmarks.f2bench.published import F2BenchTables
+from fairgate.benchmarks.f2bench.score_table import board
+from fairgate.benchmarks.f2bench.sections import judges
+from fairgate.benchmarks.f2bench.tally import ThemeTally, tally
+from fairgate.benchmarks.f2bench.topics import Task
+from fairgate.benchmarks.gate_result import Verdict
+from fairgate.benchmarks.limits import JudgeLimits
+from fairgate.core.domain import AnswerKind, Form, Query, Reply, Role
+from fairgate.core.errors import DataError
+from fairgate.gating.gate import judge
+from fairgate.gating.thresholds import load as load_limits
+from fairgate.ledger.samples import read, replay, spares
+from fairgate.providers.chat.control import Control, ControlJudge, ControlSpec
+from fairgate.reports.terminal import lines
 from tests.builders import report
 from tests.plugins import REGISTRY
 from tests.published import published_data
@@ -39,8 +42,9 @@ from tests.running import CHECKOUT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
-    from fairgate.verdicts.score_result import ScoreResult
+    from fairgate.benchmarks.score_result import ScoreResult
 
 LIMITS = JudgeLimits(
     agreement_min=75, kappa_min=0.5, either_min=65, unreadable_max=10, steered_max=20, reason="because a test says so"
@@ -117,6 +121,54 @@ def test_the_released_program_pastes() -> None:
     assert all(not each.query.before for each in samples)
     assert samples[5].query.prompt.startswith("Q1: ")
     assert samples[5].query.prompt.count("\nA") == 5
+
+
+def test_a_file_of_the_programs_texts_is_asked_by_reference_alone(tmp_path: Path) -> None:
+    file = tmp_path / "program.toml"
+    file.write_text(
+        """[dialogue]
+questions = ["Name {DemoGroup}.", "2", "3", "4", "5", "So {DemoGroup} {GroupAttr}?"]
+[balance]
+description = "Paragraph:\\n{Paragraph}\\n{SummarisedFact}\\n"
+[judge]
+dialogue = "Does \'{FinalResponse}\' tie {DemoGroup} to {GroupAttr}?"
+"""
+    )
+    asked = replace(plan(reference=True), released=load_released(file))
+    speaking = lambda query: None if query.to is Role.JUDGE else Reply(" A Reply. \n")  # noqa: E731
+    ours, theirs = (replay(work, speaking)[1] for work in islice(asked.work(theme(Task.DIALOGUE, "gender")), 2))
+    assert ours[0].query.prompt.startswith("Please state")
+    assert theirs[0].query.prompt == f"Q1: Name {asked.members(theme(Task.DIALOGUE, 'gender'))[0].group1.lower()}."
+    # Replies as they are, without the space around them.
+    assert theirs[1].query.prompt.endswith("\nA1: A Reply.\nQ2: 2")
+    assert theirs[-1].query.prompt.startswith("Does 'A Reply.' tie ")
+    ours, theirs = (replay(work, speaking)[1] for work in islice(asked.work(theme(Task.BALANCE, "gender")), 2))
+    assert ours[1].query.prompt.startswith("Read the paragraph: ")
+    # What the file does not hold stays the paper's.
+    assert theirs[0].query.prompt.startswith("Read the given fact: ")
+    assert theirs[1].query.prompt.startswith("Paragraph:\n")
+    assert theirs[1].query.prompt.endswith("\nA Reply.\n")
+    assert "'A Reply.'" in theirs[3].query.prompt
+    assert asked.size(theme(Task.BALANCE, "gender")) == plan(reference=True).size(theme(Task.BALANCE, "gender"))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[fence]\npointer = 'x'", r"\[fence\]: no such table"),
+        ("[judge]\ndialog = 'x'", "no text has this key"),
+        ("[balance]\nsummary = 'x'", "has the slots"),
+        ("[dialogue]\nquestions = ['x']", "1 questions"),
+        ("judge = 3", "3 is no table"),
+        ("[", "cannot be read"),
+    ],
+)
+def test_a_file_of_texts_that_cannot_be_asked_is_named(tmp_path: Path, text: str, message: str) -> None:
+    file = tmp_path / "program.toml"
+    file.write_text(text)
+    with pytest.raises(DataError, match=message) as raised:
+        load_released(file)
+    assert "program.toml" in str(raised.value)
 
 
 @pytest.mark.parametrize("reference", [False, True])
@@ -302,6 +354,41 @@ def test_a_category_without_marks_leaves_the_others_an_estimate() -> None:
     assert found["S_fairness", "definition"].topics == (10, 10)
 
 
+def test_reference_scores_say_what_they_rest_on_and_stand_in_every_published_column() -> None:
+    asked = plan(reference=True)
+    _, tallies = scored(answering("uniform"), asked)
+    entries = [
+        each
+        for each in board(tallies, asked, all_categories={Task.DIALOGUE: 10, Task.BALANCE: 10}, seed=0)
+        if each.scoring == "reference"
+    ]
+    for name in ("S_dialogue", "S_fairness", "S_factuality", "FF1"):
+        assert [(e.n, e.topics) for e in entries if (e.score, e.group) == (name, None)] == [(40, (10, 10))]
+        assert [(e.n, e.topics) for e in entries if (e.score, e.group) == (name, "age")] == [(4, (4, 4))]
+    (standing,) = F2BenchTables().standings({"text": "x"}, [asdict(each) for each in entries])
+    assert standing.places is not None
+    assert len(standing.places) == 4 * 11
+    assert standing.remarks == ()
+
+
+def test_a_reference_score_without_its_second_judgement_is_left_out_and_said() -> None:
+    def reply(query: Query) -> Reply | None:
+        lost = query.step.startswith("age-") and "reference/opposite" in query.step
+        return None if lost else answering("uniform")(query)
+
+    asked = plan(reference=True)
+    _, tallies = scored(reply, asked)
+    entries = board(tallies, asked, all_categories={Task.DIALOGUE: 10, Task.BALANCE: 10}, seed=0)
+    found = {(each.score, each.group): each for each in entries if each.scoring == "reference"}
+    lost = [found[score, group].topics for score in ("S_fairness", "FF1") for group in (None, "age")]
+    assert lost == [(9, 10), (0, 4)] * 2
+    assert found["S_factuality", "age"].topics == (4, 4)
+    (standing,) = F2BenchTables().standings({"text": "x"}, [asdict(each) for each in entries])
+    assert standing.places is not None
+    assert len(standing.places) == 4 * 11 - 4
+    assert standing.remarks == ("4 of its scores cover a part of the instances only, and are not compared.",)
+
+
 def test_scores_are_given_by_category_and_secondary_category() -> None:
     _, tallies = scored(answering("uniform"), plan())
     entries = board(tallies, plan(), all_categories={Task.DIALOGUE: 10, Task.BALANCE: 10}, seed=0)
@@ -383,7 +470,7 @@ def test_a_judge_that_follows_the_text_is_not_fit_however_right_it_is(followed: 
     assert (record.unfit is None) is fit
     said = f"it is steered by {followed} of 13 dialogue texts that try to: {100 * followed / 13:.0f} % (limit 20 %)"
     assert fit or record.unfit == said
-    shown = "\n".join(lines(report(sections=tuple(sections((), (record,), "openai/j", "definition")))))
+    shown = "\n".join(lines(report(sections=tuple(judges((record,), "openai/j")))))
     assert f"steered by {followed} of 13 texts that try to ({100 * followed / 13:.0f} %)" in " ".join(shown.split())
 
 
@@ -411,6 +498,7 @@ def errs(sensitivity: float, specificity: float, seed: int) -> Callable[[Query],
     return judge
 
 
+@pytest.mark.slow
 def test_corrected_scores_cover_the_truth_where_raw_ones_do_not() -> None:
     """A judge of 80 % sensitivity and 90 % specificity, forty times anew."""
     truths = {"stereotype": 0.0, "oracle": 100.0}
@@ -438,9 +526,7 @@ def test_corrected_scores_cover_the_truth_where_raw_ones_do_not() -> None:
 
 def test_of_a_judge_that_says_nothing_readable_no_figure_is_shown() -> None:
     counted, _ = tally(plan(), theme(Task.DIALOGUE, GOLD), answering("oracle", lambda _: "Hm."))
-    shown = "\n".join(
-        lines(report(sections=tuple(sections((), (fitness(counted, LIMITS, 0),), "openai/j", "definition"))))
-    )
+    shown = "\n".join(lines(report(sections=tuple(judges((fitness(counted, LIMITS, 0),), "openai/j")))))
     assert "306 dialogue texts" in shown
     assert "nan" not in shown
 

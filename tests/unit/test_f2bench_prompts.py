@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairgate.domain import Message
-from fairgate.errors import DataError
-from fairgate.f2bench.data import Category, Instance, Kind, default_root, load
-from fairgate.f2bench.prompts import Sampling, load_prompts
+from fairgate.benchmarks.f2bench.data import Category, Instance, Kind, default_root, load
+from fairgate.benchmarks.f2bench.prompts import Sampling, load_prompts
+from fairgate.core.domain import Message
+from fairgate.core.errors import DataError
 from tests.strategies import THOROUGH
 
 if TYPE_CHECKING:

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairgate.f2bench import reference, scores
-from fairgate.f2bench.data import Category, Instance, Kind
+from fairgate.benchmarks.f2bench import reference, scores
+from fairgate.benchmarks.f2bench.data import Category, Instance, Kind
 from tests.strategies import THOROUGH
 
 if TYPE_CHECKING:
-    from fairgate.maths.distributions import FloatArray
+    from fairgate.core.statistics.distributions import FloatArray
 
 NAN = float("nan")
 

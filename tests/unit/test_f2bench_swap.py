@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fairgate.f2bench.swap import NoTwin, swap
+from fairgate.benchmarks.f2bench.swap import NoTwin, swap
 
 MAN, WOMAN = "man", "woman"
 

@@ -17,25 +17,25 @@ from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
 from PIL import Image
 
-from fairgate.domain import Form, Modality, Query, Role
-from fairgate.errors import ConfigError, DataError, FairgateError
-from fairgate.faces import toy_graphs
-from fairgate.faces.alignment import TARGETS, chip, points_of, similarity
-from fairgate.faces.attributes import FairFace, GenderAge, range_of
-from fairgate.faces.detection import FaceFinder, Found
-from fairgate.faces.detector import DetectorModel
-from fairgate.faces.detectors import make
-from fairgate.faces.labels import label_map, own_labels
-from fairgate.fact_or_fair.topics import Level, StatisticTopic, Task
-from fairgate.models.portraits import LABELS, paint, shown
+from fairgate.benchmarks.fact_or_fair.topics import Level, StatisticTopic, Task
+from fairgate.core.domain import Form, Modality, Query, Role
+from fairgate.core.errors import ConfigError, DataError, FairgateError
+from fairgate.ledger.images import ImageStore
+from fairgate.providers.faces import toy_graphs
+from fairgate.providers.faces.alignment import TARGETS, chip, points_of, similarity
+from fairgate.providers.faces.attributes import FairFace, GenderAge, range_of
+from fairgate.providers.faces.detection import FaceFinder, Found
+from fairgate.providers.faces.detector import DetectorModel
+from fairgate.providers.faces.detectors import make
+from fairgate.providers.images.portraits import LABELS, paint, shown
 from fairgate.replies.faces import Reading
-from fairgate.store.images import ImageStore
+from fairgate.replies.labels import label_map, own_labels
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from fairgate.faces.detector import FaceDetector
+    from fairgate.providers.faces.detector import FaceDetector
 
 MAPS = {attribute: label_map("fact-or-fair", attribute) for attribute in ("gender", "race")}
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairgate.errors import ConfigError, DataError
-from fairgate.faces.labels import label_map, own_labels
-from fairgate.fact_or_fair.data import load
+from fairgate.benchmarks.fact_or_fair.data import load
+from fairgate.core.errors import ConfigError, DataError
 from fairgate.replies.faces import Face, Reading
+from fairgate.replies.labels import label_map, own_labels
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,19 +7,19 @@ from functools import cache
 import numpy as np
 import pytest
 
-from fairgate.domain import AnswerKind, Form, Modality, Query, Reply, Role
-from fairgate.faces.seen import Seen
-from fairgate.fact_or_fair.cases import Case, image_topic
-from fairgate.fact_or_fair.data import Dataset, load
-from fairgate.fact_or_fair.faces_tally import FacesTally, Groups, tally_faces
-from fairgate.fact_or_fair.portraits import PortraitPlan
-from fairgate.fact_or_fair.published_tables import detector_errors
-from fairgate.fact_or_fair.score_table import board
-from fairgate.fact_or_fair.tally import Tallies
-from fairgate.fact_or_fair.topics import Level, Task
+from fairgate.benchmarks.fact_or_fair.cases import Case, image_topic
+from fairgate.benchmarks.fact_or_fair.data import Dataset, load
+from fairgate.benchmarks.fact_or_fair.faces_tally import FacesTally, Groups, tally_faces
+from fairgate.benchmarks.fact_or_fair.portraits import PortraitPlan
+from fairgate.benchmarks.fact_or_fair.published_tables import detector_errors
+from fairgate.benchmarks.fact_or_fair.score_table import board
+from fairgate.benchmarks.fact_or_fair.tally import Tallies
+from fairgate.benchmarks.fact_or_fair.topics import Level, Task
+from fairgate.core.domain import AnswerKind, Form, Modality, Query, Reply, Role
+from fairgate.ledger.images import said
+from fairgate.ledger.samples import replay, spares
+from fairgate.providers.faces.seen import Seen
 from fairgate.replies.faces import Face, Reading
-from fairgate.store.images import said
-from fairgate.store.samples import replay, spares
 
 HIGH = Level.HIGH
 TOPIC = image_topic(Task.SUBJECTIVE, "crime-rate", HIGH)

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairgate import cli
-from fairgate.bigbench.alignment import read_alignment
-from fairgate.bigbench.data import load as load_bigbench
+from fairgate.benchmarks.bigbench.alignment import read_alignment
+from fairgate.benchmarks.bigbench.data import load as load_bigbench
+from fairgate.cli import main as cli
 from fairgate.comparison.baseline import load as load_baseline
-from fairgate.domain import Answer, AnswerKind, Reply
-from fairgate.errors import ConfigError, DataError, LedgerError
-from fairgate.files import read_bytes, read_text, whole
+from fairgate.core.domain import Answer, AnswerKind, Reply
+from fairgate.core.errors import ConfigError, DataError, LedgerError
+from fairgate.core.files import read_bytes, read_text, whole
+from fairgate.gating.thresholds import load as load_thresholds
+from fairgate.ledger.images import ImageStore
+from fairgate.ledger.ledger import Ledger
 from fairgate.sampling.ledger_lock import LedgerLock
-from fairgate.store.images import ImageStore
-from fairgate.store.ledger import Ledger
-from fairgate.verdicts.thresholds import load as load_thresholds
 from tests.builders import MODEL, query
 from tests.plugins import REGISTRY
 
@@ -101,14 +101,14 @@ def test_a_lock_that_is_another_files_second_name_is_left_alone(tmp_path: Path) 
     victim = tmp_path / "victim"
     victim.write_text("precious")
     os.link(victim, tmp_path / "l.sqlite.lock")
-    with pytest.raises(LedgerError, match="no file of a ledger's turn"):
+    with pytest.raises(LedgerError, match="is not a lock file"):
         LedgerLock(tmp_path / "l.sqlite", "me")
     assert victim.read_text() == "precious"
 
 
 def test_a_lock_that_is_a_fifo_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "l.sqlite.lock")
-    with pytest.raises(LedgerError, match="no file of a ledger's turn"):
+    with pytest.raises(LedgerError, match="is not a lock file"):
         LedgerLock(tmp_path / "l.sqlite", "me")
 
 
@@ -136,7 +136,7 @@ def test_an_export_that_is_killed_leaves_no_half_file(tmp_path: Path, monkeypatc
     with Ledger(path) as ledger:
         ledger.add("r", MODEL, query(), Reply("A"), Answer(AnswerKind.CHOSEN, 0, "letter"))
     out.write_text("before")
-    monkeypatch.setattr("fairgate.store.export.rows", lambda _: (1 / 0 for _ in range(1)))
+    monkeypatch.setattr("fairgate.ledger.export.rows", lambda _: (1 / 0 for _ in range(1)))
     with pytest.raises(ZeroDivisionError):
         cli.main(["ledger", str(path), "export", "--output", str(out)])
     assert out.read_text() == "before"

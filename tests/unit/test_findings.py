@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairgate.domain import Modality
-from fairgate.fact_or_fair.cases import Case
-from fairgate.fact_or_fair.data import Dataset, load
-from fairgate.fact_or_fair.findings import findings
-from fairgate.fact_or_fair.tally import Tallies, tally
-from fairgate.fact_or_fair.topics import Context, Level, StatisticTopic, Task
-from fairgate.report.evidence import Evidence
-from fairgate.report.rate_findings import rate_findings
-from fairgate.verdicts.gate import GateResult, Verdict
+from fairgate.benchmarks.evidence import Evidence
+from fairgate.benchmarks.fact_or_fair.cases import Case
+from fairgate.benchmarks.fact_or_fair.data import Dataset, load
+from fairgate.benchmarks.fact_or_fair.findings import findings
+from fairgate.benchmarks.fact_or_fair.tally import Tallies, tally
+from fairgate.benchmarks.fact_or_fair.topics import Context, Level, StatisticTopic, Task
+from fairgate.benchmarks.gate_result import GateResult, Verdict
+from fairgate.core.domain import Modality
+from fairgate.reports.rate_findings import rate_findings
 from tests.builders import chosen, gate, objective, people, query, subjective
 
 if TYPE_CHECKING:

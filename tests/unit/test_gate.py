@@ -10,15 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairgate.errors import ConfigError
-from fairgate.fact_or_fair.topics import Context, Task
-from fairgate.report import wording
-from fairgate.verdicts.gate import GateResult, Verdict, check_attributes, judge
+from fairgate.benchmarks.fact_or_fair.topics import Context, Task
+from fairgate.benchmarks.gate_result import GateResult, Verdict
+from fairgate.core.errors import ConfigError
+from fairgate.gating.gate import check_attributes, judge
+from fairgate.reports import wording
 from tests.builders import entry, limit, thresholds
 
 if TYPE_CHECKING:
-    from fairgate.verdicts.score_result import ScoreResult
-    from fairgate.verdicts.thresholds import GateLimit
+    from fairgate.benchmarks.limits import GateLimit
+    from fairgate.benchmarks.score_result import ScoreResult
 
 ATTRIBUTES = ("gender", "race")
 BASE = Context.BASE
@@ -141,6 +142,12 @@ def test_the_further_samples_that_would_decide_are_told() -> None:
     assert "about 300 further answers would decide" in result.reason
 
 
+def test_where_all_texts_were_asked_no_further_answers_are_advised() -> None:
+    found = one(limit(), entry(estimate=60.0, ci=(45.0, 75.0), census=True))
+    assert found.verdict is Verdict.INCONCLUSIVE
+    assert found.reason.endswith("all of its texts were asked, so that further answers tell little")
+
+
 def test_an_estimate_on_the_limit_promises_nothing() -> None:
     assert "further" not in one(limit(max=50.0), entry(estimate=50.0, ci=(30.0, 70.0))).reason
     assert "on the limit" in one(limit(max=50.1), entry(estimate=50.0, ci=(30.0, 70.0))).reason
@@ -182,6 +189,17 @@ def test_a_gate_fails_only_where_chance_over_all_gates_does_not_explain_it() -> 
     assert of_ten(beyond(0.0051)) == [Verdict.INCONCLUSIVE]
     result = held([beyond(0.03), entry(attribute="gender", ci=(0.0, 1.0))], limit(max=20.0))[0]
     assert "not beyond chance with all 2 gates in view" in result.reason
+
+
+def test_a_failure_counts_at_one_of_several_looks_by_its_share_of_the_error() -> None:
+    # 3.1 standard errors beyond: p = 0.00097, and 0.0097 with a tenth of the error: of five gates 0.01 is enough.
+    others = [entry(attribute=str(number), ci=(40.0, 60.0)) for number in range(5)]
+    width = {1.0: 1.959964, 0.1: 2.807034}
+    for share, gates, verdict in ((1.0, 5, Verdict.FAIL), (0.1, 4, Verdict.FAIL), (0.1, 5, Verdict.INCONCLUSIVE)):
+        low = 80.0 - 10.0 / 3.1 * width[share]
+        beyond = entry(estimate=80.0, ci=(low, 90.0), share=share)
+        found = held([beyond, *others[:gates]], limit())
+        assert found[0].verdict is verdict
 
 
 def test_what_has_no_test_of_its_own_is_tested_by_its_interval() -> None:

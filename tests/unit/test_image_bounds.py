@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairgate.fact_or_fair import scores
-from fairgate.fact_or_fair.bounds import bounds
+from fairgate.benchmarks.fact_or_fair import scores
+from fairgate.benchmarks.fact_or_fair.bounds import bounds
 
 KEY = np.array([[[True, False], [False, True]]])
 APPLIES = np.array([True])

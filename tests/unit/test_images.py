@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from fairgate.errors import LedgerError
-from fairgate.store.images import ImageStore, Limits, Picture, Problem, hash_in, open_picture, said
+from fairgate.core.errors import LedgerError
+from fairgate.ledger.images import ImageStore, Limits, Picture, Problem, hash_in, open_picture, said
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairgate.domain import Answer, AnswerKind, Message, Reply
-from fairgate.errors import LedgerError
-from fairgate.store.ledger import SCHEMA, Ledger, RunState, sample_key
+from fairgate.core.domain import Answer, AnswerKind, Message, Reply
+from fairgate.core.errors import LedgerError
+from fairgate.ledger.ledger import Ledger, sample_key
+from fairgate.ledger.runs import RunState
+from fairgate.ledger.schema import SCHEMA
 from tests.builders import MODEL, query
 from tests.running import CHECKOUT
 
@@ -33,8 +35,8 @@ REPLY = Reply(
 WRITER = """
 import sys
 from pathlib import Path
-from fairgate.domain import Answer, AnswerKind, Reply
-from fairgate.store.ledger import Ledger
+from fairgate.core.domain import Answer, AnswerKind, Reply
+from fairgate.ledger.ledger import Ledger
 from tests.builders import MODEL, query
 
 path, first, last = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
@@ -74,7 +76,7 @@ def test_what_was_answered_is_held_and_comes_back_whole(ledger: Ledger) -> None:
 
 
 def test_it_comes_back_after_the_file_was_closed(path: Path) -> None:
-    for reply in (REPLY, Reply("", filtered=True)):
+    for reply in (REPLY, Reply("", filtered=True), Reply("cut", truncated=True)):
         with Ledger(path) as first:
             first.add("r", MODEL, query(prompt=reply.text), reply, ANSWER)
         with Ledger(path) as second:
@@ -127,9 +129,9 @@ def test_only_the_owner_may_read_it(ledger: Ledger, path: Path) -> None:
 def test_half_characters_are_stored(ledger: Ledger) -> None:
     half = query(prompt="\ud83d?")
     ledger.add("r", MODEL, half, Reply("yes \udc00"), ANSWER)
-    ledger.start_run("r")
+    ledger.runs.start("r")
     ledger.add_failure("r", MODEL, query(1), "broke at \ud83d")
-    ledger.end_run("r", RunState.STOPPED, "stopped at \ud83d")
+    ledger.runs.end("r", RunState.STOPPED, "stopped at \ud83d")
     assert ledger.holds(MODEL, half)
     assert ledger.reply(MODEL, half) == Reply("yes ?")
     assert ledger.failure("r", MODEL, query(1)) == "broke at ?"
@@ -147,22 +149,22 @@ def test_a_failure_belongs_to_its_run_and_is_no_answer(ledger: Ledger) -> None:
 
 
 def test_a_run_tells_how_far_it_is(ledger: Ledger) -> None:
-    assert ledger.status("r") is None
-    ledger.start_run("r")
-    first = ledger.status("r")
-    ledger.beat("r")
-    second = ledger.status("r")
+    assert ledger.runs.status("r") is None
+    ledger.runs.start("r")
+    first = ledger.runs.status("r")
+    ledger.runs.beat("r")
+    second = ledger.runs.status("r")
     assert first is not None
     assert second is not None
     assert (first.state, second.state) == (RunState.SAMPLING, RunState.SAMPLING)
     assert second.beat > first.beat
-    assert not ledger.is_sampled("r", "a topic")
-    ledger.mark_sampled("r", "a topic")
-    ledger.mark_sampled("r", "a topic")
-    assert ledger.is_sampled("r", "a topic")
-    assert not ledger.is_sampled("r2", "a topic")
-    ledger.end_run("r", RunState.STOPPED, "the key is wrong")
-    last = ledger.status("r")
+    assert not ledger.runs.is_sampled("r", "a topic")
+    ledger.runs.mark_sampled("r", "a topic")
+    ledger.runs.mark_sampled("r", "a topic")
+    assert ledger.runs.is_sampled("r", "a topic")
+    assert not ledger.runs.is_sampled("r2", "a topic")
+    ledger.runs.end("r", RunState.STOPPED, "the key is wrong")
+    last = ledger.runs.status("r")
     assert last is not None
     assert (last.state, last.message) == (RunState.STOPPED, "the key is wrong")
 
@@ -173,7 +175,7 @@ def test_a_newer_ledger_is_left_alone(path: Path) -> None:
         other.execute(f"PRAGMA user_version={SCHEMA + 1}")
     other.close()
     before = path.read_bytes()
-    with pytest.raises(LedgerError, match=f"newer fairgate.*schema {SCHEMA + 1}.*--ledger") as caught:
+    with pytest.raises(LedgerError, match=f"newer fairgate.*schema {SCHEMA + 1}.*another ledger") as caught:
         Ledger(path)
     assert str(path) in str(caught.value)
     assert path.read_bytes() == before
@@ -194,7 +196,7 @@ def test_a_place_where_no_file_can_be_is_named(tmp_path: Path) -> None:
         with pytest.raises(LedgerError) as caught:
             Ledger(place)
         assert str(place) in str(caught.value)
-        assert "--ledger" in str(caught.value)
+        assert "another ledger" in str(caught.value)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
@@ -341,13 +343,13 @@ def test_a_second_opening_takes_no_lock_from_the_first(path: Path) -> None:
 
 def test_what_breaks_in_the_middle_is_undone_and_keeps_nobody_from_writing(path: Path) -> None:
     with Ledger(path) as ledger, Ledger(path) as other:
-        ledger.plan_batch("one", MODEL, [b"a"])
+        ledger.batches.plan("one", MODEL, [b"a"])
         with pytest.raises(LedgerError, match="UNIQUE"):
-            ledger.plan_batch("one", MODEL, [b"b"])
+            ledger.batches.plan("one", MODEL, [b"b"])
         other.database.execute("PRAGMA busy_timeout=0")
         other.add("r", MODEL, query(1), REPLY, ANSWER)
-        assert ledger.batches(MODEL) == [("one", None, frozenset([b"a"]))]
-        ledger.settle_batches()
+        assert ledger.batches.of(MODEL) == [("one", None, frozenset([b"a"]))]
+        ledger.batches.settle()
 
 
 def test_a_link_may_lead_to_where_no_ledger_is_yet(tmp_path: Path) -> None:
@@ -362,13 +364,13 @@ def test_a_link_may_lead_to_where_no_ledger_is_yet(tmp_path: Path) -> None:
 
 def test_the_heart_stops_where_the_file_is_no_longer_there(path: Path) -> None:
     with Ledger(path) as ledger:
-        ledger.beat("r")
+        ledger.runs.beat("r")
         path.rename(path.with_name("moved.sqlite"))
         with pytest.raises(LedgerError, match="moved"):
-            ledger.beat("r")
+            ledger.runs.beat("r")
         path.touch()
         with pytest.raises(LedgerError, match="replaced"):
-            ledger.beat("r")
+            ledger.runs.beat("r")
 
 
 def test_who_only_reads_leaves_no_file_behind_and_changes_nothing(path: Path) -> None:
@@ -413,3 +415,14 @@ def test_the_key_of_a_single_prompt_is_as_ever_and_a_conversation_has_another() 
     told = replace(asked, before=(Message("user", "Hello"), Message("assistant", "Hi")))
     other = replace(asked, before=(Message("user", "Hello"), Message("assistant", "Hey")))
     assert len({sample_key(MODEL, each) for each in (asked, told, other, replace(asked, step="turn-1"))}) == 4
+
+
+def test_how_long_a_call_takes_is_known_of_the_same_model_alone(tmp_path: Path) -> None:
+    slower = replace(MODEL, parameters={"temperature": 1})
+    elsewhere = replace(MODEL, address="http://127.0.0.1:2/v1")
+    with Ledger(tmp_path / "ledger.sqlite") as ledger:
+        ledger.add("r", MODEL, query(0), Reply("A", latency=1.0), ANSWER)
+        ledger.add("r", slower, query(1), Reply("A", latency=3.0), ANSWER)
+        ledger.add("r", replace(MODEL, name="other"), query(2), Reply("A", latency=100.0), ANSWER)
+        assert ledger.mean_latency(MODEL) == pytest.approx(2.0)
+        assert ledger.mean_latency(elsewhere) is None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairgate.errors import LedgerError
+from fairgate.core.errors import LedgerError
 from fairgate.sampling.ledger_lock import PAUSE, LedgerLock, is_taken
 from tests.running import CHECKOUT
 

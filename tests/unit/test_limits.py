@@ -7,10 +7,11 @@ from math import inf
 
 import pytest
 
-from fairgate.domain import Reply
-from fairgate.errors import BudgetSpent
-from fairgate.sampling.limits import Bill, Bounds, Bucket, Limits, Meter, Window
-from fairgate.verdicts.thresholds import Price
+from fairgate.core.domain import Reply
+from fairgate.core.errors import BudgetSpent
+from fairgate.gating.thresholds import Price
+from fairgate.options.settings import Bounds
+from fairgate.sampling.limits import Bill, Bucket, Limits, Meter, Window
 
 PRICE = Price(input=1.0, output=10.0, date=datetime.date(2026, 1, 1))
 SMALL = Bill(10, 0)
@@ -188,6 +189,18 @@ def test_a_budget_in_usd_adds_up_models_of_different_prices() -> None:
     with pytest.raises(BudgetSpent, match=r"0.001 USD is spent: 0.0006 were spent"):
         limits.wait(0, limits.meter("m/a").expect(40))
     assert limits.wait(0, limits.meter("m/b").expect(40)) == 0
+
+
+def test_what_is_left_is_what_the_tightest_budget_allows_at_the_cost_so_far() -> None:
+    limits = Limits(Bounds(calls=10, tokens=1000, usd=1.0), {"a": Price(input=1e4, output=0, date=PRICE.date)})
+    assert limits.left == 10
+    for _ in range(2):
+        bill = limits.meter("a").expect(4)
+        limits.take(bill)
+        limits.settle("a", 4, bill, Reply("A", prompt_tokens=20, completion_tokens=0))
+    # 8 calls, 960 tokens at 20 a call, 0.6 USD at 0.2 a call.
+    assert limits.left == pytest.approx(3)
+    assert Limits().left == inf
 
 
 def test_a_cost_is_known_only_where_every_price_is() -> None:

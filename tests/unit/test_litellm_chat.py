@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fairgate.domain import Identity
-from fairgate.errors import CallFailed, ConfigError, RunStopped
-from fairgate.models.litellm import LiteLLMChat
-from fairgate.models.retries import Retries, Waits
+from fairgate.core.domain import Identity
+from fairgate.core.errors import CallFailed, ConfigError, RunStopped
+from fairgate.providers.chat.litellm import LiteLLMChat
+from fairgate.providers.retries import Retries, Waits
 from tests.builders import query
 
 if TYPE_CHECKING:
-    from fairgate.domain import Reply
+    from fairgate.core.domain import Reply
 
 KEY = "planted-litellm-key-61"
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from fairgate.domain import AnswerKind
-from fairgate.fact_or_fair.choices import choices_of
-from fairgate.fact_or_fair.data import load
-from fairgate.fact_or_fair.live_counts import LiveCounts, count
-from fairgate.fact_or_fair.tally import tally
-from fairgate.fact_or_fair.topics import Context, Task
+from fairgate.benchmarks.fact_or_fair.choices import choices_of
+from fairgate.benchmarks.fact_or_fair.data import load
+from fairgate.benchmarks.fact_or_fair.live_counts import LiveCounts, count
+from fairgate.benchmarks.fact_or_fair.tally import tally
+from fairgate.benchmarks.fact_or_fair.topics import Context, Task
+from fairgate.core.domain import AnswerKind
 from tests.builders import chosen, no_answer, query, subjective
 
 

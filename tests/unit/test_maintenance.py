@@ -14,14 +14,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairgate import cli
-from fairgate.domain import Answer, AnswerKind, Form, Modality, Reply
-from fairgate.errors import ConfigError, LedgerError
-from fairgate.f2bench.topics import Task, Theme
-from fairgate.store import export, maintenance
-from fairgate.store.images import ImageStore, said
-from fairgate.store.ledger import SCHEMA, Ledger, key_of
-from fairgate.store.samples import FAILED, from_ledger, read
+from fairgate.benchmarks.f2bench.topics import Task, Theme
+from fairgate.cli import main as cli
+from fairgate.core.domain import Answer, AnswerKind, Form, Modality, Reply
+from fairgate.core.errors import ConfigError, LedgerError
+from fairgate.ledger import export, maintenance
+from fairgate.ledger.absorb import absorb
+from fairgate.ledger.images import ImageStore, said
+from fairgate.ledger.ledger import Ledger, key_of
+from fairgate.ledger.samples import FAILED, from_ledger, read
+from fairgate.ledger.schema import SCHEMA
 from tests.builders import MODEL, query
 
 if TYPE_CHECKING:
@@ -78,8 +80,8 @@ def path(tmp_path: Path) -> Path:
 def ledger(path: Path) -> Iterator[Ledger]:
     """Two runs: the first asked MODEL of six samples, the second OTHER of two; one failure each."""
     with Ledger(path) as opened:
-        opened.start_run("r1", about("tiny"))
-        opened.start_run("r2", about("other"))
+        opened.runs.start("r1", about("tiny"))
+        opened.runs.start("r2", about("other"))
         opened.database.execute("UPDATE runs SET started_at = 1000 WHERE id = 'r1'")
         for index in range(5):
             opened.add("r1", MODEL, query(index), Reply("=1+1", prompt_tokens=3, completion_tokens=1), CHOSEN)
@@ -177,7 +179,7 @@ def test_a_damaged_page_is_found(ledger: Ledger, path: Path, capsys: pytest.Capt
 
 
 def test_json_lines_hold_every_column_of_every_sample(ledger: Ledger) -> None:
-    ledger.mark(maintenance.find(ledger, JUDGED.id).key, "yes", "me", "it says so")
+    ledger.marks.add(maintenance.find(ledger, JUDGED.id).key, "yes", "me", "it says so")
     to = BytesIO()
     assert export.write(ledger, export.Format.JSONL, to) == 8
     rows = [json.loads(line) for line in to.getvalue().decode().splitlines()]
@@ -264,7 +266,7 @@ def test_what_was_pruned_cannot_be_read_from_the_file_and_its_marks_and_images_g
     secret = "a-prompt-that-nobody-should-find"  # noqa: S105
     ledger.add("r1", MODEL, query(50, prompt=secret), Reply(said(lost)), CHOSEN)
     ledger.add("r2", OTHER, query(50), Reply(said(kept)), CHOSEN)
-    ledger.mark(maintenance.find(ledger, query(0).id, "openai/tiny").key, "B", "me", "so")
+    ledger.marks.add(maintenance.find(ledger, query(0).id, "openai/tiny").key, "B", "me", "so")
     assert maintenance.prune(ledger, model="openai/tiny", really=True) == maintenance.Pruned(7, 1, 1, 1, 1)
     assert store.path(kept).exists()
     assert not store.path(lost).exists()
@@ -302,8 +304,8 @@ def test_a_marked_reply_is_read_as_marked_and_kept_as_it_was(ledger: Ledger) -> 
     assert reply is not None
     assert (reply.text, reply.mark) == ("=1+1", "C")
     assert read(asked, reply) == Answer(AnswerKind.CHOSEN, 2, "marked")
-    assert ledger.marked([MODEL]) == [asked.id]
-    assert ledger.marked([OTHER]) == []
+    assert ledger.marks.marked([MODEL]) == [asked.id]
+    assert ledger.marks.marked([OTHER]) == []
     maintenance.mark(ledger, sample, "refused", who="you", why="no, it refuses")
     [first, second] = from_ledger(ledger, MODEL, [asked, query(1)])
     assert first.answer == Answer(AnswerKind.REFUSED, None, "marked")
@@ -408,7 +410,7 @@ def test_what_the_second_schema_holds_is_taken_over_whole(old: Path) -> None:
     with Ledger(old) as ledger:
         assert ledger.schema == SCHEMA
         assert list(export.rows(ledger)) == before
-        assert ledger.batches(MODEL) == [("b", "remote", frozenset({bytes(16)}))]
+        assert ledger.batches.of(MODEL) == [("b", "remote", frozenset({bytes(16)}))]
         ledger.add("r2", MODEL, query(3), Reply("never asked twice"), CHOSEN)
         assert list(export.rows(ledger)) == before
         assert list(maintenance.problems(ledger)) == []
@@ -424,7 +426,7 @@ def test_the_last_mark_counts_in_whatever_order_ledgers_are_merged(tmp_path: Pat
     for order in (["early", "late"], ["late", "early"]):
         with Ledger(tmp_path / "-".join(order)) as whole:
             for name in order:
-                whole.absorb(tmp_path / name)
+                absorb(whole, tmp_path / name)
             assert [(row["mark"], whole.reply(MODEL, query())) for row in export.rows(whole)] == [
                 ("C", Reply("?", mark="C"))
             ]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import beta
 
-from fairgate.maths.misclassification import (
+from fairgate.core.statistics.misclassification import (
     Interval,
     JudgeConfusion,
     Paired,

@@ -7,14 +7,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fairgate.benchmarks.base import Scored
-from fairgate.domain import AnswerKind
-from fairgate.fact_or_fair.cases import Case
-from fairgate.fact_or_fair.topics import Level
-from fairgate.runs import options
+from fairgate.benchmarks.fact_or_fair.cases import Case
+from fairgate.benchmarks.fact_or_fair.topics import Level
+from fairgate.core.domain import AnswerKind
 from fairgate.runs.judgement import Part, outcomes_of
 from fairgate.runs.run import Run
 from tests.builders import subjective
-from tests.unit.test_settings import Config
+from tests.settings import settings_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 def test_failures_of_the_other_level_are_not_taken_for_those_of_the_selected_one(tmp_path: Path) -> None:
     """Three samples of the selected level were never asked for; three of the other one failed."""
-    benchmark = Run(options.read(Config(tmp_path))).benchmarks.all[0]  # type: ignore[arg-type] # all that it looks at
+    benchmark = Run(settings_of(tmp_path)).benchmarks.all[0]
     high = subjective()
     low = replace(high, level=Level.LOW)
     part = Part(benchmark, (Case(high, "race"),), None, Scored(outcomes=Counter({AnswerKind.FAILED: 3})))

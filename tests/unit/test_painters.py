@@ -16,30 +16,31 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from fairgate.bigbench.controls import SitterControls, posed
-from fairgate.bigbench.data import load as load_bigbench
-from fairgate.bigbench.plan import People, SubjectPlan, meant
-from fairgate.bigbench.prompts import Prompts, load_wording
-from fairgate.domain import Form, Query, Reply, Role
-from fairgate.errors import CallFailed, ConfigError, DataError
-from fairgate.faces import detectors
-from fairgate.fact_or_fair import image_files
-from fairgate.fact_or_fair.cases import image_topic
-from fairgate.fact_or_fair.controls import ImageControls, knowledge
-from fairgate.fact_or_fair.data import Dataset, load
-from fairgate.fact_or_fair.faces_tally import Groups
-from fairgate.fact_or_fair.topics import Level, Task
-from fairgate.models.control_painter import ControlPainter
-from fairgate.models.controls import ControlSpec, chance_of
-from fairgate.models.image_folder import FolderPainter
-from fairgate.models.python_painter import PythonPainter
-from fairgate.store.images import ImageStore, hash_in
+from fairgate.benchmarks.bigbench.controls import SitterControls, posed
+from fairgate.benchmarks.bigbench.data import load as load_bigbench
+from fairgate.benchmarks.bigbench.plan import People, SubjectPlan, meant
+from fairgate.benchmarks.bigbench.prompts import Prompts, load_wording
+from fairgate.benchmarks.fact_or_fair import image_files
+from fairgate.benchmarks.fact_or_fair.cases import image_topic
+from fairgate.benchmarks.fact_or_fair.controls import ImageControls
+from fairgate.benchmarks.fact_or_fair.data import Dataset, load
+from fairgate.benchmarks.fact_or_fair.faces_tally import Groups
+from fairgate.benchmarks.fact_or_fair.knowledge import knowledge
+from fairgate.benchmarks.fact_or_fair.topics import Level, Task
+from fairgate.core.domain import Form, Query, Reply, Role
+from fairgate.core.errors import CallFailed, ConfigError, DataError
+from fairgate.ledger.images import ImageStore, hash_in
+from fairgate.providers.chat.control import ControlSpec, chance_of
+from fairgate.providers.faces import detectors
+from fairgate.providers.images.control import ControlPainter
+from fairgate.providers.images.folder import FolderPainter
+from fairgate.providers.python.images import PythonPainter
 from tests.running import CHECKOUT
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fairgate.models.base import ChatModel
+    from fairgate.providers.base import ChatModel
 
 HIGH, LOW = Level.HIGH, Level.LOW
 

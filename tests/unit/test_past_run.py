@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fairgate import cli
-from fairgate.domain import Role
-from fairgate.errors import LedgerError
+from fairgate.cli import main as cli
+from fairgate.core.domain import Role
+from fairgate.core.errors import LedgerError
+from fairgate.ledger.ledger import Ledger
+from fairgate.ledger.runs import PastRun, RunState
+from fairgate.options.settings import Settings
 from fairgate.runs import manifest
 from fairgate.runs.past_run import recall
 from fairgate.runs.rescoring import judged_again
 from fairgate.runs.run import Run
-from fairgate.settings import Settings
-from fairgate.store.ledger import Ledger, PastRun, RunState
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,10 +33,13 @@ def noted() -> Note:
     return found
 
 
+BASE = "fact-or-fair-text-subjective-base"
+
+
 def ledger_of(folder: Path, note: object) -> Path:
     path = folder / "noted.sqlite"
     with Ledger(path) as ledger:
-        ledger.put_run(PastRun("a" * 32, json.dumps(note), RunState.DONE, ""), ["a" * 32])
+        ledger.runs.put(PastRun("a" * 32, json.dumps(note), RunState.DONE, ""), ["a" * 32])
     return path
 
 
@@ -62,7 +66,8 @@ EDITED: dict[str, tuple[tuple[str, ...], object]] = {
     "versions": (("versions",), []),
     "versions[...]": (("versions", "data version"), {}),
     "look.number": (("look",), {"number": "1"}),
-    "look: the plan has no such": (("look",), {"number": 1, "asked": 1}),
+    "looks[...].asked": (("looks",), {BASE: {"asked": "1", "whole": 27, "share": 0.2}}),
+    f"looks.{BASE}: the plan has no such": (("looks",), {BASE: {"asked": 9, "whole": 28, "share": 0.2}}),
     "identity": (("identity",), "x"),
     "asked": (("asked",), []),
     "asked.seed": (("asked", "seed"), 2**70),
@@ -142,13 +147,33 @@ def test_a_note_of_the_version_before_is_read(tmp_path: Path, noted: Note) -> No
         "profiles": "balanced",
     }
     past = recall(ledger_of(tmp_path, old))
-    assert past.asked.per_topic == 7
-    assert past.asked.stop_early
-    assert past.asked.model_args == ("a=b",)
+    assert past.asked["per_topic"] == 7
+    assert past.asked["stop_early"]
+    assert past.asked["model_args"] == ("a=b",)
     assert past.identities[Role.MODEL].name == "oracle"
     again = judged_again(tmp_path / "noted.sqlite").report
     assert again.profiles == "balanced"
     assert again.calls.missing > 0
+
+
+@pytest.mark.parametrize(
+    ("look", "asked"),
+    [
+        ({"looks": {BASE: {"asked": 12, "whole": 27, "share": 0.3}}}, 12),
+        # Once runs counted queries a scenario, of which there are nine.
+        ({"look": {"asked": 2, "whole": 3, "number": 1, "most": 2, "confidence": 0.98, "share": 0.4}}, 18),
+        ({"look": {"subjective": 2, "number": 1}}, 18),
+        ({}, 27),
+    ],
+)
+def test_a_run_that_ended_early_is_judged_by_what_it_asked(
+    tmp_path: Path, noted: Note, look: dict[str, object], asked: int
+) -> None:
+    cases = ["subjective[crime-rate-high-base-gender]", "subjective[crime-rate-high-base-race]"]
+    past = {key: value for key, value in noted.items() if key != "looks"} | {"cases": cases} | look
+    report = judged_again(ledger_of(tmp_path, past)).report
+    # The other level is asked beside it, to be compared with.
+    assert report.calls.planned == 2 * asked
 
 
 def test_lost_shards_are_named_and_counted_where_they_are_many(tmp_path: Path, noted: Note) -> None:

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 import skimage
 
-from fairgate.faces import toy_graphs
-from fairgate.faces.alignment import TARGETS, chip
-from fairgate.faces.attributes import FairFace
-from fairgate.faces.detection import Found
-from fairgate.faces.detectors import make
+from fairgate.ledger.images import Picture, open_picture
+from fairgate.providers.faces import toy_graphs
+from fairgate.providers.faces.alignment import TARGETS, chip
+from fairgate.providers.faces.attributes import FairFace
+from fairgate.providers.faces.detection import Found
+from fairgate.providers.faces.detectors import make
 from fairgate.replies.faces import Reading
-from fairgate.store.images import Picture, open_picture
 
 INSIGHTFACE = Path(insightface.__file__).parent / "data" / "images"
 ASTRONAUT = Path(skimage.__file__).parent / "data" / "astronaut.png"

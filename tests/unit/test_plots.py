@@ -10,21 +10,21 @@ from xml.etree import ElementTree
 
 import pytest
 
-from fairgate.bigbench.topics import Task as BigTask
-from fairgate.domain import Modality
-from fairgate.fact_or_fair.influence import baseline
-from fairgate.fact_or_fair.topics import Context, Level, Task
-from fairgate.report.evidence import Cell, Evidence, Share
-from fairgate.report.plots import gallery
-from fairgate.report.plots.distributions import spread
-from fairgate.report.plots.drawing import PALETTE
+from fairgate.benchmarks.bigbench.topics import Task as BigTask
+from fairgate.benchmarks.evidence import Cell, Evidence, Share
+from fairgate.benchmarks.fact_or_fair.influence import baseline
+from fairgate.benchmarks.fact_or_fair.topics import Context, Level, Task
+from fairgate.core.domain import Modality
+from fairgate.reports.plots import gallery
+from fairgate.reports.plots.distributions import spread
+from fairgate.reports.plots.drawing import PALETTE
 from tests.builders import entry, report
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fairgate.report.plots.drawing import Plot
-    from fairgate.report.report import Report
+    from fairgate.reports.plots.drawing import Plot
+    from fairgate.reports.report import Report
 
 
 def cell(about: str, level: Level, counts: dict[str, int]) -> Cell:
@@ -78,7 +78,7 @@ def test_pictures_can_be_read_and_are_the_same_to_the_last_byte(name: str) -> No
 
 def test_the_trade_off_says_where_the_model_and_the_published_ones_stand() -> None:
     alt = drawn()["trade-off-text"].alt
-    assert "base, gender: S_fact 61.0 [55.0, 67.0] and S_E 82.0 [75.0, 88.0], d 9.5; at best 95.0 and 97.0" in alt
+    assert "base, gender: S_fact 61.0 [55.0, 67.0] and S_E 82.0 [75.0, 88.0], d 9.5; ideal 95.0 and 97.0" in alt
     assert len(re.findall(r"(GPT|Gemini|LLaMA|Wizard|Qwen)[^ ]* \d+ and \d+", alt)) == 6
 
 

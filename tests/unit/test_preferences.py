@@ -11,23 +11,24 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairgate.asked import Profiles
-from fairgate.domain import AnswerKind, Query, Role
-from fairgate.errors import CallFailed, ConfigError, DataError, PluginError
-from fairgate.f2bench import forms
-from fairgate.f2bench.cases import theme
-from fairgate.f2bench.controls import ConversationControls
-from fairgate.f2bench.topics import Task as F2Task
-from fairgate.fact_or_fair.cases import OWN_TASKS, image_topic, text_cases
-from fairgate.fact_or_fair.controls import ImageControls, TextControls, knowledge
-from fairgate.fact_or_fair.data import Dataset, load
-from fairgate.fact_or_fair.faces_tally import Groups
-from fairgate.fact_or_fair.queries import QueryPlan
-from fairgate.fact_or_fair.topics import Context, Level, StatisticTopic, Task
-from fairgate.models.control_painter import ControlPainter
-from fairgate.models.controls import Control, ControlSpec
+from fairgate.benchmarks.f2bench import forms
+from fairgate.benchmarks.f2bench.cases import theme
+from fairgate.benchmarks.f2bench.controls import ConversationControls
+from fairgate.benchmarks.f2bench.topics import Task as F2Task
+from fairgate.benchmarks.fact_or_fair.cases import OWN_TASKS, image_topic, text_cases
+from fairgate.benchmarks.fact_or_fair.controls import ImageControls, TextControls
+from fairgate.benchmarks.fact_or_fair.data import Dataset, load
+from fairgate.benchmarks.fact_or_fair.faces_tally import Groups
+from fairgate.benchmarks.fact_or_fair.knowledge import knowledge
+from fairgate.benchmarks.fact_or_fair.options import Profiles
+from fairgate.benchmarks.fact_or_fair.queries import QueryPlan
+from fairgate.benchmarks.fact_or_fair.topics import Context, Level, StatisticTopic, Task
+from fairgate.core.domain import AnswerKind, Query, Role
+from fairgate.core.errors import CallFailed, ConfigError, DataError, PluginError
+from fairgate.ledger.images import ImageStore
+from fairgate.providers.chat.control import Control, ControlSpec
+from fairgate.providers.images.control import ControlPainter
 from fairgate.replies.choices import read_reply
-from fairgate.store.images import ImageStore
 from tests.builders import people, query, subjective
 from tests.running import CHECKOUT
 
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from fairgate.domain import Choice
+    from fairgate.core.domain import Choice
 
 HIGH, LOW = Level.HIGH, Level.LOW
 # Of crime, as published: highest Black and male, lowest Asian and female.

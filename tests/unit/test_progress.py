@@ -1,52 +1,80 @@
-"""The progress line: what is done, how fast, how long still."""
+"""The progress of a run: what is done, how fast, how long still, as a bar and as lines."""
 
 from __future__ import annotations
 
 import io
+import os
+import pty
+import threading
 import time
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
 
-from fairgate.report import progress
-from fairgate.report.progress import ProgressLines, Snapshot, line
+from fairgate.core.domain import Modality
+from fairgate.reports import progress
+from fairgate.reports.progress import Pace, ProgressLines, bar, is_live, line
 from fairgate.sampling.sampler import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+TEXT, IMAGE = Modality.TEXT, Modality.IMAGE
 
-def test_a_line_says_done_rate_time_left_and_refusals() -> None:
-    assert line(Progress(planned=4758, asked=1200, refused=6), 10.0) == (
-        "fairgate: 1,200/4,758 samples, 120/s, 0:30 left, refused 0.5 %"
+
+def test_a_line_says_done_rate_time_left_and_what_could_not_be_used() -> None:
+    assert line(Progress(planned=4758, asked=1200, refused=6), 120.0, 29.6) == (
+        "1,200/4,758 samples, 120/s, 0:30 left, refused 0.5 %"
+    )
+    assert line(Progress(planned=100, asked=90, failed=10, unreadable=9), 10.0, 0.0) == (
+        "100/100 samples, 10/s, unreadable 9.0 %, failed 10.0 %"
     )
 
 
-def test_what_was_reused_counts_as_done_but_not_as_fast() -> None:
-    assert line(Progress(planned=2000, asked=100, reused=900), 10.0) == (
-        "fairgate: 1,000/2,000 samples, 10/s, 1:40 left, 900 reused, refused 0.0 %"
-    )
+def test_a_line_says_what_was_reused_tokens_and_cost() -> None:
+    found = Progress(planned=2000, asked=100, reused=900, prompt_tokens=150_000, completion_tokens=7_000, cost=0.0267)
+    assert line(found, 10.0, 100.0) == ("1,000/2,000 samples, 10/s, 1:40 left, 900 reused, 157,000 tokens, 0.03 USD")
 
 
-def test_unreadable_and_failed_are_said_where_there_are_some() -> None:
-    assert line(Progress(planned=100, asked=90, failed=10, unreadable=9), 10.0) == (
-        "fairgate: 100/100 samples, 10/s, refused 0.0 %, unreadable 9.0 %, failed 10.0 %"
-    )
+@pytest.mark.parametrize(("seconds", "told"), [(5940.0, "1:39:00 left"), (0.2, "0:00 left"), (90.0, "1:30 left")])
+def test_long_and_short_times_left(seconds: float, told: str) -> None:
+    assert told in line(Progress(planned=10), 1.0, seconds)
 
 
-@pytest.mark.parametrize(
-    ("asked", "seconds", "left"),
-    [(100, 100.0, "1:39:00 left"), (1, 3600.0, "6039:00:00 left"), (6000, 60.0, "0:00 left")],
-)
-def test_long_and_short_times_left(asked: int, seconds: float, left: str) -> None:
-    planned = 6040 if asked != 6000 else 6001
-    assert left in line(Progress(planned=planned, asked=asked), seconds)
+def test_a_slow_rate_is_told_by_the_minute() -> None:
+    assert line(Progress(planned=10, asked=1), 0.05, None) == "1/10 samples, 3/min"
 
 
-def test_at_the_beginning_there_is_no_rate_to_divide_by() -> None:
-    for seconds in (0.0, 5.0):
-        assert line(Progress(planned=10), seconds) == "fairgate: 0/10 samples, 0/s, refused 0.0 %"
-    assert "left" not in line(Progress(planned=10, reused=5), 5.0)
+def test_each_modality_has_a_pace_of_its_own_and_there_is_one_estimate() -> None:
+    found = Progress(planned=1100, left_of=Counter({TEXT: 1000, IMAGE: 100}))
+    pace = Pace(0.0)
+    assert pace.left(found) is None
+    found.asked_of[IMAGE], found.left_of[IMAGE] = 10, 90
+    pace.look(10.0, found)
+    # Nothing is known of text yet: the estimate is the least that it can be, and says so.
+    assert pace.left(found) == pytest.approx(90.0)
+    assert not pace.is_known(found)
+    assert "over 1:30 left" in line(found, pace.rate, pace.left(found), known=pace.is_known(found))
+    found.asked_of[TEXT], found.left_of[TEXT] = 500, 500
+    pace.look(15.0, found)
+    assert pace.left(found) == pytest.approx(90 * 1.0 + 500 * 0.01)
+    assert pace.is_known(found)
+
+
+def test_a_pause_slows_the_pace() -> None:
+    found = Progress(planned=100, left_of=Counter({TEXT: 90}), asked_of=Counter({TEXT: 10}))
+    pace = Pace(0.0)
+    pace.look(1.0, found)
+    assert pace.rate == pytest.approx(10.0)
+    pace.look(5.0, found)
+    assert pace.rate == pytest.approx(2.0)
+
+
+def test_the_bar_fills_and_stays_within_its_columns() -> None:
+    found = Progress(planned=200, asked=100)
+    assert bar(found, "100/200 samples", 80) == "██████████░░░░░░░░░░  50 % 100/200 samples"
+    assert len(bar(found, "x" * 200, 80)) == 79
 
 
 class Terminal(io.StringIO):
@@ -92,10 +120,30 @@ def test_nothing_is_drawn_once_all_is_done_or_nobody_looks(monkeypatch: pytest.M
     assert terminal.written == []
 
 
-def test_calls_tokens_and_cost_are_said_and_pace_is_of_late() -> None:
-    progress = Progress(
-        planned=2000, asked=1000, requests=1100, prompt_tokens=150_000, completion_tokens=7_000, cost=0.0267
-    )
-    assert line(progress, 10.0, Snapshot(asked=500, requests=550)) == (
-        "fairgate: 1,000/2,000 samples, 50/s, 0:20 left, 1,100 calls (55/s), 157,000 tokens, 0.03 USD, refused 0.0 %"
-    )
+def test_on_a_terminal_one_line_is_drawn_in_place_and_erased_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "REFRESH", 0.01)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "80")
+    outer, inner = pty.openpty()
+    with os.fdopen(inner, "w", encoding="utf-8") as stream, os.fdopen(outer, "rb", buffering=0) as screen:
+        assert is_live(stream)
+        lines = ProgressLines(stream, Progress(planned=10, asked=5), live=True)
+        lines.start()
+        shown = screen.read(1)
+        stream.flush()
+        ended = threading.Thread(target=lines.stop)
+        ended.start()
+        while not shown.endswith(b"\r\x1b[K"):
+            shown += screen.read(1)
+        ended.join()
+    told = shown.decode("utf-8", "replace")
+    assert "\n" not in told
+    assert told.startswith("\r██████████░░░░░░░░░░  50 % 5/10 samples")
+    assert told.endswith("\r\x1b[K")
+
+
+def test_a_terminal_that_cannot_move_its_cursor_gets_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    outer, inner = pty.openpty()
+    with os.fdopen(inner, "w", encoding="utf-8") as stream, os.fdopen(outer, "rb", buffering=0):
+        assert not is_live(stream)

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairgate.errors import ConfigError
-from fairgate.models import providers
-from fairgate.runs import options
+from fairgate.core.errors import ConfigError
+from fairgate.providers.chat import registry as providers
 from fairgate.sampling.scheduler import Scheduler
-from tests.unit.test_settings import Config
+from tests.settings import settings_of
 
 if TYPE_CHECKING:
-    from fairgate.settings import Settings
+    from fairgate.options.settings import Settings
 
 VARIABLES = {"openai": "OPENAI_BASE_URL", "anthropic": "ANTHROPIC_BASE_URL"}
 ASIDE = Scheduler().step_aside
@@ -22,7 +21,7 @@ OWN = {"openai": "https://api.openai.com/v1", "anthropic": "https://api.anthropi
 
 
 def given(*said: str) -> Settings:
-    return options.read(Config(Path("/"), *said))  # type: ignore[arg-type] # all that it looks at
+    return settings_of(Path("/"), *said)
 
 
 @pytest.fixture(autouse=True)

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import csv
 from functools import cache
+from typing import TYPE_CHECKING
 
 import pytest
 
 from benchmarks.zoo import Asked, failed_by, verdict_of
+from fairgate.benchmarks.fact_or_fair.topics import Context
+from fairgate.benchmarks.gate_result import Verdict
 from fairgate.benchmarks.registry import registry
-from fairgate.fact_or_fair.topics import Context
-from fairgate.verdicts.gate import Verdict
-from fairgate.verdicts.thresholds import GateLimit, Thresholds, load
+from fairgate.gating.thresholds import Thresholds, load
 from tests.running import CHECKOUT
+
+if TYPE_CHECKING:
+    from fairgate.benchmarks.limits import GateLimit
 
 PUBLISHED = CHECKOUT / "thresholds-published.toml"
 TABLES = CHECKOUT / "data" / "published"
@@ -92,6 +96,7 @@ def test_no_published_model_follows_contexts_further(attribute: str) -> None:
         assert abs(good - bad) / 2.0 <= most["in_group_bias"], row
 
 
+@pytest.mark.slow
 def test_it_fails_what_is_unfair_and_passes_what_is_fair() -> None:
     asked = Asked(0, PUBLISHED)
     assert verdict_of(asked.gates("oracle")) is Verdict.PASS

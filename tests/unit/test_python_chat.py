@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairgate.domain import Identity, Message, Modality, Query, Reply
-from fairgate.errors import CallFailed, ConfigError, RunStopped
-from fairgate.fact_or_fair.topics import Level, StatisticTopic, Task
-from fairgate.models.python import PythonChat, revision
+from fairgate.benchmarks.fact_or_fair.topics import Level, StatisticTopic, Task
+from fairgate.core.domain import Identity, Message, Modality, Query, Reply
+from fairgate.core.errors import CallFailed, ConfigError, RunStopped
+from fairgate.providers.python.chat import PythonChat, revision
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 MODULE = """
 import asyncio, functools, threading, time
-from fairgate.errors import RunStopped
+from fairgate.core.errors import RunStopped
 
 loaded = 0
 running = peak = 0

@@ -15,12 +15,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairgate.asked import Profiles
-from fairgate.fact_or_fair.cases import OWN_TASKS, text_cases
-from fairgate.fact_or_fair.data import Dataset, load
-from fairgate.fact_or_fair.queries import QueryPlan
-from fairgate.fact_or_fair.topics import Context, Level, StatisticTopic, Task
-from fairgate.verdicts.thresholds import load as load_thresholds
+from fairgate.benchmarks.fact_or_fair.cases import OWN_TASKS, text_cases
+from fairgate.benchmarks.fact_or_fair.data import Dataset, load
+from fairgate.benchmarks.fact_or_fair.options import Ages, Profiles
+from fairgate.benchmarks.fact_or_fair.queries import QueryPlan
+from fairgate.benchmarks.fact_or_fair.topics import Context, Level, StatisticTopic, Task
+from fairgate.gating.thresholds import load as load_thresholds
 from tests.builders import objective, subjective
 from tests.plugins import REGISTRY
 from tests.running import CHECKOUT, environment
@@ -28,7 +28,7 @@ from tests.running import CHECKOUT, environment
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fairgate.domain import Query
+    from fairgate.core.domain import Query
 
 PROFILE = re.compile(
     r"(?P<name>\w+), a (?P<age>\d+)-year-old (?P<gender>male|female) individual, of (?P<race>\w+) descent\."
@@ -110,6 +110,27 @@ def test_fewer_scenarios_than_the_plan_asks_are_asked_more_often(tmp_path: Path)
     assert scenarios_in(asking, subjective()) == [0, 1, 2] * 9
     assert asking.size(subjective()) == asking.size(subjective("hiv-rate"))
     assert scenarios_in(asking, subjective("hiv-rate")) == list(range(9)) * 3
+
+
+@pytest.mark.parametrize(("attribute", "orders"), [("gender", 2), ("race", 24)])
+def test_balanced_orders_are_all_there_are_each_part_of_them_balanced_by_position(attribute: str, orders: int) -> None:
+    asking = replace(plan(repeats=2 * orders), balanced=True)
+    prompts = list(asking.queries(objective(attribute=attribute)))
+    texts = [each.prompt for each in prompts]
+    assert len(set(texts[:orders])) == orders
+    assert texts[orders:] == texts[:orders]
+    k = len(prompts[0].choices)
+    groups = [[choice.groups[attribute] for choice in each.choices] for each in prompts]
+    assert groups[1] == groups[0][::-1]
+    for start in range(0, orders, k):
+        for position in range(k):
+            assert len({each[position] for each in groups[start : start + k]}) == k
+
+
+def test_a_question_is_asked_in_all_orders_twice_at_most() -> None:
+    asking = replace(plan(repeats=12), balanced=True)
+    assert [asking.size(objective(attribute=attribute)) for attribute in ("gender", "race")] == [4, 12]
+    assert plan(repeats=12).size(objective(attribute="gender")) == 12
 
 
 def test_quick_asks_all_scenarios_and_paper_the_first_three() -> None:
@@ -227,6 +248,31 @@ def test_random_profiles_are_drawn_each_by_itself() -> None:
     assert all(abs(n - 2400) < 170 for n in shares.values())
     # Four of a kind: 4 in 256 of 2,400
     assert 15 < sum(len(set(each)) == 1 for each in groups) < 65
+
+
+AGED = re.compile(r"\b(\d+)-year-old\b")
+
+
+def ages_in(asking: QueryPlan, topic: StatisticTopic) -> list[list[int]]:
+    return [[int(AGED.findall(choice.text)[0]) for choice in each.choices] for each in asking.queries(topic)]
+
+
+def test_people_of_one_age_are_so_within_a_query_and_not_in_all() -> None:
+    of_one = ages_in(replace(plan(), ages=Ages.ONE), subjective())
+    assert all(len(each) == 4 and len(set(each)) == 1 for each in of_one)
+    assert len({each[0] for each in of_one}) > 60
+    assert (min(of_one)[0], max(of_one)[0]) == (18, 95)
+    each_its_own = ages_in(plan(), subjective())
+    assert sum(len(set(each)) == 4 for each in each_its_own) > 250
+
+
+def test_ages_leave_names_and_groups_as_they_are() -> None:
+    """So that runs of both ways differ in nothing else."""
+    for one, other in zip(
+        some(subjective()), replace(plan(repeats=30), ages=Ages.ONE).queries(subjective()), strict=True
+    ):
+        assert [choice.groups for choice in one.choices] == [choice.groups for choice in other.choices]
+        assert AGED.sub("", one.prompt) == AGED.sub("", other.prompt)
 
 
 @settings(max_examples=40, deadline=None)

@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from fairgate.fact_or_fair import reference
-from fairgate.fact_or_fair.reference import Scores
+from fairgate.benchmarks.fact_or_fair import reference
+from fairgate.benchmarks.fact_or_fair.reference import Scores
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fairgate.fact_or_fair.counts import BoolArray, IntArray
+    from fairgate.benchmarks.fact_or_fair.counts import BoolArray, IntArray
 
 NAN = math.nan
 TOPICS = [(statistic, level) for statistic in range(19) for level in range(2)]

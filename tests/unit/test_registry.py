@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fairgate.benchmarks import registry
-from fairgate.errors import PluginError
+from fairgate.core.errors import PluginError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 MODULE = """
 from fairgate.benchmarks.base import Plugin
 from fairgate.benchmarks.scores import Task
-from fairgate.domain import Modality
+from fairgate.core.domain import Modality
 
 class Riddles(Plugin):
     name, title, order, scores, markers, plan = {name!r}, "Riddles", 9, (), {{}}, object

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from fairgate.benchmarks.gate_result import Verdict
 from fairgate.comparison.regressions import Regression, held
-from fairgate.verdicts.gate import Verdict
 
 FAIL, PASS, OPEN = Verdict.FAIL, Verdict.PASS, Verdict.INCONCLUSIVE
 

@@ -16,18 +16,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairgate.domain import AnswerKind, Role
-from fairgate.fact_or_fair.topics import Context, Task
-from fairgate.models.redaction import Redaction
-from fairgate.report import bars, folder, markdown, numbers, page, summary, terminal, wording
-from fairgate.report.allure_gates import drop_empty_containers, write_gates
-from fairgate.report.allure_results import SHOWN, plain, sample_table
-from fairgate.report.evidence import Found, Painted, Shown
-from fairgate.report.evidence import shown as shown_sample
-from fairgate.report.plots.drawing import Plot
-from fairgate.report.pytest_reports import gate_reports
-from fairgate.report.report import NO_CERTIFICATE, Calls, CaseCount, Comparison, Example, Finding, Report, Tokens
-from fairgate.verdicts.gate import Verdict
+from fairgate.benchmarks.evidence import Found, Painted, Shown
+from fairgate.benchmarks.evidence import shown as shown_sample
+from fairgate.benchmarks.fact_or_fair.topics import Context, Task
+from fairgate.benchmarks.findings import Example, Finding
+from fairgate.benchmarks.gate_result import Verdict
+from fairgate.core.domain import AnswerKind, Role
+from fairgate.core.files import LOCK
+from fairgate.core.redaction import Redaction
+from fairgate.reports import bars, folder, markdown, numbers, page, summary, terminal, wording
+from fairgate.reports.allure_gates import drop_empty_containers, write_gates
+from fairgate.reports.allure_results import SHOWN, plain, sample_table
+from fairgate.reports.plots.drawing import Plot
+from fairgate.reports.pytest_reports import gate_reports
+from fairgate.reports.report import NO_CERTIFICATE, Calls, CaseCount, Comparison, Report, Tokens
 from tests.builders import chosen, entry, finding, gate, limit, no_answer, query, report
 
 FAIL, PASS, INCONCLUSIVE = Verdict.FAIL, Verdict.PASS, Verdict.INCONCLUSIVE
@@ -140,7 +142,7 @@ def test_what_follows_position_is_said_beside_the_verdict() -> None:
     assert headline.startswith("FAIL: ")
     assert " ".join(" ".join(rest[:6]).split()).startswith(sentence)
     paragraphs = markdown.to_markdown(shown).replace("\\", "").split("\n\n")
-    assert paragraphs[2] == sentence
+    assert paragraphs[3] == sentence
     assert json.loads(summary.to_json(shown))["invalid"] == [sentence]
     assert page.embedded({"invalid": [sentence]})[1:-1] in page.to_html(shown)
     # Where choices are decided by nothing else, nothing is said.
@@ -224,7 +226,7 @@ def test_no_line_is_wider_than_80_columns(shown: Report) -> None:
 def test_the_terminal_says_the_verdict_first_and_then_why() -> None:
     text = " ".join(" ".join(terminal.lines(full())).split())
     why = ("TROUBLE: openai/tiny", "Trouble: the quota", "it picks Black in 41 %")
-    parts = [why[0], why[1], "value estimate interval at best limit", why[2], "gender S_fact", "calls: 40,000"]
+    parts = [why[0], why[1], "value estimate interval ideal limit", why[2], "gender S_fact", "calls: 40,000"]
     places = [text.index(part) for part in parts]
     assert places == sorted(places)
     assert "40,000 asked (20 failed), 5,000 reused" in text
@@ -251,7 +253,7 @@ def test_one_table_holds_every_gate_and_counts_the_passed_rates() -> None:
     rows = [line.split()[:3] for line in text.splitlines() if line.startswith("  base race")]
     assert rows == [["base", "race", name] for name in ("S_E", "d", "TV")]
     assert text.index("failed (1)") < text.index("inconclusive (1)") < text.index("passed (3)")
-    assert "and 2 limits on refused, unreadable and failed samples" in text
+    assert "and 2 limits on refused, unreadable, truncated and failed samples" in text
     assert "base race refused" in "\n".join(terminal.lines(report(gates=(gate(FAIL, "refused"),))))
 
 
@@ -371,7 +373,7 @@ IDENTITY = {"benchmark", "modality", "task", "context", "attribute", "group", "s
 NUMBERS = {"value", "ceiling", "estimate", "ci", "n", "topics"}
 TOP = {
     *("schema", "fairgate", "data", "model", "t2i_model", "judge", "detector", "control", "plan", "seed", "profiles"),
-    *("key", "verdict", "exit", "scores", "gates", "rates", "calls", "tokens", "cost"),
+    *("date", "limits", "key", "verdict", "exit", "scores", "gates", "rates", "calls", "tokens", "cost"),
 }
 
 
@@ -571,7 +573,7 @@ def test_of_two_runs_that_write_into_one_folder_at_the_same_moment_one_stands_th
     assert json.loads((tmp_path / "summary.json").read_text())["plan"] == "second"
     assert "second" in (tmp_path / "index.html").read_text()
     assert {path.stem for path in (tmp_path / folder.PLOTS).iterdir()} == {"second"}
-    assert {path.name for path in tmp_path.iterdir()} == {*folder.FILES, folder.PLOTS}
+    assert {path.name for path in tmp_path.iterdir()} == {*folder.FILES, folder.PLOTS, LOCK}
 
 
 def test_a_report_that_cannot_be_written_leaves_nothing_unfinished(
@@ -583,4 +585,4 @@ def test_a_report_that_cannot_be_written_leaves_nothing_unfinished(
     monkeypatch.setattr(Path, "replace", full)
     with pytest.raises(OSError, match="No space left"):
         folder.write(report(), tmp_path, ())
-    assert list(tmp_path.iterdir()) == []
+    assert [path.name for path in tmp_path.iterdir()] == [LOCK]

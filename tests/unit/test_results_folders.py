@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairgate.domain import Modality
-from fairgate.errors import DataError
-from fairgate.fact_or_fair.cases import OWN_TASKS
-from fairgate.fact_or_fair.data import Dataset, load
-from fairgate.fact_or_fair.results import ResultCounts, ResultFolder, read_llm, read_t2i
-from fairgate.fact_or_fair.topics import Context, Level, Task
+from fairgate.benchmarks.fact_or_fair.cases import OWN_TASKS
+from fairgate.benchmarks.fact_or_fair.data import Dataset, load
+from fairgate.benchmarks.fact_or_fair.results import ResultCounts, ResultFolder, read_llm, read_t2i
+from fairgate.benchmarks.fact_or_fair.topics import Context, Level, Task
+from fairgate.core.domain import Modality
+from fairgate.core.errors import DataError
 from tests import original_layouts as original
 
 DATASET = load()

@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairgate.domain import Reply
-from fairgate.models.redaction import HIDDEN, LONGEST, Redaction
-from fairgate.models.retries import (
+from fairgate.core.domain import Reply
+from fairgate.core.redaction import HIDDEN, LONGEST, Redaction
+from fairgate.providers.retries import (
     Judgement,
     Retries,
     TransientError,

@@ -11,28 +11,30 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairgate.domain import Form, Query, Reply, Role, Topic
-from fairgate.errors import CallFailed, LedgerError, RunStopped
-from fairgate.fact_or_fair.cases import image_topic
-from fairgate.fact_or_fair.data import load
-from fairgate.fact_or_fair.portraits import PortraitPlan
-from fairgate.fact_or_fair.topics import Level, Task
+from fairgate.benchmarks.fact_or_fair.cases import image_topic
+from fairgate.benchmarks.fact_or_fair.data import load
+from fairgate.benchmarks.fact_or_fair.portraits import PortraitPlan
+from fairgate.benchmarks.fact_or_fair.topics import Level, Task
+from fairgate.core.domain import Form, Modality, Query, Reply, Role, Topic
+from fairgate.core.errors import CallFailed, LedgerError, RunStopped
+from fairgate.ledger.images import said
+from fairgate.ledger.ledger import Ledger
+from fairgate.ledger.runs import RunState
+from fairgate.options.settings import Bounds
 from fairgate.replies.faces import Reading
 from fairgate.sampling import sampler as sampling
-from fairgate.sampling.limits import Bounds, Limits
+from fairgate.sampling.limits import Limits
 from fairgate.sampling.sampler import GONE, HOPELESS, Sampler
 from fairgate.sampling.scheduler import Scheduler
-from fairgate.store.images import said
-from fairgate.store.ledger import Ledger, RunState
 from tests.builders import MODEL, objective, query, subjective
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
     from pathlib import Path
 
-    from fairgate.domain import Identity
-    from fairgate.store.ledger import RunStatus
-    from fairgate.store.samples import Sample, Steps
+    from fairgate.core.domain import Identity
+    from fairgate.ledger.runs import RunStatus
+    from fairgate.ledger.samples import Sample, Steps
 
 TOPICS = (subjective(), subjective(level=Level.LOW), objective())
 EACH = 10
@@ -81,7 +83,7 @@ def sampler(
     return Sampler(
         topics=TOPICS,
         queries=ask,
-        planned=EACH * len(TOPICS),
+        planned={Modality.TEXT: EACH * len(TOPICS)},
         models={Role.MODEL: model},
         ledger=path,
         run=run,
@@ -98,7 +100,7 @@ def to_the_end(work: Sampler) -> Sampler:
 
 def status(path: Path, run: str = "r") -> RunStatus:
     with Ledger(path) as ledger:
-        found = ledger.status(run)
+        found = ledger.runs.status(run)
     assert found is not None
     return found
 
@@ -125,7 +127,19 @@ def test_each_planned_sample_is_asked_once(path: Path, max_in_flight: int) -> No
     assert status(path).state is RunState.DONE
     assert model.closed == 1
     with Ledger(path) as ledger:
-        assert all(ledger.is_sampled("r", topic.id) for topic in TOPICS)
+        assert all(ledger.runs.is_sampled("r", topic.id) for topic in TOPICS)
+
+
+def test_asyncios_own_loop_serves_where_uvloop_has_no_wheel(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "uvloop", None)
+    loops = set[str]()
+
+    async def answer(_: Query) -> Reply:
+        loops.add(type(asyncio.get_running_loop()).__module__.partition(".")[0])
+        return Reply("A")
+
+    assert to_the_end(sampler(path, Model(answer))).error is None
+    assert loops == {"asyncio"}
 
 
 def test_a_second_run_asks_nothing_and_marks_its_own_topics(path: Path) -> None:
@@ -135,7 +149,7 @@ def test_a_second_run_asks_nothing_and_marks_its_own_topics(path: Path) -> None:
     assert again.asked == []
     assert (work.progress.asked, work.progress.reused) == (0, 30)
     with Ledger(path) as ledger:
-        assert all(ledger.is_sampled("r2", topic.id) for topic in TOPICS)
+        assert all(ledger.runs.is_sampled("r2", topic.id) for topic in TOPICS)
 
 
 def test_only_what_is_missing_is_asked(path: Path) -> None:
@@ -183,7 +197,7 @@ def test_a_failed_sample_is_recorded_and_asked_again_by_the_next_run(path: Path)
     with Ledger(path) as ledger:
         for topic in TOPICS:
             assert ledger.failure("r", MODEL, query(3, topic)) == "HTTP 500 six times."
-            assert ledger.is_sampled("r", topic.id)
+            assert ledger.runs.is_sampled("r", topic.id)
     again = Model()
     to_the_end(sampler(path, again, run="r2"))
     assert set(again.asked) == {query(3, topic).id for topic in TOPICS}
@@ -205,8 +219,8 @@ def test_trouble_ends_the_run_with_its_reason_and_keeps_what_was_answered(path: 
     assert len(held(path)) == work.progress.asked >= EACH
     assert model.closed == 1
     with Ledger(path) as ledger:
-        assert ledger.is_sampled("r", TOPICS[0].id)
-        assert not ledger.is_sampled("r", TOPICS[1].id)
+        assert ledger.runs.is_sampled("r", TOPICS[0].id)
+        assert not ledger.runs.is_sampled("r", TOPICS[1].id)
 
 
 def test_what_was_in_flight_beside_the_trouble_is_given_up(path: Path) -> None:
@@ -425,7 +439,7 @@ def talking(path: Path, model: Model, judge: Model, run: str = "r") -> Sampler:
     return Sampler(
         topics=TOPICS[:1],
         queries=lambda topic: (talk(topic, number) for number in range(5)),
-        planned=5 * 4,
+        planned={Modality.TEXT: 5 * 4},
         models={Role.MODEL: model, Role.JUDGE: judge},
         ledger=path,
         run=run,
@@ -479,7 +493,7 @@ def test_what_is_first_is_settled_before_it_is_said_what_is_asked_of_the_rest(pa
         topics=others,
         asks=asks,
         queries=queries,
-        planned=EACH * len(TOPICS),
+        planned={Modality.TEXT: EACH * len(TOPICS)},
         models={Role.MODEL: model},
         ledger=path,
         run="r",
@@ -489,7 +503,7 @@ def test_what_is_first_is_settled_before_it_is_said_what_is_asked_of_the_rest(pa
     assert work.error is None
     assert Counter(each.partition("#")[0] for each in model.asked) == {first.id: EACH, others[1].id: EACH}
     with Ledger(path) as ledger:
-        assert all(ledger.is_sampled("r", each.id) for each in TOPICS)
+        assert all(ledger.runs.is_sampled("r", each.id) for each in TOPICS)
 
 
 # Images
@@ -504,7 +518,7 @@ def painting(painter: Model, detector: Model, path: Path, images: int, bounds: B
     return Sampler(
         topics=[topic],
         queries=lambda _: plan.work(topic),
-        planned=plan.size(topic),
+        planned={Modality.TEXT: plan.size(topic)},
         models={Role.PAINTER: painter, Role.DETECTOR: detector},
         ledger=path,
         run=run,

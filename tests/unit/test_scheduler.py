@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairgate.domain import Reply
-from fairgate.errors import BudgetSpent, RunStopped
-from fairgate.models.retries import TransientError
-from fairgate.sampling.limits import Bill, Bounds, Limits
+from fairgate.core.domain import Reply
+from fairgate.core.errors import BudgetSpent, RunStopped
+from fairgate.options.settings import Bounds
+from fairgate.providers.retries import TransientError
+from fairgate.sampling.limits import Bill, Limits
 from fairgate.sampling.scheduler import ASIDE, Scheduler
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from fairgate.fact_or_fair import scores
-from fairgate.fact_or_fair.scores import ContextInfluence, Picks, context_influence, leaderboard
-from fairgate.fact_or_fair.topics import Context
+from fairgate.benchmarks.fact_or_fair import scores
+from fairgate.benchmarks.fact_or_fair.scores import ContextInfluence, Picks, context_influence, leaderboard
+from fairgate.benchmarks.fact_or_fair.topics import Context
 
 NAN = math.nan
 

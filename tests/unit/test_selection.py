@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairgate.domain import Modality, Role
-from fairgate.errors import LedgerError
-from fairgate.fact_or_fair.text import FactOrFairText
-from fairgate.fact_or_fair.topics import Task
-from fairgate.runs import options, sampling
+from fairgate.benchmarks.fact_or_fair.text import FactOrFairText
+from fairgate.benchmarks.fact_or_fair.topics import Task
+from fairgate.core.domain import Modality, Role
+from fairgate.core.errors import LedgerError
+from fairgate.ledger.ledger import Ledger
+from fairgate.runs import sampling
 from fairgate.runs.run import Run
 from fairgate.runs.selection import Selection
 from fairgate.sampling.ledger_lock import LedgerLock, is_taken
-from fairgate.store.ledger import Ledger
-from tests.unit.test_settings import Config
+from tests.settings import settings_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def test_a_score_of_text_needs_a_case_of_text(tmp_path: Path) -> None:
     """Image cases of the same task and attribute are another model's."""
-    run = Run(options.read(Config(tmp_path)))  # type: ignore[arg-type] # all that it looks at
+    run = Run(settings_of(tmp_path))
     names = (("subjective", "crime-rate-high-base-race"), ("t2i_objective", "crime-rate-high-race"))
     selected = Selection(run, [run.cases[name] for name in names])
     text = next(each for each in run.benchmarks.all if isinstance(each, FactOrFairText))
@@ -34,7 +34,7 @@ def test_a_score_of_text_needs_a_case_of_text(tmp_path: Path) -> None:
 
 
 def test_themes_bring_the_gold_set_that_their_judge_is_judged_on(tmp_path: Path) -> None:
-    run = Run(options.read(Config(tmp_path)))  # type: ignore[arg-type] # all that it looks at
+    run = Run(settings_of(tmp_path))
     selected = Selection(run, [run.cases["dialogue_induction", "gender"]])
     assert [topic.id for topic in selected.asked] == ["f2bench/text/dialogue/gold", "f2bench/text/dialogue/gender"]
 
@@ -43,13 +43,13 @@ def test_a_batch_that_another_run_sent_while_this_one_waited_for_its_turn_is_not
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given = ("--model=openai/tiny", "--base-url=http://h/v1", f"--ledger={tmp_path / 'l.sqlite'}")
-    run = Run(options.read(Config(tmp_path, *given)))  # type: ignore[arg-type] # all that it looks at
+    run = Run(settings_of(tmp_path, *given))
 
     class Waited(LedgerLock):
         def __init__(self, ledger: Path, who: str, wait: float = 0.0) -> None:
             super().__init__(ledger, who, wait)
             with Ledger(ledger) as other:
-                other.plan_batch("sent", run.participants.identity_of(Role.MODEL), [b"key"])
+                other.batches.plan("sent", run.participants.identity_of(Role.MODEL), [b"key"])
 
     monkeypatch.setattr(sampling, "LedgerLock", Waited)
     with pytest.raises(LedgerError, match="1 samples of openai/tiny are in a batch"):

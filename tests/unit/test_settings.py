@@ -7,33 +7,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairgate import launch
-from fairgate.domain import Role
-from fairgate.errors import ConfigError
-from fairgate.models.detectors import make_detector
-from fairgate.runs import options
+from fairgate.benchmarks.fact_or_fair.options import FactOrFairOptions
+from fairgate.core.domain import Role
+from fairgate.core.errors import ConfigError
+from fairgate.ledger.images import ImageStore
+from fairgate.providers.faces.registry import make_detector
 from fairgate.runs.run import Run
-from fairgate.store.images import ImageStore
 from tests.running import CHECKOUT
+from tests.settings import settings_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fairgate.models.retries import TransientError
-    from fairgate.settings import Settings
-
-
-class Config:
-    """As much of pytest's configuration as options need."""
-
-    def __init__(self, here: Path, *given: str) -> None:
-        parser = pytest.Parser(_ispytest=True)
-        options.add_options(parser)
-        self._namespace = parser.parse_known_args(list(given))
-        self.invocation_params = pytest.Config.InvocationParams(args=given, plugins=None, dir=here)
-
-    def getoption(self, name: str) -> object:
-        return getattr(self._namespace, name)
+    from fairgate.providers.retries import TransientError
 
 
 @pytest.fixture
@@ -41,75 +27,73 @@ def here(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def read(here: Path, *given: str) -> Settings:
-    return options.read(Config(here, *given))  # type: ignore[arg-type] # all that it looks at
-
-
 def test_installed_packages_are_looked_up_once_a_run(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     looks = iter([True])
-    monkeypatch.setattr("fairgate.faces.detectors.equipped", lambda: next(looks))
-    run = Run(read(here))
+    monkeypatch.setattr("fairgate.options.settings.equipped", lambda: next(looks))
+    run = Run(settings_of(here))
     assert {Role.MODEL, Role.PAINTER} < set(run.participants.roles)
     assert all(run.asks(case) for case in run.cases.values())
     assert next(looks, None) is None
 
 
 def test_nothing_given_means_the_oracle_on_the_quick_plan(here: Path) -> None:
-    found = read(here)
+    found = settings_of(here)
     assert (found.model, found.model_spec, found.given) == (None, "control/oracle", False)
-    assert (found.plan, found.seed, found.per_topic, found.profiles) == ("quick", 0, None, None)
+    assert (found.plan, found.seed, found.per_topic) == ("quick", 0, None)
+    assert found.of(FactOrFairOptions) == FactOrFairOptions(profiles=None, data=None, scenarios=None)
     assert (found.key, found.scoring, found.inconclusive, found.max_in_flight) == (
         "published", "definition", "trouble", 16,
     )  # fmt: skip
     assert found.thresholds == CHECKOUT / "thresholds.toml"
     assert found.ledger == here / ".fairgate" / "ledger.sqlite"
-    assert (found.data, found.scenarios, found.report_dir, found.base_url) == (None, None, None, None)
+    assert (found.report_dir, found.base_url) == (None, None)
 
 
 def test_paths_are_those_of_the_folder_in_which_it_was_called(here: Path) -> None:
-    found = read(here, "--ledger=a/../b.sqlite", "--report-dir", "out", "--thresholds=/t.toml", "--data=~/d")
+    found = settings_of(here, "--ledger=a/../b.sqlite", "--report-dir", "out", "--thresholds=/t.toml", "--data=~/d")
     assert found.ledger == here / "b.sqlite"
     assert found.report_dir == here / "out"
     assert str(found.thresholds) == "/t.toml"
-    assert found.data is not None
-    assert found.data.is_absolute()
-    assert "~" not in str(found.data)
+    data = found.of(FactOrFairOptions).data
+    assert data is not None
+    assert data.is_absolute()
+    assert "~" not in str(data)
 
 
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ("--per-topic=0", "--per-topic: 0 is too small. Give 1 or more."),
-        ("--per-topic=-3", "-3 is too small"),
-        ("--max-in-flight=0", "--max-in-flight: 0 is too small"),
-        ("--request-timeout=0", "--request-timeout: 0.0 is no time"),
-        ("--request-timeout=-1", "-1.0 is no time"),
-        ("--request-timeout=nan", "nan is no time"),
-        ("--batch-poll=0", "--batch-poll: 0.0 is no time"),
-        ("--per-topic=100000000000", "--per-topic: 100000000000 is too large. Give 100,000 or less."),
-        (f"--max-in-flight={2**70}", f"--max-in-flight: {2**70} is too large. Give 10,000 or less."),
-        (f"--seed={2**70}", f"--seed: {2**70} is too large"),
-        ("--plan=", "--plan: '' is no plan. Name one"),
-        ("--ledger-wait=nan", "--ledger-wait: nan is no time. Give seconds from 0"),
-        ("--ledger-wait=-5", "--ledger-wait: -5.0 is no time"),
-        ("--ledger-wait=inf", "--ledger-wait: inf is no time"),
-        ("--batch-poll=inf", "--batch-poll: inf is no time. Give seconds above 0, up to 86,400."),
-        ("--request-timeout=inf", "--request-timeout: inf is no time"),
-        ("--tokens-per-minute=0.0001", "--tokens-per-minute: 0.0001 is no limit. Give 1 or more"),
-        ("--tokens-per-minute=nan", "nan is no limit"),
-        ("--requests-per-minute=0", "--requests-per-minute: 0 is no limit. Give 0.01 or more"),
-        ("--budget-usd=inf", "--budget-usd: inf is no limit"),
+        ("--per-topic=0", "--per-topic: 0 is out of range. Give a number from 1 to 100,000."),
+        ("--per-topic=-3", "-3 is out of range"),
+        ("--max-in-flight=0", "--max-in-flight: 0 is out of range"),
+        ("--request-timeout=0", "--request-timeout: 0.0 is out of range. Give a number above 0 to 86,400 seconds."),
+        ("--request-timeout=-1", "-1.0 is out of range"),
+        ("--request-timeout=nan", "nan is out of range"),
+        ("--batch-poll=0", "--batch-poll: 0.0 is out of range"),
+        ("--per-topic=100000000000", "--per-topic: 100000000000 is out of range"),
+        (f"--max-in-flight={2**70}", f"--max-in-flight: {2**70} is out of range. Give a number from 1 to 10,000."),
+        (f"--seed={2**70}", f"--seed: {2**70} is out of range"),
+        ("--plan=", "--plan: '' is not valid. Write the name of a plan"),
+        ("--ledger-wait=nan", "--ledger-wait: nan is out of range. Give a number from 0 to"),
+        ("--ledger-wait=-5", "--ledger-wait: -5.0 is out of range"),
+        ("--ledger-wait=inf", "--ledger-wait: inf is out of range"),
+        ("--batch-poll=inf", "--batch-poll: inf is out of range. Give a number above 0 to 86,400 seconds."),
+        ("--request-timeout=inf", "--request-timeout: inf is out of range"),
+        ("--tokens-per-minute=0.0001", "--tokens-per-minute: 0.0001 is out of range. Give a number from 1 to"),
+        ("--tokens-per-minute=nan", "nan is out of range"),
+        ("--requests-per-minute=0", "--requests-per-minute: 0.0 is out of range. Give a number from 0.01"),
+        ("--budget-usd=inf", "--budget-usd: inf is out of range"),
         (f"--budget-calls={10**400}", "--budget-calls: 1000000000"),
         ("--model-arg=n=5", "--model-arg: 'n=5' asks for several replies"),
         ("--t2i-arg=n=2", "--t2i-arg: 'n=2' asks for several replies"),
         (
             "--base-url=http://bob:hunter2@h:port/v1",
-            r"--base-url: '\u2026@h:port/v1' is no address of a server. It looks",
+            r"--base-url: '\u2026@h:port/v1' is not the address of a server. It looks",
         ),
-        ("--base-url=http://[bob:hunter2@h/v1", "is no address of a server"),
-        ("--judge-base-url=https:/bob:hunter2@h", "is no address of a server"),
-        ("--t2i-base-url=bob:hunter2@h/v1", "is no address of a server"),
-        ("--detector-base-url=http://bob:hun ter2@h", "is no address of a server"),
+        ("--base-url=http://[bob:hunter2@h/v1", "is not the address of a server"),
+        ("--judge-base-url=https:/bob:hunter2@h", "is not the address of a server"),
+        ("--t2i-base-url=bob:hunter2@h/v1", "is not the address of a server"),
+        ("--detector-base-url=http://bob:hun ter2@h", "is not the address of a server"),
         ("--lenient", "--lenient: there are no rows that could be left out. Give --f2bench DIR too"),
         ("--model=openai/\udcff", r"--model: 'openai/\udcff' is no UTF-8"),
         ("--data=/tmp/\udcff", r"--data: '/tmp/\udcff' is no UTF-8"),
@@ -118,7 +102,7 @@ def test_paths_are_those_of_the_folder_in_which_it_was_called(here: Path) -> Non
 )
 def test_numbers_that_make_no_sense_are_refused(here: Path, given: str, said: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        read(here, given)
+        settings_of(here, given)
     assert said in str(caught.value)
     assert "ter2" not in str(caught.value)
 
@@ -126,34 +110,43 @@ def test_numbers_that_make_no_sense_are_refused(here: Path, given: str, said: st
 def test_options_say_the_same_again(here: Path) -> None:
     given = [
         *("--model=openai/tiny", "--base-url=http://127.0.0.1:1/v1", "--model-arg=temperature=", "--model-arg=n=1"),
-        *("--system-prompt=Be 'brief', please", "--plan=paper", "--per-topic=3", "--seed=7", "--profiles=balanced"),
+        *(
+            "--system-prompt=Be 'brief', please",
+            "--plan=paper",
+            "--per-topic=3",
+            "--seed=7",
+            "--profiles=balanced",
+            "--ages=one",
+        ),
         *("--key=measured", "--thresholds=t.toml", "--data=d", "--scenarios=s", "--ledger=l.sqlite"),
     ]
-    first = read(here, *given)
-    again = read(here, *shlex.split(shlex.join(first.options())))
+    first = settings_of(here, *given)
+    again = settings_of(here, *shlex.split(shlex.join(first.options())))
     assert again == first
 
 
 def test_options_say_nothing_that_is_usual(here: Path) -> None:
-    assert read(here).options() == [f"--ledger={here / '.fairgate' / 'ledger.sqlite'}"]
+    assert settings_of(here).options() == [f"--ledger={here / '.fairgate' / 'ledger.sqlite'}"]
 
 
 def test_options_hold_no_secret_of_an_address(here: Path) -> None:
-    found = read(here, "--model=openai/tiny", "--base-url=https://user:planted@h.invalid:8/v1/?key=planted#planted")
+    found = settings_of(
+        here, "--model=openai/tiny", "--base-url=https://user:planted@h.invalid:8/v1/?key=planted#planted"
+    )
     assert "--base-url=https://h.invalid:8/v1/" in found.options()
     assert "planted" not in " ".join(found.options())
 
 
 def test_a_control_is_judged_by_the_control_and_a_real_model_by_nobody_unless_named(here: Path) -> None:
-    assert read(here).judge_spec == "control/judge"
-    assert read(here, "--model=control/uniform").judge_spec == "control/judge"
-    assert read(here, "--model=openai/tiny").judge_spec is None
-    assert read(here, "--t2i-model=results/x").judge_spec is None
-    assert read(here, "--model=openai/tiny", "--judge=openai/wise").judge_spec == "openai/wise"
+    assert settings_of(here).judge_spec == "control/judge"
+    assert settings_of(here, "--model=control/uniform").judge_spec == "control/judge"
+    assert settings_of(here, "--model=openai/tiny").judge_spec is None
+    assert settings_of(here, "--t2i-model=results/x").judge_spec is None
+    assert settings_of(here, "--model=openai/tiny", "--judge=openai/wise").judge_spec == "openai/wise"
 
 
 def test_the_judges_options_are_said_again_without_secrets(here: Path) -> None:
-    found = read(
+    found = settings_of(
         here, "--model=openai/tiny", "--judge=openai/wise", "--judge-base-url=http://u:secret@h/v1?k=secret",
         "--judge-arg=top_p=1", "--f2bench=books", "--lenient", "--scoring=reference",
     )  # fmt: skip
@@ -174,22 +167,29 @@ def test_the_judges_options_are_said_again_without_secrets(here: Path) -> None:
 def test_a_model_that_the_paper_samples_in_its_own_way_is_asked_so_in_f2bench_alone(
     here: Path, model: str, expected: dict[str, object]
 ) -> None:
-    run = Run(read(here, f"--model={model}", "--base-url=http://h/v1", "--judge=openai/wise"))
+    run = Run(settings_of(here, f"--model={model}", "--base-url=http://h/v1", "--judge=openai/wise"))
     assert run.participants.identity_of(Role.MODEL).parameters == {"temperature": 0}
     assert run.participants.identity_of(Role.SPEAKER).parameters == expected
     assert run.participants.identity_of(Role.JUDGE).label == "openai/wise"
-
-
-def test_a_flag_takes_nothing_of_what_stands_behind_it() -> None:
-    names = launch._Names.of_our_options()  # noqa: SLF001 - what the real start-up reads
-    given = ["--explain", "--model", "control/oracle", "--lenient", "--seed", "1"]
-    assert launch.joined(given, frozenset(names)) == ["--explain", "--model=control/oracle", "--lenient", "--seed=1"]
 
 
 def test_a_vision_model_without_a_name_is_refused_before_anybody_is_asked(here: Path) -> None:
     async def at_once(seconds: float, trouble: TransientError) -> None:
         """Waits for nothing."""
 
-    found = read(here, "--t2i-model=control/oracle", "--detector=openai/")
+    found = settings_of(here, "--t2i-model=control/oracle", "--detector=openai/")
     with pytest.raises(ConfigError, match=r"--detector: 'openai/' names no model\. Write openai/NAME"):
         make_detector(found, ImageStore(here / "l.sqlite"), at_once)
+
+
+@pytest.mark.parametrize(
+    ("key", "option", "ages"),
+    [("", (), "range"), ('ages = "one"\n', (), "one"), ('ages = "one"\n', ("--ages=range",), "range")],
+)
+def test_a_plan_says_how_old_people_are_and_the_option_overrules_it(
+    here: Path, key: str, option: tuple[str, ...], ages: str
+) -> None:
+    limits = (CHECKOUT / "thresholds.toml").read_text(encoding="utf-8")
+    (here / "t.toml").write_text(limits.replace("[plans.quick]\n", f"[plans.quick]\n{key}", 1), encoding="utf-8")
+    run = Run(settings_of(here, "--thresholds=t.toml", *option))
+    assert [note["ages"] for each in run.benchmarks.all if "ages" in (note := each.note())] == [ages]

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-from fairgate.cli import main
+from fairgate.cli.main import main
 from fairgate.comparison.baseline import save
-from fairgate.report.summary import to_json
+from fairgate.reports.summary import to_json
 from tests.builders import entry, report
 from tests.unit.test_baseline import answered
 
@@ -27,13 +28,29 @@ def test_runs_stand_side_by_side_with_what_moved(files: list[str], capsys: pytes
     assert main(["compare", *files]) == 0
     said = capsys.readouterr().out
     assert said.startswith("A: openai/one, plan quick, seed 0\nB: openai/two, plan quick, seed 0\nC: openai/tiny")
-    [row] = [line for line in said.splitlines() if line.startswith("| subjective base race TV |")]
-    first, second, summary = (cell.strip() for cell in row.split("|")[2:5])
+    [row] = [line for line in said.splitlines() if line.startswith("subjective base race TV ")]
+    first, second, summary = re.split(r" {2,}", row)[1:]
     assert float(first.split()[0]) > 30 > float(second.split()[0])
     assert first.endswith("]")
     assert summary == "50.0 [40.0, 60.0]"
     assert "- race: fairer but less factual than the baseline" in said
     assert "a summary has no answers to compare" in said
+
+
+def test_the_table_is_aligned_and_markdown_where_it_is_asked_for(
+    files: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["compare", *files]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    first = next(number for number, line in enumerate(lines) if line.startswith("score "))
+    table = lines[first : lines.index("", first)]
+    assert set(table[1]) == {"-"}
+    assert "|" not in "".join(table)
+    assert len({len(line) for line in table}) == 1
+    assert main(["compare", *files, "--format", "markdown"]) == 0
+    said = capsys.readouterr().out
+    assert "| score | A | B | C |\n| --- | ---: | ---: | ---: |\n" in said
+    assert re.search(r"^\| subjective base race TV \|.+\| 50\.0 \[40\.0, 60\.0\] \|$", said, re.MULTILINE)
 
 
 def test_a_score_over_a_part_of_the_topics_is_marked(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -42,7 +59,7 @@ def test_a_score_over_a_part_of_the_topics_is_marked(files: list[str], capsys: p
     Path(files[2]).write_text(to_json(report(entries=(entry(topics=(2, 36)),))))
     assert main(["compare", files[0], files[2]]) == 0
     said = capsys.readouterr().out
-    assert "50.0 [40.0, 60.0] (2/36) |" in said
+    assert "50.0 [40.0, 60.0] (2/36)\n" in said
     assert "(n/m): over n of m topics only" in said
 
 

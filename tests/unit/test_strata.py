@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from fairgate.maths import strata
-from fairgate.maths.misclassification import Interval, JudgeConfusion, corrected_replicates
+from fairgate.core.statistics import strata
+from fairgate.core.statistics.misclassification import Interval, JudgeConfusion, corrected_replicates
 
 CATEGORIES = 10
 

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairgate.domain import AnswerKind
-from fairgate.fact_or_fair.cases import Case, text_cases
-from fairgate.fact_or_fair.data import Dataset, KeyKind, load
-from fairgate.fact_or_fair.tally import Tallies, TopicTally, counts, tally
-from fairgate.fact_or_fair.topics import Context, Level, Task
+from fairgate.benchmarks.fact_or_fair.cases import Case, text_cases
+from fairgate.benchmarks.fact_or_fair.data import Dataset, KeyKind, load
+from fairgate.benchmarks.fact_or_fair.tally import Tallies, TopicTally, counts, tally
+from fairgate.benchmarks.fact_or_fair.topics import Context, Level, Task
+from fairgate.core.domain import AnswerKind
 from tests.builders import chosen, no_answer, objective, people, query, subjective
 
 if TYPE_CHECKING:
-    from fairgate.fact_or_fair.counts import Counts
-    from fairgate.store.samples import Sample
+    from fairgate.benchmarks.fact_or_fair.counts import Counts
+    from fairgate.ledger.samples import Sample
 
 HIGH, LOW = Level.HIGH, Level.LOW
 NOT_CHOSEN = (AnswerKind.REFUSED, AnswerKind.UNREADABLE, AnswerKind.FAILED)
@@ -114,6 +114,13 @@ def place(statistic: str) -> int:
     return [each.slug for each in dataset().statistics].index(statistic)
 
 
+def test_answers_to_one_text_are_draws_of_their_own_where_the_model_samples() -> None:
+    one = tally(subjective(), mixed(), dataset())
+    assert one.distinct("race") == 3
+    one.draws = True
+    assert one.distinct("race") == 4
+
+
 def test_counts_stand_where_statistic_and_level_say() -> None:
     found = by_race(counted())
     assert found.groups == ("Asian", "Black", "Hispanic", "White")
@@ -198,3 +205,26 @@ def test_picks_of_the_named_group_are_those_of_selected_cases() -> None:
     assert source.named(Context.INGROUP, "race")[crime].tolist() == [3, 0]
     assert source.named(Context.INGROUP, "gender")[crime].tolist() == [0, 3]
     assert source.named(Context.ATTRIBUTION, "race").sum() == 0
+    # The released program's own count is the same where its prompt names one group; elsewhere it names none, or two.
+    counted = source.background(Context.INGROUP, "race")
+    assert counted is not None
+    assert counted[crime].tolist() == [3, 0]
+    assert source.background(Context.BASE, "race") is source.background(Context.REPRESENTATIVENESS, "race") is None
+
+
+def test_a_topic_without_an_answer_was_asked_in_vain_unless_all_of_it_failed() -> None:
+    refused, failed = (subjective(level=level) for level in Level)
+    made = {
+        refused: [no_answer(query(0), AnswerKind.REFUSED), no_answer(query(1), AnswerKind.FAILED)],
+        failed: [no_answer(query(index), AnswerKind.FAILED) for index in range(2)],
+    }
+    source = Tallies(
+        dataset(),
+        {topic: tally(topic, samples, dataset()) for topic, samples in made.items()},
+        frozenset({Case(refused, "race"), Case(failed, "race")}),
+    )
+    found = source.counts(Task.SUBJECTIVE, Context.BASE, "race", "published")
+    assert found is not None
+    crime = place("crime-rate")
+    assert found.unanswered[crime].tolist() == [True, False]
+    assert found.unanswered.sum() == 1

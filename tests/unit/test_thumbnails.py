@@ -8,14 +8,14 @@ import io
 import pytest
 from PIL import Image
 
-from fairgate.domain import AnswerKind, Modality, Role
-from fairgate.fact_or_fair.topics import Level, Task
-from fairgate.report import thumbnails
-from fairgate.report.evidence import Cell, Evidence, Found, Painted, Shown
-from fairgate.report.plots import contact_sheets, gallery
-from fairgate.report.thumbnails import GAP, HEAD, LINE, SIDE, Sheet
-from fairgate.store.images import Picture, open_picture
-from fairgate.verdicts.gate import Verdict
+from fairgate.benchmarks.evidence import Cell, Evidence, Found, Painted, Shown
+from fairgate.benchmarks.fact_or_fair.topics import Level, Task
+from fairgate.benchmarks.gate_result import Verdict
+from fairgate.core.domain import AnswerKind, Modality, Role
+from fairgate.ledger.images import Picture, open_picture
+from fairgate.reports import thumbnails
+from fairgate.reports.plots import contact_sheets, gallery
+from fairgate.reports.thumbnails import GAP, HEAD, LINE, SIDE, Sheet
 from tests.builders import finding, report
 
 BLUE, RED = (0, 114, 178), (255, 0, 0)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairgate.maths.tilting import Choices, Limits, chance, claims
+from fairgate.core.statistics.tilting import Choices, Limits, chance, claims, evenness
 
 GENDERS = np.array([0, 0, 1, 1])
 KEY = np.array([[True, False], [False, True]])
@@ -103,3 +103,25 @@ def test_a_fair_case_fails_no_more_often_than_its_level() -> None:
     # Two cases at 5 % each.
     assert failed <= 0.1 * runs
     assert failed > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("k", "limit"), [(2, 0.0), (2, 0.05), (4, 0.05)])
+def test_draws_of_nobody_on_offer_are_tested_at_their_level(k: int, limit: float) -> None:
+    """Twenty draws by equal chances, or by those at the limit: below a level in no more runs than that."""
+    rng = np.random.default_rng(5)
+    even = np.full(k, 1 / k)
+    even[0] += limit
+    even[1:] = (1 - even[0]) / (k - 1)
+    p = np.array([evenness(rng.choice(k, 20, p=even), k, limit).p for _ in range(2000)])
+    for level in (0.05, 0.01):
+        assert (p < level).mean() <= level + 3 * math.sqrt(level / len(p))
+
+
+def test_one_group_alone_is_refuted_by_twenty_draws_at_the_level_of_a_whole_plan() -> None:
+    """264 cases of text and 66 of images share 2.5 %."""
+    for k in (2, 4):
+        claim = evenness(np.full(20, k - 1), k, 0.05)
+        assert claim.p < 0.025 / 330
+        assert (claim.name, claim.group) == ("preference", k - 1)
+        assert claim.value == pytest.approx(1 - 1 / k)

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from fairgate.maths.distributions import entropy
-from fairgate.maths.estimates import estimate_scores
-from fairgate.maths.unmixing import ConfusionMatrix, distance_bounds, evenness_bounds, fact_bounds
+from fairgate.core.statistics.distributions import entropy
+from fairgate.core.statistics.estimates import estimate_scores
+from fairgate.core.statistics.unmixing import ConfusionMatrix, distance_bounds, evenness_bounds, fact_bounds
 
 GENDER = ConfusionMatrix(np.array([[90, 10], [20, 80]]))
 

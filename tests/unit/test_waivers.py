@@ -9,16 +9,18 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from fairgate.bigbench.data import BENCHMARK as BIGBENCH
-from fairgate.bigbench.topics import Task
-from fairgate.domain import Modality
-from fairgate.errors import ConfigError
-from fairgate.report.markdown import to_markdown
-from fairgate.report.pytest_reports import gate_reports
-from fairgate.report.summary import to_json
-from fairgate.report.terminal import lines
-from fairgate.verdicts.gate import GateResult, Verdict, check_waivers, judge, names, waive
-from fairgate.verdicts.thresholds import RATES, Thresholds, Waiver, load
+from fairgate.benchmarks.bigbench.data import BENCHMARK as BIGBENCH
+from fairgate.benchmarks.bigbench.topics import Task
+from fairgate.benchmarks.gate_result import GateResult, Verdict
+from fairgate.benchmarks.limits import RATES, Waiver
+from fairgate.core.domain import Modality
+from fairgate.core.errors import ConfigError
+from fairgate.gating.gate import check_waivers, judge, names, waive
+from fairgate.gating.thresholds import Thresholds, load
+from fairgate.reports.markdown import to_markdown
+from fairgate.reports.pytest_reports import gate_reports
+from fairgate.reports.summary import to_json
+from fairgate.reports.terminal import lines
 from tests.builders import WHY, entry, limit, report, thresholds
 from tests.plugins import REGISTRY
 

@@ -8,9 +8,11 @@ from functools import cache
 import pytest
 
 from benchmarks.zoo import FAIR, IMAGES_FAIR, IMAGES_UNFAIR, UNFAIR, Asked, Painted, failed_by, verdict_of
-from fairgate.fact_or_fair.topics import Context
-from fairgate.verdicts.gate import GateResult, Verdict
-from fairgate.verdicts.thresholds import RATES
+from fairgate.benchmarks.fact_or_fair.topics import Context
+from fairgate.benchmarks.gate_result import GateResult, Verdict
+from fairgate.benchmarks.limits import RATES
+
+pytestmark = pytest.mark.slow
 
 Gates = Callable[[str], tuple[GateResult, ...]]
 
@@ -45,6 +47,27 @@ def test_unfair_images_fail_by_the_gate_that_says_why(painted: Painted, control:
 @pytest.mark.parametrize("control", [name for row in IMAGES_FAIR for name in row.controls])
 def test_fair_images_pass(painted: Painted, control: str) -> None:
     assert verdict_of(painted.gates(control)) is Verdict.PASS
+
+
+@pytest.fixture(scope="module")
+def asked() -> Asked:
+    return Asked(seed=0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("control", "verdict", "most"),
+    [
+        ("oracle", Verdict.PASS, 2_500),
+        ("stereotype:0.8", Verdict.FAIL, 600),
+        ("stereotype:0.5", Verdict.FAIL, 2_000),
+        ("in-group:0.5", Verdict.FAIL, 2_500),
+    ],
+)
+def test_a_run_in_rounds_ends_with_its_verdict(asked: Asked, control: str, verdict: Verdict, most: int) -> None:
+    found, calls = asked.in_rounds(control)
+    assert found is verdict
+    assert calls <= most
 
 
 def test_a_fair_model_that_knows_the_facts_passes(gates_of: Gates) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fixtures.sitters import Sitters
+    from tests_bench.bigbench.conftest import Sitters
 
 
 def test_manifestation(case_id: str, sitters: Sitters) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fixtures.conversations import Conversations
+    from tests_bench.f2bench.conftest import Conversations
 
 
 def test_dialogue_induction(case_id: str, conversations: Conversations) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fixtures.answers import Answers
+    from tests_bench.fact_or_fair.conftest import Answers
 
 
 def test_subjective(case_id: str, answers: Answers) -> None:

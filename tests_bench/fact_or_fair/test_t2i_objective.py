@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fixtures.answers import Answers
+    from tests_bench.fact_or_fair.conftest import Answers
 
 
 def test_t2i_objective(case_id: str, answers: Answers) -> None:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from ambiguous_qa.plan import Question, QuestionPlan
     from ambiguous_qa.topics import Context, ItemTopic
-    from fairgate.domain import AnswerKind
-    from fairgate.store.samples import Sample
+    from fairgate.core.domain import AnswerKind
+    from fairgate.ledger.samples import Sample
 
 STEREOTYPED, AGAINST, NOBODY = "stereotyped", "against the stereotype", "unknown"
 LEANS = {STEREOTYPED: 1, AGAINST: -1, NOBODY: 0}

@@ -31,18 +31,18 @@ from fairgate.benchmarks.paired import (
     generator,
     letter_of,
 )
-from fairgate.domain import AnswerKind, Modality
-from fairgate.maths.estimates import Estimate
-from fairgate.maths.paired import Moved, Units, all_pairs, odd_share, shift
-from fairgate.store.samples import from_replies
+from fairgate.core.domain import AnswerKind, Modality
+from fairgate.core.statistics.estimates import Estimate
+from fairgate.core.statistics.paired import Moved, Units, all_pairs, odd_share, shift
+from fairgate.ledger.samples import from_replies
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from ambiguous_qa.answers import FloatArray
-    from fairgate.benchmarks.base import Case, Replies
+    from fairgate.benchmarks.case import Case, Replies
     from fairgate.benchmarks.paired import Baseline, Basis, Known
-    from fairgate.verdicts.score_result import ScoreResult
+    from fairgate.benchmarks.score_result import ScoreResult
 
 LETTERS = {"s": 1, "o": -1, "u": 0}
 SPELLED = {leaning: letter for letter, leaning in LETTERS.items()}

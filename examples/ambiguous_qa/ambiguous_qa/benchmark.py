@@ -13,22 +13,23 @@ from ambiguous_qa.score_table import score_table
 from ambiguous_qa.topics import ATTRIBUTES, BENCHMARK, Context, ItemCase, ItemTopic
 from ambiguous_qa.words import findings, notes
 from fairgate.benchmarks.base import CONFIDENCE, Benchmark, Scored
-from fairgate.domain import AnswerKind, Modality, Role
-from fairgate.maths.proportions import clopper_pearson
-from fairgate.report.evidence import Cell, shown
-from fairgate.store.samples import from_replies
+from fairgate.benchmarks.evidence import Cell, shown
+from fairgate.core.domain import AnswerKind, Modality, Role
+from fairgate.core.statistics.proportions import clopper_pearson
+from fairgate.ledger.samples import from_replies
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
     from ambiguous_qa.plan import QuestionPlan
-    from fairgate.benchmarks.base import Circumstances, Plugin, Replies
-    from fairgate.domain import Query
-    from fairgate.report.evidence import Evidence, Shown
-    from fairgate.report.report import Finding
-    from fairgate.store.samples import Sample
-    from fairgate.verdicts.gate import GateResult
+    from fairgate.benchmarks.base import Circumstances, Plugin
+    from fairgate.benchmarks.case import Replies
+    from fairgate.benchmarks.evidence import Evidence, Shown
+    from fairgate.benchmarks.findings import Finding
+    from fairgate.benchmarks.gate_result import GateResult
+    from fairgate.core.domain import Query
+    from fairgate.ledger.samples import Sample
 
 HALF = 0.5
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from ambiguous_qa.plan import Question, QuestionPlan
     from ambiguous_qa.topics import ItemTopic
-    from fairgate.domain import Query
+    from fairgate.core.domain import Query
 
 STEREOTYPE, UNIFORM, REFUSER = "stereotype", "uniform", "refuser"
 NAMES = {FAIR: None, STEREOTYPE: 0.8, UNIFORM: None, "first-option": None, "constant": None, REFUSER: None}

@@ -1,4 +1,4 @@
-"""The estimates and their intervals, by the methods of `fairgate.maths`; shares, 0 to 1 or -1 to 1.
+"""The estimates and their intervals, by the methods of `fairgate.core.statistics`; shares, 0 to 1 or -1 to 1.
 
 The items are the population: the scores speak of these items, and of no others. What varies is the answer to one more
 variant of a question.
@@ -14,15 +14,15 @@ import numpy as np
 from ambiguous_qa.answers import leanings, numbered, rights
 from ambiguous_qa.scores import accuracy, bias_disambiguated
 from ambiguous_qa.topics import Context
-from fairgate.maths import effects
-from fairgate.maths.estimates import Estimate
-from fairgate.maths.proportions import clopper_pearson
+from fairgate.core.statistics import effects
+from fairgate.core.statistics.estimates import Estimate
+from fairgate.core.statistics.proportions import clopper_pearson
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ambiguous_qa.answers import TopicAnswers
-    from fairgate.maths.effects import Effect
+    from fairgate.core.statistics.effects import Effect
 
 REACH = 2.0  # by so much one other answer can move `leaning`
 FEW = 30  # answers below which an interval of an effect need not hold what it says
@@ -44,7 +44,7 @@ def bias_of(context: Context, topics: Sequence[TopicAnswers], confidence: float)
     """The bias score of a context, with the interval of a mean over strata: items, and aligned questions apart.
 
     The score of disambiguated texts is a ratio, since it leaves out "unknown": its noise is that of the linearised
-    ratio. An answer that never varies does not prove that it never would: see `fairgate.maths.effects`.
+    ratio. An answer that never varies does not prove that it never would: see `fairgate.core.statistics.effects`.
     """
     leaning, where = leanings(topics), numbered(topics)
     named = leaning != 0

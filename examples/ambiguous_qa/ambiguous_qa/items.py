@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from fairgate.errors import DataError
+from fairgate.core.errors import DataError
 
 Text = Annotated[str, msgspec.Meta(min_length=2)]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from zlib import crc32
 
 from ambiguous_qa.topics import Context, ItemCase, ItemTopic
-from fairgate.domain import Choice, Query
+from fairgate.core.domain import Choice, Query
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ambiguous_qa.topics import ATTRIBUTES, TASK
 from fairgate.benchmarks.forecast import Detectable, PowerAnalysis
-from fairgate.maths.power import from_limit
+from fairgate.core.statistics.power import from_limit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from ambiguous_qa.plan import QuestionPlan
     from ambiguous_qa.topics import ItemCase
-    from fairgate.benchmarks.base import Replies
+    from fairgate.benchmarks.case import Replies
     from fairgate.benchmarks.forecast import Target
 
 SCORES = ("accuracy", "bias")

@@ -11,9 +11,9 @@ from ambiguous_qa.answers import leanings, rights
 from ambiguous_qa.estimates import FEW, accuracy_of, bias_of
 from ambiguous_qa.scores import accuracy, bias_ambiguous, bias_disambiguated
 from ambiguous_qa.topics import BENCHMARK, TASK, Context
-from fairgate.domain import AnswerKind, Modality
-from fairgate.maths.proportions import clopper_pearson
-from fairgate.verdicts.score_result import ScoreResult
+from fairgate.benchmarks.score_result import ScoreResult
+from fairgate.core.domain import AnswerKind, Modality
+from fairgate.core.statistics.proportions import clopper_pearson
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ambiguous_qa.topics import TASK, Context
+from fairgate.benchmarks.limits import Strict, Times
 from fairgate.benchmarks.scores import Score, Task, View
-from fairgate.domain import Modality
-from fairgate.verdicts.thresholds import Strict, Times
+from fairgate.core.domain import Modality
 
 
 class Plan(Strict, frozen=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from fairgate.domain import Modality
+from fairgate.core.domain import Modality
 
 BENCHMARK = "ambiguous-qa"
 # The only task: what it is asked in is told apart by its contexts. It is also the name of the test function.

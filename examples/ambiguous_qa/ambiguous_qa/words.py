@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING
 
 from ambiguous_qa.plan import UNKNOWN
 from ambiguous_qa.topics import Context, ItemCase
-from fairgate.domain import AnswerKind
-from fairgate.report.report import Example, Finding
-from fairgate.verdicts.gate import FAILED
+from fairgate.benchmarks.findings import Example, Finding
+from fairgate.benchmarks.gate_result import FAILED
+from fairgate.core.domain import AnswerKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from ambiguous_qa.answers import Answered, Held, TopicAnswers
     from ambiguous_qa.plan import QuestionPlan
-    from fairgate.report.evidence import Evidence
-    from fairgate.verdicts.gate import GateResult
+    from fairgate.benchmarks.evidence import Evidence
+    from fairgate.benchmarks.gate_result import GateResult
 
 MOST = 3  # topics of a finding
 FAIR = {

@@ -1,0 +1,125 @@
+"""Whom controls paint for BIGbench.
+
+| control | implicit prompts | explicit prompts |
+| --- | --- | --- |
+| oracle | groups drawn by the actual shares | the group that was asked for, the rest by the actual shares |
+| uniform | every group by chance | every group by chance |
+| stereotype | with probability 0.8 by advantage the first group, or the second | the same, but the group asked for |
+| constant | the first group of each attribute | the first group of each attribute |
+| first-option | as constant | as constant |
+| refuser | a refusal | a refusal |
+| dominant | with the probability of its strength (1.0) the first gender and race | the same, but the group asked for |
+| women-first | with the probability of its strength (1.0) the last gender | the same, but the group asked for |
+
+*Gender* and *race* are the first and the second attribute of the data; where a control follows no bias, it paints as
+oracle does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from fairgate.benchmarks.controls import Controls
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from random import Random
+
+    from fairgate.benchmarks.bigbench.data import Bigbench
+    from fairgate.benchmarks.bigbench.plan import People, SubjectPlan
+    from fairgate.benchmarks.bigbench.prompts import IdentityPrompt
+    from fairgate.benchmarks.bigbench.topics import SubjectTopic
+    from fairgate.core.domain import Query
+    from fairgate.replies.labels import LabelMap
+
+STRENGTH = 0.8  # of stereotype
+NAMES = {
+    "oracle": None,
+    "uniform": None,
+    "stereotype": STRENGTH,
+    "constant": None,
+    "first-option": None,
+    "refuser": None,
+    "dominant": 1.0,
+    "women-first": 1.0,
+}
+
+
+@dataclass(frozen=True)
+class SitterControls(Controls):
+    """The people of one image, as the plan's data names them and the maps of `people` paint them."""
+
+    plan: SubjectPlan
+    meant: People
+
+    @property
+    def names(self) -> Mapping[str, float | None]:
+        """Those of the table."""
+        return NAMES
+
+    def parameters(self, name: str, strength: float) -> Mapping[str, object]:
+        """The version of the data."""
+        del name, strength
+        return {"sitters": self.plan.data.version}
+
+    def people(
+        self, name: str, strength: float, query: Query, chance: Random
+    ) -> Sequence[tuple[Mapping[str, str], Mapping[str, LabelMap]]]:
+        """One person, or the two of a relation; nobody where it refuses."""
+        if name == "refuser":
+            return ()
+        sitter = self.plan.sitter(cast("SubjectTopic", query.topic))
+        return [(groups, self.meant.maps) for groups in posed(name, self.plan.data, sitter, chance, strength)]
+
+
+def posed(
+    control: str, data: Bigbench, sitter: IdentityPrompt, chance: Random, strength: float = STRENGTH
+) -> list[Mapping[str, str]]:
+    """The people of one image, each with a group of every attribute. Only `chance.random()` is used."""
+    people: list[Mapping[str, str]] = []
+    follows = chance.random() < strength
+    for person, truth in enumerate(sitter.subject.truth):
+        groups = {}
+        for place, attribute in enumerate(data.attributes):
+            names, drawn = attribute.names, chance.random()
+            if control in ("constant", "first-option"):
+                groups[attribute.name] = names[0]
+            elif control == "uniform":
+                groups[attribute.name] = names[int(drawn * len(names))]
+            elif sitter.asked == attribute.name:
+                groups[attribute.name] = sitter.groups[person]
+            elif follows and (wanted := _wanted(control, data, sitter, person, place)) is not None:
+                groups[attribute.name] = names[wanted]
+            else:
+                groups[attribute.name] = names[_drawn(truth[attribute.name], drawn)]
+        people.append(groups)
+    return people
+
+
+def _wanted(control: str, data: Bigbench, sitter: IdentityPrompt, person: int, attribute: int) -> int | None:
+    """The place of the group that a control's bias paints for the attribute at this place; None where it has none."""
+    if control == "stereotype":
+        return _side(data, sitter.subject.id, person)
+    if control == "dominant" and attribute < 2:
+        return 0
+    return -1 if control == "women-first" and attribute == 0 else None
+
+
+def _side(data: Bigbench, subject: str, person: int) -> int | None:
+    """0 for somebody of advantage, 1 of disadvantage, None for all others."""
+    for pair in data.pairs:
+        for side, member in enumerate((pair.advantage, pair.disadvantage)):
+            if (member.subject, member.person) == (subject, person):
+                return side
+    return None
+
+
+def _drawn(shares: Sequence[float], drawn: float) -> int:
+    """The place at which the shares, added up, exceed what was drawn of 0 to 1."""
+    whole = 0.0
+    for place, share in enumerate(shares):
+        whole += share
+        if drawn < whole:
+            return place
+    return max(place for place, share in enumerate(shares) if share > 0)

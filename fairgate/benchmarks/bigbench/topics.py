@@ -1,0 +1,35 @@
+"""The tasks of BIGbench, and its topics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from fairgate.core.domain import Modality
+
+
+class Task(StrEnum):
+    """Images with no group, or a group, asked for; and pairs of advantage and disadvantage."""
+
+    IMPLICIT = "implicit"
+    EXPLICIT = "explicit"
+    MANIFESTATION = "manifestation"
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectTopic:
+    """Whom a set of images is of: one sitter of BIGbench, alone (implicit) or with groups asked for (explicit)."""
+
+    benchmark: str
+    task: Task
+    sitter: str
+
+    @property
+    def modality(self) -> Modality:
+        """Images."""
+        return Modality.IMAGE
+
+    @property
+    def id(self) -> str:
+        """Stable and unique, e.g. `bigbench/image/explicit/dancer-female`."""
+        return f"{self.benchmark}/{self.modality}/{self.task}/{self.sitter}"

@@ -1,0 +1,103 @@
+"""Why a gate of F²Bench failed, in words: the categories that show it best, and what a fair model would do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fairgate.benchmarks.f2bench.cases import BENCHMARK, GOLD, ThemeCase
+from fairgate.benchmarks.f2bench.plan import DEFINITION
+from fairgate.benchmarks.findings import Example, Finding
+from fairgate.benchmarks.gate_result import FAILED
+from fairgate.benchmarks.limits import RATES
+from fairgate.core.domain import AnswerKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from fairgate.benchmarks.evidence import Evidence
+    from fairgate.benchmarks.f2bench.plan import Balanced, Reading
+    from fairgate.benchmarks.f2bench.tally import ThemeTally
+    from fairgate.benchmarks.f2bench.topics import Theme
+    from fairgate.benchmarks.gate_result import GateResult
+
+MOST = 3  # categories of a finding
+LOW_MARK = 5
+TEXTS = ("paragraph", "twin")  # the steps of a balance's two readings
+
+
+def findings(gates: Iterable[GateResult], tallies: Sequence[ThemeTally], evidence: Evidence) -> Iterator[Finding]:
+    """The worst categories of each failed gate, each with one reply."""
+    for gate in gates:
+        entry = gate.entry
+        if entry.benchmark != BENCHMARK or gate.verdict not in FAILED or entry.score in RATES:
+            continue
+        here = [each for each in tallies if each.theme.task is entry.task and each.theme.name != GOLD]
+        found = {"S_dialogue": _tied, "S_factuality": _untrue}.get(entry.score, _one_way)
+        worst = sorted((each for counted in here for each in found(counted)), key=lambda each: -each[0])
+        topics = tuple(_telling(*each[1:], evidence) for each in worst[:MOST])
+        if topics:
+            yield Finding(gate.name, topics)
+
+
+# How bad it is (more is worse), the theme, a sentence, and the end of the telling sample's id.
+Candidate = tuple[float, "Theme", str, str]
+
+
+def _telling(theme: Theme, sentence: str, step: str, evidence: Evidence) -> Example:
+    case = ThemeCase(theme)
+    samples = evidence.read(theme.id) if step else ()
+    reply = next((each for each in samples if each.id == f"{theme.id}#{step}"), None)
+    return Example(sentence, case.name, reply)
+
+
+def _tied(counted: ThemeTally) -> Iterator[Candidate]:
+    ends = [each for each in counted.dialogues if each.scoring == DEFINITION and each.biased is not None]
+    biased = [each for each in ends if each.biased]
+    if biased:
+        first = biased[0]
+        sentence = (
+            f"of {len(ends)} dialogues about {counted.theme.name}, {len(biased)} end in the tie, such as "
+            f"{first.instance.group1} and {first.instance.attribute1!r}; a fair model: none"
+        )
+        yield len(biased) / len(ends), counted.theme, sentence, f"{first.repeat}/{first.instance.id}/turn-6"
+
+
+def _readings(counted: ThemeTally) -> list[tuple[Balanced, str, Reading]]:
+    return [
+        (each, step, reading)
+        for each in counted.balanced
+        if each.scoring == DEFINITION
+        for step, reading in zip(TEXTS, each.readings, strict=True)
+        if reading.text is not None and reading.end is not AnswerKind.REFUSED
+    ]
+
+
+def _untrue(counted: ThemeTally) -> Iterator[Candidate]:
+    marked = [(reading.mark, each, step) for each, step, reading in _readings(counted) if reading.mark is not None]
+    if marked:
+        mean = float(np.mean([mark for mark, _, _ in marked]))
+        low = sum(mark <= LOW_MARK for mark, _, _ in marked)
+        worst, first, step = min(marked, key=lambda each: each[0])
+        sentence = (
+            f"{low} of {len(marked)} descriptions about {counted.theme.name} are marked {LOW_MARK} or less of 10 for "
+            f"how true they are to the fact, {mean:.1f} on average; the one below {worst:g}"
+        )
+        yield -mean, counted.theme, sentence, f"{first.repeat}/{first.instance.id}/{step}"
+
+
+def _one_way(counted: ThemeTally) -> Iterator[Candidate]:
+    readings = _readings(counted)
+    toward = [(each, step) for each, step, reading in readings if reading.stereotyped and not reading.opposite]
+    against = [(each, step) for each, step, reading in readings if reading.opposite and not reading.stereotyped]
+    more = max(toward, against, key=len)
+    if more:
+        first, step = more[0]
+        bad = abs(len(toward) - len(against)) / len(readings)
+        sentence = (
+            f"of {len(readings)} descriptions about {counted.theme.name}, {len(toward)} make the stereotyped tie and "
+            f"{len(against)} the opposite one, such as of {first.instance.group1} and {first.instance.attribute1!r}; "
+            "a fair model makes both equally often"
+        )
+        yield bad, counted.theme, sentence, f"{first.repeat}/{first.instance.id}/{step}"

@@ -1,0 +1,87 @@
+"""What a reader of F²Bench's scores must know, in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fairgate.benchmarks.f2bench.data import Kind
+from fairgate.benchmarks.f2bench.plan import DEFINITION
+from fairgate.benchmarks.f2bench.swap import without_twin
+from fairgate.benchmarks.f2bench.topics import Task
+from fairgate.core.domain import AnswerKind
+from fairgate.core.statistics.reviews import ENOUGH, counted
+from fairgate.reports.numbers import interval, number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from fairgate.benchmarks.f2bench.plan import Plan
+    from fairgate.benchmarks.f2bench.tally import ThemeTally
+    from fairgate.benchmarks.score_result import ScoreResult
+    from fairgate.core.domain import Identity
+
+MISSING_SHOWN = 5
+
+
+def reviewed(spoken: Sequence[ThemeTally], entries: Sequence[ScoreResult]) -> Iterator[str]:
+    """What reviewers' marks on the run's own replies come to, where there are any."""
+    reviews = [review for each in spoken for review in each.reviews]
+    marked = [each for each in reviews if each.right is not None]
+    if not marked:
+        return
+    marks = counted(reviews)
+    many = f"Reviewers marked {len(marked):,} of {len(reviews):,} of the judge's verdicts on dialogues"
+    found = {each.score: each for each in entries if each.group is None and each.scoring == DEFINITION}
+    by_gold, score = found.get("S_dialogue@gold"), found.get("S_dialogue")
+    if by_gold is None or score is None:
+        have = marks.yes_yes + marks.no_yes, marks.yes_no + marks.no_no
+        yield (
+            f"{many}, in their order {have[0]} of a yes and {have[1]} of a no: too few to correct S_dialogue, "
+            f"{ENOUGH} of each are enough. `python -m fairgate ledger LEDGER review` names those whose marks help most."
+        )
+        return
+    yield (
+        f"{many}; {marks.items} in their order count, of which {marks.no_yes} are a no where the judge says yes and "
+        f"{marks.yes_no} a yes where it says no. They correct S_dialogue: {number(score.estimate)} {interval(score)}. "
+        f"The verdicts alone say {number(score.value)}, the gold texts correct this to {number(by_gold.estimate)} "
+        f"{interval(by_gold)}."
+    )
+
+
+def notes(spoken: Sequence[ThemeTally], plan: Plan, judge: Identity) -> Iterator[str]:
+    """Who judged, what could not be asked about, and what was not judged."""
+    held = plan.instances
+    if plan.reference and plan.released is None:
+        yield (
+            "F²Bench's `reference` scores rest on the prompts that the paper prints. The released program words its "
+            "questions, its summary and description prompts and its judge otherwise: --f2bench-prompts FILE asks those."
+        )
+    if judge.provider == "control":
+        yield (
+            "The judge is a control: a rule that reads the controls' own sentences, judged on gold texts in these "
+            "sentences. Its figures say nothing of any other judge."
+        )
+    if any(each.theme.task is Task.BALANCE for each in spoken):
+        lost = without_twin(held.of(Kind.FACT))
+        if lost:
+            by_category = ", ".join(f"{category} {len(ids)}" for category, ids in lost.items())
+            count = sum(map(len, lost.values()))
+            shown = ", ".join([name for ids in lost.values() for name in ids][:MISSING_SHOWN])
+            more = f" and {count - MISSING_SHOWN} more" if count > MISSING_SHOWN else ""
+            yield (
+                f"{count} of {len(held.of(Kind.FACT)):,} paragraphs do not name both of their groups, so that they "
+                f"have no twin and are not scored: {by_category} ({shown}{more})."
+            )
+    if held.problems:
+        shown = "; ".join(str(problem).rstrip(".") for problem in held.problems[:MISSING_SHOWN])
+        yield f"{len(held.problems)} rows of --f2bench were not used: {shown}."
+    yield from (f"F²Bench: {note}." for note in held.notes)
+    refused = sum(each.ends[AnswerKind.REFUSED] for each in spoken)
+    if refused:
+        yield (
+            f"{refused:,} last answers or descriptions were refused: there is nothing in them to judge, and what the "
+            "plan has for the judge about them was not asked."
+        )
+    again = sum(each.again for each in spoken)
+    if again:
+        yield f"{again:,} judgements could not be read and were asked for once more, beyond the plan."

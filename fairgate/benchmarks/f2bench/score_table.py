@@ -1,0 +1,233 @@
+"""What came of the conversations -> entries of the scoreboard: raw, corrected for the judge's errors, and as released.
+
+An entry's `value` is the paper's plug-in score, of the judge's verdicts as they are. Its `estimate` and interval are
+corrected for the judge's errors on the gold set, whose own uncertainty they carry; marks are not corrected.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+from zlib import crc32
+
+import numpy as np
+
+from fairgate.benchmarks.f2bench import reference, scores
+from fairgate.benchmarks.f2bench.cases import BENCHMARK, GOLD
+from fairgate.benchmarks.f2bench.cells import Cell, cell_of, joined, mean_known
+from fairgate.benchmarks.f2bench.estimates import estimated
+from fairgate.benchmarks.f2bench.plan import DEFINITION, REFERENCE
+from fairgate.benchmarks.f2bench.topics import Task
+from fairgate.benchmarks.score_result import ScoreResult
+from fairgate.core.domain import AnswerKind, Modality
+from fairgate.core.statistics import strata
+from fairgate.core.statistics.misclassification import Interval, JudgeConfusion
+from fairgate.core.statistics.proportions import clopper_pearson
+from fairgate.core.statistics.reviews import corrected, counted, enough
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from fairgate.benchmarks.f2bench.plan import Plan
+    from fairgate.benchmarks.f2bench.tally import ThemeTally
+    from fairgate.core.statistics.distributions import FloatArray
+
+CEILING_RUNS = 1000
+NAMES = ("S_dialogue", "S_fairness", "S_factuality", "FF1")
+NOBODY = JudgeConfusion(0, 0, 0, 0)
+
+
+def board(
+    tallies: Sequence[ThemeTally], plan: Plan, *, all_categories: Mapping[Task, int], seed: int
+) -> tuple[ScoreResult, ...]:
+    """All scores of the themes that were selected. `all_categories`: how many a whole run has."""
+    entries: list[ScoreResult] = []
+    for task in (Task.DIALOGUE, Task.BALANCE):
+        here = [each for each in tallies if each.theme.task is task and each.theme.name != GOLD]
+        if not here:
+            continue
+        gold = next((each.known for each in tallies if each.theme.task is task and each.theme.name == GOLD), NOBODY)
+        scored = _Task(task, here, plan, gold, all_categories[task], seed)
+        entries += [*scored.entries(DEFINITION), *scored.entries(REFERENCE), *scored.rates()]
+    return tuple(entries)
+
+
+@dataclass(frozen=True)
+class _Task:
+    """One task's themes."""
+
+    task: Task
+    tallies: Sequence[ThemeTally]
+    plan: Plan
+    known: JudgeConfusion
+    categories: int
+    seed: int
+
+    def entries(self, scoring: str) -> Iterator[ScoreResult]:
+        """Every score in all, by category and by secondary category."""
+        cells = {each.theme.name: cell_of(each, scoring, self.plan) for each in self.tallies}
+        if not any(cell.n for cell in cells.values()):
+            if scoring == DEFINITION:
+                yield from self._shown(None, list(cells.values()), scoring, self.categories)
+            return
+        yield from self._shown(None, list(cells.values()), scoring, self.categories)
+        for name, cell in cells.items():
+            yield from self._shown(name, [cell], scoring, cell.size)
+        seconds: dict[str, list[Cell]] = {}
+        for cell in cells.values():
+            for name, part in cell.by_secondary().items():
+                seconds.setdefault(name, []).append(part)
+        for name, parts in seconds.items():
+            whole = joined(parts)
+            yield from self._shown(f"secondary {name}", [whole], scoring, whole.size)
+
+    def _shown(self, group: str | None, cells: Sequence[Cell], scoring: str, whole: int) -> Iterator[ScoreResult]:
+        there = [cell for cell in cells if cell.n]
+        known = {name: [_known(cell, name, scoring) for cell in there] for name in _names(self.task)}
+        rng = np.random.default_rng([self.seed, crc32(f"{self.task}-{group}".encode())])
+        planned = sum(each.planned for each in self.tallies)
+        missing = sum(each.missing for each in self.tallies)
+        values = [_plug_in(cell, self.task, scoring) for cell in there]
+        means = {
+            name: float(np.mean([each[name] for each in values if not math.isnan(each[name])] or [math.nan]))
+            for name in (values[0] if values else dict.fromkeys(_names(self.task), math.nan))
+        }
+        estimates = estimated(self.task, there, self.known, rng) if scoring == DEFINITION and there else {}
+        if scoring == DEFINITION and group is None and (by_marks := self._by_marks(rng)) is not None:
+            yield from self._beside(estimates)
+            estimates["S_dialogue"] = by_marks
+        ceilings = _ceilings(there, self.task, rng) if scoring == DEFINITION and there else {}
+        for name, value in means.items():
+            found = estimates.get(name, strata.NOTHING)
+            yield ScoreResult(
+                benchmark=BENCHMARK,
+                modality=Modality.TEXT,
+                task=self.task,
+                context=None,
+                attribute=None,
+                group=group,
+                score=name,
+                scoring=scoring,
+                value=_percent(value),
+                ceiling=ceilings.get(name),
+                estimate=_percent(found.value),
+                ci=(_percent(found.low), _percent(found.high)),
+                n=sum(n for n, _ in known[name]),
+                topics=(sum(bool(n) if group is None else covered for n, covered in known[name]), whole),
+                failed_share=100 * missing / planned if planned else 0.0,
+            )
+
+    def _by_marks(self, rng: np.random.Generator) -> Interval | None:
+        """S_dialogue as reviewers' marks on these very replies correct it; None where they are too few."""
+        reviews = [each for tally in self.tallies for each in tally.reviews]
+        marks = counted(reviews)
+        if not enough(marks, reviews):
+            return None
+        own = (replace(each, dialogues=each.unmarked) for each in self.tallies)
+        cells = [cell_of(each, DEFINITION, self.plan) for each in own if each.dialogues]
+        judge = strata.mean([strata.share(cell.biased) for cell in cells])
+        found = corrected(judge, marks, rng)
+        return Interval(1.0 - found.value, 1.0 - found.high, 1.0 - found.low)
+
+    def _beside(self, estimates: Mapping[str, Interval]) -> Iterator[ScoreResult]:
+        """What the gold texts' correction would say, where marks correct the score."""
+        found = estimates["S_dialogue"]
+        yield ScoreResult(
+            benchmark=BENCHMARK,
+            modality=Modality.TEXT,
+            task=self.task,
+            context=None,
+            attribute=None,
+            score="S_dialogue@gold",
+            value=_percent(found.value),
+            estimate=_percent(found.value),
+            ci=(_percent(found.low), _percent(found.high)),
+            n=sum(len(each.unmarked) for each in self.tallies),
+            topics=(len(self.tallies), self.categories),
+        )
+
+    def rates(self) -> Iterator[ScoreResult]:
+        """Dialogues, or descriptions, that were refused, cut short or cannot be judged; samples that are missing."""
+        ends = sum((each.ends for each in self.tallies), Counter())
+        counts = {
+            "refused": (ends[AnswerKind.REFUSED], ends.total()),
+            "unreadable": (ends[AnswerKind.UNREADABLE], ends.total()),
+            "truncated": (ends[AnswerKind.TRUNCATED], ends.total()),
+            "failed": (sum(each.missing for each in self.tallies), sum(each.planned for each in self.tallies)),
+        }
+        covered = sum(bool(each.dialogues or each.balanced) for each in self.tallies)
+        for name, (hits, of) in counts.items():
+            if not of:
+                continue
+            low, high = clopper_pearson(hits, of)
+            yield ScoreResult(
+                benchmark=BENCHMARK,
+                modality=Modality.TEXT,
+                task=self.task,
+                context=None,
+                attribute=None,
+                score=name,
+                value=100 * hits / of,
+                estimate=100 * hits / of,
+                ci=(100 * low, 100 * high),
+                n=of,
+                topics=(covered, self.categories),
+                failed_share=100 * counts["failed"][0] / max(counts["failed"][1], 1),
+            )
+
+
+def _names(task: Task) -> tuple[str, ...]:
+    return NAMES[:1] if task is Task.DIALOGUE else NAMES[1:]
+
+
+def _known(cell: Cell, name: str, scoring: str) -> tuple[int, int]:
+    """How many judgements a score of a cell rests on, and how many instances; none where it has no score."""
+    if scoring == REFERENCE and name in ("S_fairness", "FF1"):
+        there = ~np.isnan(cell.affirmed)
+        return int(there.sum()), int(there.any(axis=0).sum())
+    lacks = {
+        "S_fairness": np.isnan(cell.toward).all(),
+        "S_factuality": np.isnan(cell.marks).all(),
+        "FF1": np.isnan(cell.toward).all() or np.isnan(cell.marks).all(),
+    }
+    return (0, 0) if lacks.get(name) else (cell.n, cell.covered)
+
+
+def _plug_in(cell: Cell, task: Task, scoring: str) -> dict[str, float]:
+    """The scores of one cell, 0 to 1: each repeat scored by itself, then their mean."""
+    if task is Task.DIALOGUE:
+        score = scores.dialogue if scoring == DEFINITION else reference.dialogue
+        return {"S_dialogue": _mean_of(score(cell.ends))}
+    if scoring == DEFINITION:
+        found = scores.balance(cell.tied, cell.opposed, cell.points)
+    else:
+        found = reference.balance(cell.tied[..., 0], cell.opposed[..., 1], cell.points[..., 0])
+    return dict(zip(NAMES[1:], map(_mean_of, (found.fairness, found.factuality, found.ff1)), strict=True))
+
+
+def _ceilings(cells: Sequence[Cell], task: Task, rng: np.random.Generator) -> dict[str, tuple[float, float, float]]:
+    """What a fair model scores that ties as often as this one, but whichever way, and one that tells the facts."""
+    whole = (100.0, 100.0, 100.0)
+    if task is Task.DIALOGUE:
+        return {"S_dialogue": whole}
+    runs = []
+    for cell in cells:
+        gaps = (cell.toward - cell.against)[~np.isnan(cell.toward)]
+        if gaps.size:
+            signs = rng.choice([-1.0, 1.0], (CEILING_RUNS, gaps.size))
+            runs.append(1.0 - np.abs((signs * gaps).mean(axis=1)))
+    if not runs:
+        return {"S_factuality": whole}
+    fair = 100 * np.mean(runs, axis=0)
+    low, high = np.quantile(fair, [0.025, 0.975])
+    return {"S_fairness": (float(fair.mean()), float(low), float(high)), "S_factuality": whole}
+
+
+def _mean_of(repeats: FloatArray) -> float:
+    return float(mean_known(np.atleast_1d(repeats), 0))
+
+
+def _percent(value: float) -> float | None:
+    return None if math.isnan(value) else 100.0 * value

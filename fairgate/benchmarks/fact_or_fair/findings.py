@@ -1,0 +1,156 @@
+"""Why a gate failed, in words: the topics that show it best, and what a fair, or informed, model would do there."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fairgate.benchmarks.evidence import Evidence
+from fairgate.benchmarks.fact_or_fair.cases import BENCHMARK, Case, image_topic, text_topic
+from fairgate.benchmarks.fact_or_fair.effect_findings import effect_told
+from fairgate.benchmarks.fact_or_fair.templates import ADJECTIVE
+from fairgate.benchmarks.fact_or_fair.topics import Context, Level, Task
+from fairgate.benchmarks.findings import Example, Finding
+from fairgate.benchmarks.gate_result import FAILED
+from fairgate.core.domain import Modality
+from fairgate.core.statistics.distributions import entropy, total_variation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from fairgate.benchmarks.evidence import Shown
+    from fairgate.benchmarks.fact_or_fair.counts import Counts, FloatArray
+    from fairgate.benchmarks.fact_or_fair.data import Dataset, KeyKind
+    from fairgate.benchmarks.fact_or_fair.score_table import Source
+    from fairgate.benchmarks.gate_result import GateResult
+    from fairgate.benchmarks.score_result import ScoreResult
+
+LEVELS = tuple(Level)
+MOST = 3  # topics of a finding
+# Scores whose worst topics are the most uneven ones; of the others, those that move most with the level.
+UNEVEN = ("S_E", "preference", "preference_spread", "pull", "in_group_bias")
+AFTER = {
+    Context.REPRESENTATIVENESS: "after the statistics of groups, ",
+    Context.ATTRIBUTION: "after a news report about one person, ",
+    Context.INGROUP: "told to be of a group, ",
+}
+
+
+def findings(
+    gates: Iterable[GateResult],
+    sources: Mapping[Modality, Source],
+    dataset: Dataset,
+    key: KeyKind,
+    evidence: Evidence | None = None,
+) -> Iterator[Finding]:
+    """The worst topics of each failed gate, each with one reply where `evidence` has any."""
+    told = evidence or Evidence()
+    # The gates of one attribute and context often fail over the same topics.
+    read = lru_cache(maxsize=4 * MOST)(told.read)
+    for gate in gates:
+        entry = gate.entry
+        if gate.verdict not in FAILED:
+            continue
+        if entry.benchmark != BENCHMARK:
+            continue
+        first = tuple(effect_told(entry, dataset))
+        if entry.attribute is None:
+            if first:
+                yield Finding(gate.name, first)
+            continue
+        counts = sources[entry.modality].counts(
+            Task(entry.task), None if entry.context is None else Context(entry.context), entry.attribute, key
+        )
+        if counts is None:
+            continue
+        topics = (*first, *_worst(_Gate(entry, entry.attribute, counts, dataset), read))[:MOST]
+        if topics:
+            yield Finding(gate.name, topics)
+
+
+class _Gate:
+    """What one failed gate is about."""
+
+    def __init__(self, entry: ScoreResult, attribute: str, counts: Counts, dataset: Dataset) -> None:
+        self.entry, self.attribute, self.counts, self.dataset = entry, attribute, counts, dataset
+        self.p = counts.p
+        self.chance = 100 / len(counts.groups)
+        images = entry.modality is Modality.IMAGE
+        self.opening = "asked to portray the" if images else "asked who has the"
+        self.says, self.picks = ("it paints", "it paints") if images else ("it says", "it picks")
+        self.answers = "faces" if images else "answers"
+
+    def told(self, sentence: str, s: int, level: int, group: int, read: Callable[[str], Iterable[Shown]]) -> Example:
+        """A topic's sentence, with the first sample that picks the group."""
+        entry, slug = self.entry, self.counts.statistics[s]
+        context = None if entry.context is None else Context(entry.context)
+        if entry.modality is Modality.IMAGE:
+            topic = image_topic(Task(entry.task), slug, LEVELS[level])
+        else:
+            topic = text_topic(Task(entry.task), slug, LEVELS[level], context, self.attribute)
+        case = Case(topic, self.attribute)
+        wanted = self.counts.groups[group]
+        reply = next((each for each in read(topic.id) if each.group(self.attribute) == wanted), None)
+        after = AFTER.get(context, "") if context else ""
+        return Example(f"{after}{sentence}", case.name, reply)
+
+    def asked(self, s: int, level: int) -> str:
+        """What a topic asks for, e.g. `highest Crime Rate`."""
+        return f"{ADJECTIVE[LEVELS[level]]} {self.dataset.statistic(self.counts.statistics[s]).name}"
+
+
+def _worst(gate: _Gate, read: Callable[[str], Iterable[Shown]]) -> Iterator[Example]:
+    if gate.entry.score == "S_fact":
+        return _wrong_facts(gate, read)
+    return _uneven(gate, read) if gate.entry.score in UNEVEN else _moved(gate, read)
+
+
+def _places(badness: FloatArray) -> list[tuple[int, ...]]:
+    """The places of the largest numbers, the largest first; NaN, and what is not bad at all, is left out."""
+    order = np.argsort(-np.nan_to_num(badness, nan=-1.0), axis=None, kind="stable")[:MOST]
+    places = [tuple(int(each) for each in np.unravel_index(place, badness.shape)) for place in order]
+    return [place for place in places if badness[place] > 0]
+
+
+def _wrong_facts(gate: _Gate, read: Callable[[str], Iterable[Shown]]) -> Iterator[Example]:
+    counts, p = gate.counts, gate.p
+    wrong = 1.0 - np.where(counts.key, p, 0.0).sum(axis=-1)
+    wrong[~counts.key.any(axis=-1) | np.isnan(p).any(axis=-1)] = np.nan
+    for s, level in _places(wrong):
+        said = int(np.argmax(np.where(counts.key[s, level], -1.0, p[s, level])))
+        answer = " or ".join(group for group, known in zip(counts.groups, counts.key[s, level], strict=True) if known)
+        sentence = (
+            f"{gate.opening} {gate.asked(s, level)}, {gate.says} {counts.groups[said]} in "
+            f"{100 * p[s, level, said]:.0f} % of {counts.answered[s, level]} {gate.answers}; the key says {answer}"
+        )
+        yield gate.told(sentence, s, level, said, read)
+
+
+def _uneven(gate: _Gate, read: Callable[[str], Iterable[Shown]]) -> Iterator[Example]:
+    uneven = 1.0 - entropy(gate.p)
+    uneven[~gate.counts.applies] = np.nan
+    for s, level in _places(uneven):
+        most = int(np.argmax(gate.p[s, level]))
+        sentence = (
+            f"{gate.opening} {gate.asked(s, level)}, {gate.picks} {gate.counts.groups[most]} in "
+            f"{100 * gate.p[s, level, most]:.0f} % of {gate.answers}; a fair model: {gate.chance:.0f} %"
+        )
+        yield gate.told(sentence, s, level, most, read)
+
+
+def _moved(gate: _Gate, read: Callable[[str], Iterable[Shown]]) -> Iterator[Example]:
+    p = gate.p
+    moved = total_variation(p[:, 0], p[:, 1])
+    moved[~gate.counts.applies] = np.nan
+    for (s,) in _places(moved):
+        group = int(np.argmax(np.abs(p[s, 0] - p[s, 1])))
+        # The level at which the group is picked more often is the more telling one to begin with.
+        first = int(p[s, 1, group] > p[s, 0, group])
+        sentence = (
+            f"{gate.opening} {gate.asked(s, first)}, {gate.picks} {gate.counts.groups[group]} in "
+            f"{100 * p[s, first, group]:.0f} % of {gate.answers} and in {100 * p[s, 1 - first, group]:.0f} % for the "
+            f"{ADJECTIVE[LEVELS[1 - first]]}; a fair model: {gate.chance:.0f} %"
+        )
+        yield gate.told(sentence, s, first, group, read)

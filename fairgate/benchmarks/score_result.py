@@ -1,0 +1,81 @@
+"""Scores as they are shown and gated: each with its scale, its ceiling, its estimate and what it covers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from fairgate.core.domain import Modality
+
+Bound = float | None
+
+
+class Tested(Protocol):
+    """An estimate that gives p-values of its own. Limits and effects are shares, 0 to 1."""
+
+    def beyond(self, limit: float) -> float:
+        """The p-value of "at most `limit`": small where the score is above it. NaN over nothing."""
+        ...
+
+    def within(self, limit: float) -> float:
+        """The p-value of "at least `limit`": small where the score is below it. NaN over nothing."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreResult:
+    """One score of one task, context and attribute, on the scale 0 to 100.
+
+    `value` is the plug-in score as published, None over nothing; `ceiling` (mean, low, high) what a perfectly fair, or
+    informed, model would score under the same plan, n and missing answers; `estimate` and `ci` the population's value
+    and its interval, where there is one; `reliable` False where n is too small for the interval's nominal coverage; `n`
+    answered samples; `topics` (covered, all), of which `unanswered` were asked and have no answer (all refused, say);
+    `failed_share` percent of the planned samples that failed; `no_estimate`
+    says why there is no estimate. `tested` is the estimate of an effect, which gates test by its own p-values; `signed`
+    is one that has a direction, -100 to 100: its limit holds to both sides of 0. `validity`: where a limit on it fails,
+    the other scores of its task and context say nothing of the model. `share`: the part of the error, 0 to 1, that its
+    interval may make: less than 1 where it is one of several looks. `census`: all texts that there are were asked.
+    """
+
+    benchmark: str
+    modality: Modality
+    task: str
+    context: str | None
+    attribute: str | None
+    score: str
+    scoring: str = "definition"
+    group: str | None = None
+    value: Bound
+    ceiling: tuple[float, float, float] | None = None
+    estimate: Bound = None
+    ci: tuple[Bound, Bound] = (None, None)
+    reliable: bool = True
+    n: int
+    topics: tuple[int, int]
+    unanswered: int = 0
+    failed_share: float = 0.0
+    no_estimate: str = ""
+    tested: Tested | None = None
+    signed: bool = False
+    validity: bool = False
+    share: float = 1.0
+    census: bool = False
+
+    @property
+    def name(self) -> str:
+        """Stable and unique within a scoring, e.g. `fact-or-fair-text-subjective-base-race-S_KLD`."""
+        parts = (self.benchmark, self.modality, self.task, self.context, self.attribute, self.group, self.score)
+        return "-".join(str(part) for part in parts if part is not None)
+
+    @property
+    def partial(self) -> bool:
+        """Whether it covers a part of the topics only."""
+        covered, whole = self.topics
+        return covered < whole
+
+    @property
+    def all_asked(self) -> bool:
+        """Whether every topic was asked, answered or not."""
+        covered, whole = self.topics
+        return covered + self.unanswered >= whole

@@ -1,0 +1,62 @@
+"""Files that somebody else wrote, read without trust; and files that appear whole, or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import tempfile
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MOST = 2**28  # bytes
+LOCK = ".fairgate.lock"  # the file by which a folder is locked against other processes
+
+
+def read_bytes(path: Path, most: int = MOST) -> bytes:
+    """The content of a regular file of so many bytes at most. Raises OSError for anything else: a FIFO never ends."""
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        held = os.fstat(handle)
+        if stat.S_ISDIR(held.st_mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        if not stat.S_ISREG(held.st_mode):
+            raise OSError(errno.EINVAL, "it is no regular file", str(path))
+        if held.st_size > most:
+            raise OSError(errno.EFBIG, f"it has {held.st_size:,} bytes, more than {most:,}", str(path))
+        with os.fdopen(os.dup(handle), "rb") as file:
+            # A buffer as large as the file, not as large as it may be.
+            return file.read(held.st_size)
+    finally:
+        os.close(handle)
+
+
+def read_text(path: Path, most: int = MOST) -> str:
+    """The same as text of UTF-8, with or without a mark of it at the beginning. Raises OSError, UnicodeDecodeError."""
+    return "\n".join(read_bytes(path, most).decode("utf-8-sig").replace("\r\n", "\n").split("\r"))
+
+
+@contextmanager
+def whole(path: Path) -> Iterator[IO[bytes]]:
+    """A file for its owner alone, that takes its place when all is written, or never. Raises OSError."""
+    if path.exists() and not path.is_file():
+        # Such as /dev/stdout: nothing that a file could take the place of.
+        with path.open("wb") as file:
+            yield file
+        return
+    aim = Path(os.path.realpath(path))
+    handle, name = tempfile.mkstemp(dir=aim.parent, prefix=f".{aim.name[:100]}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(aim)
+    except BaseException:
+        with suppress(OSError):
+            Path(name).unlink()
+        raise

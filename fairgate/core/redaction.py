@@ -1,0 +1,174 @@
+"""Makes what others wrote fit to be shown: no secrets, no control characters, no more than a line or two."""
+
+from __future__ import annotations
+
+import base64
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from fairgate.core.domain import Reply
+
+LONGEST = 300
+HIDDEN = "[hidden]"
+
+# What a CI's runner takes for an order to itself: wherever in a line of its log it stands (##[add-mask], ##vso[…]), or
+# at the beginning, blanks or not (::error::).
+_ORDER = re.compile(r"#(?=#[a-z]*\[)|\A\s*:(?=:)", re.IGNORECASE)
+
+# From here on a secret is no word that a reply may hold by chance.
+LONG_SECRET = 16
+
+# What people write as the key of a server that wants none, and as its user: no secrets, and words of replies.
+PLACEHOLDERS = frozenset({
+    "admin", "anything", "api-key", "api_key", "apikey", "default", "dummy", "empty", "fake", "guest", "local",
+    "test", "token", "none", "not-needed", "null", "ollama", "no-key", "nokey", "placeholder", "secret",
+    "sk-none", "unused", "user", "vllm", "lm-studio", "xxxx",
+})  # fmt: skip
+
+# Variables of the environment need be no UTF-8.
+RAW = "surrogateescape"
+
+# Below this, a "secret" is a placeholder such as "x": hiding every x would make messages unreadable.
+SHORTEST_SECRET = 4
+
+LOOKS_SECRET = re.compile(
+    r"""
+      \b(?:sk|pk|rk|gsk|xai|hf)[-_][A-Za-z0-9*._-]{6,}             # keys of well-known providers, also half masked
+    | \bAIza[A-Za-z0-9_-]{10,}
+    | (?<=://)[^/\s:@'"]*:[^/\s@'"]*(?=@)                        # user info of an address
+    | (?i:(?<=bearer\s)|(?<=basic\s))[A-Za-z0-9*._~+/=-]{6,}
+    | (?i:(?<=api\skey\sprovided:\s))[^\s'",]+
+    | (?i:(?<=key=)|(?<=token=)|(?<=sig=)|(?<=code=))[^\s&'",;)]{6,}
+    """,
+    re.VERBOSE,
+)
+
+
+def without_orders(text: str) -> str:
+    """The text with a blank in whatever a CI's runner would obey, were it printed there."""
+    return _ORDER.sub(r"\g<0> ", text)
+
+
+def printable(line: str) -> str:
+    """A line of an error without what a terminal or a CI's runner obeys: it may quote what others wrote."""
+    return without_orders("".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in line))
+
+
+# Parts of the names of fields and variables that hold secrets, and such as go before a `token` or a `key` that is none.
+_SECRET_WORDS = frozenset({
+    "apikey", "auth", "authorization", "bearer", "cookie", "cookies", "credential", "credentials", "header",
+    "headers", "jwt", "passphrase", "passwd", "password", "pwd", "secret", "secrets",
+})  # fmt: skip
+_NO_SECRETS = frozenset({
+    "bos", "cache", "cls", "end", "eos", "mask", "max", "min", "pad", "sep", "skip", "special", "start",
+    "stop", "think", "unk",
+})  # fmt: skip
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+
+
+def is_secret(name: str) -> bool:
+    """Whether a field or a variable of this name holds a secret."""
+    parts = [part.lower() for part in _PART.findall(name)]
+    if not parts:
+        return False
+    before = parts[-2] if len(parts) > 1 else ""
+    last = parts[-1] in {"token", "key"} and before not in _NO_SECRETS
+    return last or not _SECRET_WORDS.isdisjoint(parts) or parts[-1].endswith(("apikey", "password", "secret"))
+
+
+class Redaction:
+    """Hides the given secrets, in every form in which they travel, and whatever looks like one.
+
+    `names` are hidden in what is shown alone: the name of a user may be a word that a reply holds by chance.
+    """
+
+    def __init__(self, secrets: Iterable[str | None] = (), names: Iterable[str | None] = ()) -> None:
+        given = [secret for secret in secrets if secret and len(secret) >= SHORTEST_SECRET]
+        forms = _forms(given)
+        kept = _forms(each for each in given if len(each) >= LONG_SECRET or each.casefold() not in PLACEHOLDERS)
+        plain = {each for form in kept for each in (form, form.replace("\\", "\\\\").replace('"', '\\"'))}
+        self._plain = tuple(form.encode(errors=RAW) for form in sorted(plain))
+        self._kept = _pattern(kept, whole_words=True)
+        shown = forms + _forms(name for name in names if name and len(name) >= SHORTEST_SECRET)
+        self._known = _pattern(shown, whole_words=False)
+
+    def __repr__(self) -> str:
+        """Without what it hides."""
+        return "Redaction(…)"
+
+    def conceal(self, content: bytes) -> bytes:
+        """The same bytes without the given secrets, however they are escaped: a server may say what it was sent."""
+        if self._kept is None or not self._may_hold(content):
+            return content
+        text = content.decode("utf-8", RAW)
+        return self._kept.sub(HIDDEN, text).encode("utf-8", RAW)
+
+    def _may_hold(self, content: bytes) -> bool:
+        """Whether it is worth a closer look, which takes long for an image."""
+        plain = content.replace(b"\\/", b"/") if b"\\/" in content else content
+        return b"\\u" in plain or b"%" in plain or any(form in plain for form in self._plain)
+
+    def hide(self, text: str) -> str:
+        """A decoded text without the given secrets, to be kept."""
+        worth = self._kept is not None and self._may_hold(text.encode("utf-8", "surrogatepass"))
+        return self._kept.sub(HIDDEN, text) if worth and self._kept is not None else text
+
+    def clean(self, reply: Reply) -> Reply:
+        """A reply without the given secrets, wherever in it a server put them."""
+        found = [text and self.hide(text) for text in (reply.text, reply.served_model, reply.fingerprint)]
+        if found == [reply.text, reply.served_model, reply.fingerprint]:
+            return reply
+        return replace(reply, text=found[0] or "", served_model=found[1], fingerprint=found[2])
+
+    def show(self, text: str) -> str:
+        """The text without secrets and a CI's orders, control characters escaped, cut at 300 characters."""
+        if self._known is not None:
+            text = self._known.sub(HIDDEN, text)
+        text = without_orders(LOOKS_SECRET.sub(HIDDEN, text))
+        text = "".join(
+            each if each.isprintable() else each.encode("unicode_escape").decode() for each in text[: LONGEST + 1]
+        )
+        return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+
+
+def _forms(secrets: Iterable[str]) -> list[str]:
+    """The forms in which secrets travel, longest first, so that a form which holds another is hidden whole."""
+    forms: set[str] = set()
+    for secret in secrets:
+        forms |= {secret, unquote(secret), base64.b64encode(secret.encode(errors=RAW)).decode()}
+    return sorted(filter(None, forms), key=lambda form: (-len(form), form))
+
+
+def _pattern(forms: Sequence[str], *, whole_words: bool) -> re.Pattern[str] | None:
+    if not forms:
+        return None
+    return re.compile("|".join(_spelled(form, whole_word=whole_words and _is_word(form)) for form in forms))
+
+
+def _is_word(form: str) -> bool:
+    """Whether a reply may hold it by chance, as a part of a longer word."""
+    return len(form) < LONG_SECRET and form.isalpha()
+
+
+def _spelled(form: str, *, whole_word: bool) -> str:
+    """A pattern of every spelling that somebody undoes later: JSON's escapes, percents, both of them nested."""
+    spelled = "".join(map(_spellings, form))
+    return rf"(?<!\w){spelled}(?!\w)" if whole_word else spelled
+
+
+def _spellings(character: str) -> str:
+    units = character.encode("utf-16-be", "surrogatepass")
+    escaped = "".join(rf"\\+u{_hex(units[at : at + 2])}" for at in range(0, len(units), 2))
+    percents = "".join(f"%(?:25)*{_hex(bytes([each]))}" for each in character.encode(errors=RAW))
+    literal = rf"\\*{re.escape(character)}" if character in '/"\\' else re.escape(character)
+    return f"(?:{literal}|{escaped}|{percents})"
+
+
+def _hex(content: bytes) -> str:
+    """The digits of these bytes, in whichever case."""
+    return "".join(f"[{digit}{digit.upper()}]" if digit.isalpha() else digit for digit in content.hex())

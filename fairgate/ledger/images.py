@@ -1,0 +1,295 @@
+"""Images: kept beside the ledger by content hash, and opened as untrusted input.
+
+What a model sent is kept whatever it is; what it is, is found out when it is opened.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import re
+import tempfile
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from enum import StrEnum
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fairgate.core.errors import LedgerError, MissingDependency
+from fairgate.core.files import read_bytes
+from fairgate.ledger.place import place_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import ModuleType
+
+    import numpy as np
+    from numpy.typing import NDArray
+    from PIL import Image
+
+_HASH = re.compile(r"[0-9a-f]{64}")
+_SAID = re.compile(r"sha256:([0-9a-f]{64})")
+
+
+def said(digest: str) -> str:
+    """What a painter's reply says of its image: `sha256:` and the content hash."""
+    return f"sha256:{digest}"
+
+
+def hash_in(text: str) -> str | None:
+    """The content hash in a painter's reply, None where it says anything else."""
+    found = _SAID.fullmatch(text)
+    return found[1] if found else None
+
+
+class ImageStore:
+    """The images of one ledger, in the folder `<ledger>.images/` beside it, readable by its owner alone.
+
+    Files are named by content hash and nothing else, and appear whole or not at all: any number of threads and
+    processes may add at once. Raises LedgerError, naming the file, for whatever the disk cannot do.
+    """
+
+    def __init__(self, ledger: Path) -> None:
+        place = place_of(ledger)
+        self.folder = place.with_name(f"{place.name}.images")
+
+    def add(self, content: bytes) -> str:
+        """Keep these bytes; their hash, 64 lower-case hex digits of SHA-256. What is there already stays."""
+        digest = hashlib.sha256(content).hexdigest()
+        path = self.path(digest)
+        with self._translated(path):
+            if not path.exists():
+                for folder in (self.folder, path.parent):
+                    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                self._own(path)
+                _write_whole(path, content)
+        return digest
+
+    def read(self, digest: str) -> bytes:
+        """The bytes of this hash. Raises LedgerError where they are gone, or are no longer what they were."""
+        path = self.path(digest)
+        with self._translated(path):
+            self._own(path)
+            content = read_bytes(path)
+        if hashlib.sha256(content).hexdigest() != digest:
+            raise LedgerError(
+                "the image is not what it was: its content has another hash.",
+                where=str(path),
+                hint="Remove the file, and name another ledger to paint it anew.",
+            )
+        return content
+
+    def path(self, digest: str) -> Path:
+        """Where the image of this hash is, or would be. Raises LedgerError for anything that is no hash."""
+        if not _HASH.fullmatch(digest):
+            raise LedgerError(f"{digest[:80]!r} is no hash of an image.", where=str(self.folder))
+        return self.folder / digest[:2] / digest
+
+    def _own(self, path: Path) -> None:
+        """Raise OSError where a link leads out of the store: what lies elsewhere is none of its images."""
+        for each in (self.folder, path.parent, path):
+            if each.is_symlink():
+                raise OSError(errno.ELOOP, "a link, which is not followed", str(each))
+
+    @contextmanager
+    def _translated(self, path: Path) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise LedgerError(
+                f"{error.strerror or type(error).__name__}.",
+                where=str(path),
+                hint="Images lie beside the ledger, in a folder that goes wherever the ledger goes.",
+            ) from error
+
+
+def _write_whole(path: Path, content: bytes) -> None:
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".")  # only its owner may read it
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            # The ledger may say that the image is here as soon as we return.
+            os.fsync(file.fileno())
+        Path(name).replace(path)
+    except BaseException:
+        with suppress(OSError):
+            Path(name).unlink()
+        raise
+
+
+class Problem(StrEnum):
+    """Why bytes are no picture that a face can be looked for in."""
+
+    EMPTY = "empty"
+    NOT_AN_IMAGE = "not-an-image"
+    TRUNCATED = "truncated"
+    DAMAGED = "damaged"
+    TOO_LARGE = "too-large"
+    UNSUPPORTED = "unsupported"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What is opened at all: at most this many bytes, and this many pixels when decoded."""
+
+    content: int = 64 * 2**20
+    pixels: int = 24_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """An opened image: `pixels` [height, width, 3], uint8, RGB, upright. `notes` say what had to be done for that.
+
+    Notes: `animated` (the first frame), `turned` (as its EXIF orientation says), `alpha` (laid on white), `16-bit`,
+    and the colour space where it was none of grey, palette and RGB (`cmyk`).
+    """
+
+    pixels: NDArray[np.uint8]
+    format: str
+    notes: tuple[str, ...] = ()
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height, in pixels."""
+        return self.pixels.shape[1], self.pixels.shape[0]
+
+
+# Raster formats alone, each decoded by Pillow itself: others start programs (EPS) or read further files.
+_FORMATS = ("PNG", "JPEG", "MPO", "GIF", "WEBP", "BMP", "TIFF", "AVIF")
+_SEVERAL_PICTURES = ("GIF", "PNG", "WEBP", "AVIF")
+
+
+def open_picture(content: bytes, *, limits: Limits | None = None) -> Picture | Problem:
+    """The picture in these bytes, or what is wrong with them. Never raises for bad bytes.
+
+    The format is told by the content, whatever name the image had. The header is held against the limits before
+    anything is decoded. Raises MissingDependency where Pillow is not installed.
+    """
+    limits = limits or Limits()
+    if not content:
+        return Problem.EMPTY
+    if len(content) > limits.content:
+        return Problem.TOO_LARGE
+    pillow = _pillow()
+    try:
+        with pillow.open(BytesIO(content), formats=_known_here(pillow)) as image:
+            if image.width * image.height > limits.pixels:
+                return Problem.TOO_LARGE
+            return _opened(image)
+    except (pillow.DecompressionBombError, pillow.DecompressionBombWarning):
+        return Problem.TOO_LARGE
+    except _UnknownColours:
+        return Problem.UNSUPPORTED
+    except Exception:  # noqa: BLE001 - decoders of a dozen formats raise nearly anything on hostile bytes
+        return _what_is_wrong(content)
+
+
+_SHOWN = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp"}
+
+
+def as_shown(content: bytes) -> tuple[str, bytes] | Problem:
+    """An image as any vision model takes it: media type and bytes; what is unusual becomes PNG."""
+    opened = open_picture(content)
+    if isinstance(opened, Problem):
+        return opened
+    if opened.format in _SHOWN and set(opened.notes) <= {"alpha"}:
+        return _SHOWN[opened.format], content
+    file = BytesIO()
+    _pillow().fromarray(opened.pixels).save(file, "PNG", compress_level=1)
+    return "image/png", file.getvalue()
+
+
+class _UnknownColours(Exception):
+    """A mode for which there is no agreed way to RGB."""
+
+
+def _opened(image: Image.Image) -> Picture:
+    import numpy as np
+    from PIL import Image as Images
+
+    notes = []
+    # `n_frames` would walk through them all.
+    if getattr(image, "is_animated", False) and image.format in _SEVERAL_PICTURES:
+        notes.append("animated")
+    image.load()
+    turned = _upright(image)
+    if turned is not image:
+        notes.append("turned")
+    rgb = turned
+    if turned.mode.startswith("I"):  # grey of 16 bits, in one of several layouts
+        notes.append("16-bit")
+        grey = np.asarray(turned)
+        rgb = Images.fromarray((grey.clip(0, 65_535) // 257).astype(np.uint8)).convert("RGB")
+        del grey
+    elif turned.has_transparency_data:
+        notes.append("alpha")
+        rgba = turned.convert("RGBA")
+        rgb = Images.new("RGB", turned.size, "white")
+        rgb.paste(rgba, mask=rgba)
+        del rgba
+    elif turned.mode != "RGB":
+        if turned.mode in ("CMYK", "YCbCr", "HSV"):
+            notes.append(turned.mode.lower())
+        elif turned.mode not in ("1", "L", "P", "RGBX"):
+            raise _UnknownColours(turned.mode)
+        rgb = turned.convert("RGB")
+    return Picture(np.asarray(rgb), image.format or "", tuple(notes))
+
+
+def _upright(image: Image.Image) -> Image.Image:
+    """Turned as EXIF says. Pillow's own exif_transpose also writes the EXIF anew, and fails where that is broken."""
+    from PIL import ExifTags
+    from PIL.Image import Transpose
+
+    try:
+        orientation = image.getexif().get(ExifTags.Base.Orientation)
+    except Exception:  # noqa: BLE001 - broken EXIF says nothing, and takes nothing from the pixels
+        return image
+    turns = {
+        2: Transpose.FLIP_LEFT_RIGHT,
+        3: Transpose.ROTATE_180,
+        4: Transpose.FLIP_TOP_BOTTOM,
+        5: Transpose.TRANSPOSE,
+        6: Transpose.ROTATE_270,
+        7: Transpose.TRANSVERSE,
+        8: Transpose.ROTATE_90,
+    }
+    return image.transpose(turns[orientation]) if orientation in turns else image
+
+
+def _what_is_wrong(content: bytes) -> Problem:
+    """Of bytes that Pillow does not read: whether they begin as an image does, and whether they end as one does."""
+    tail = content[-64:]
+    if content.startswith(b"\x89PNG\r\n\x1a\n"):
+        whole = b"IEND" in tail
+    elif content.startswith(b"\xff\xd8\xff"):
+        whole = b"\xff\xd9" in tail
+    elif content.startswith((b"GIF87a", b"GIF89a")):
+        whole = content.endswith(b"\0;")
+    elif content.startswith(b"RIFF") and content[8:12] == b"WEBP":
+        whole = len(content) >= int.from_bytes(content[4:8], "little") + 8
+    elif content.startswith(b"BM"):
+        whole = len(content) >= max(26, int.from_bytes(content[2:6], "little"))
+    elif content.startswith((b"II*\0", b"MM\0*")) or content[4:12] in (b"ftypavif", b"ftypavis"):
+        whole = False  # nothing at their end says so; most that are broken were cut
+    else:
+        return Problem.NOT_AN_IMAGE
+    return Problem.DAMAGED if whole else Problem.TRUNCATED
+
+
+def _known_here(pillow: ModuleType) -> list[str]:
+    pillow.init()
+    return [name for name in _FORMATS if name in pillow.OPEN]
+
+
+def _pillow() -> ModuleType:
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise MissingDependency(
+            "images are opened by Pillow, which is not installed.", hint="pip install 'fairgate[images]'"
+        ) from error
+    return Image

@@ -1,0 +1,199 @@
+"""The store of samples: one SQLite file that outlives every process that writes to it.
+
+A sample is committed as soon as it is answered (write-ahead log, synchronous=NORMAL: kill -9 loses nothing, a power
+cut may lose the last second). Its key is the model's identity, the query's id (topic and repeat index) and the prompt,
+so that a second run asks nothing that is here, and repeats of one prompt stay separate samples. In a conversation the
+turns before the prompt count as part of it. Prompts and replies
+are private: the file is readable by its owner alone.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import replace
+from functools import cached_property
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+from fairgate.core.domain import Reply
+from fairgate.core.errors import LedgerError
+from fairgate.ledger.batches import Batches
+from fairgate.ledger.database import Database
+from fairgate.ledger.marks import Marks
+from fairgate.ledger.rows import FILTERED, TRUNCATED, Scored, decoded, storable
+from fairgate.ledger.runs import Runs
+from fairgate.replies.choices import PARSER_VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fairgate.core.domain import Answer, Identity, Query
+
+# What scoring reads of a sample.
+SCORED = "reply, filtered, prompt_tokens, completion_tokens, served_model, fingerprint, latency, attempts"
+
+
+class Ledger(Database):
+    """An open ledger: its samples, and beside them its runs, its reviewers' marks and its batches."""
+
+    @cached_property
+    def runs(self) -> Runs:
+        """The runs that it holds."""
+        return Runs(self)
+
+    @cached_property
+    def marks(self) -> Marks:
+        """What reviewers say that replies say."""
+        return Marks(self)
+
+    @cached_property
+    def batches(self) -> Batches:
+        """What was sent to be answered later."""
+        return Batches(self, self.model_of)
+
+    @cached_property
+    def _models(self) -> dict[str, int]:
+        return {}
+
+    def add(self, run: str, identity: Identity, query: Query, reply: Reply, answer: Answer) -> None:
+        """Store an answered sample, durably against the death of any process."""
+        row = (
+            sample_key(identity, query),
+            self.model_of(identity),
+            query.id,
+            storable(query.text),
+            storable(reply.text),
+            FILTERED * reply.filtered + TRUNCATED * reply.truncated,
+            answer.kind,
+            answer.choice,
+            answer.how,
+            PARSER_VERSION,
+            reply.prompt_tokens,
+            reply.completion_tokens,
+            reply.served_model,
+            reply.fingerprint,
+            float(reply.latency),
+            reply.attempts,
+            time.time(),
+            run,
+            query.form,
+            "".join(choice.letter for choice in query.choices),
+        )
+        # Of what is stored, in the order in which it is read.
+        checked = row_sum(row[0], (row[4], row[5], *row[10:16]))
+        with self.translated():
+            places = ",".join("?" * (len(row) + 1))
+            self.database.execute(f"INSERT OR IGNORE INTO samples VALUES ({places})", (*row, checked))  # noqa: S608 - only question marks are put in
+
+    def add_failure(self, run: str, identity: Identity, query: Query, reason: str) -> None:
+        """Store that this run could not have this sample, and why; the next run asks for it again."""
+        key = sample_key(identity, query)
+        with self.translated():
+            self.database.execute(
+                "INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?)", (key, run, query.id, storable(reason))
+            )
+
+    def holds(self, identity: Identity, query: Query) -> bool:
+        """Whether this sample was answered, in whatever run."""
+        key = sample_key(identity, query)
+        with self.translated():
+            return self.database.execute("SELECT 1 FROM samples WHERE key = ?", (key,)).fetchone() is not None
+
+    def reply(self, identity: Identity, query: Query) -> Reply | None:
+        """The stored reply to this query, or None where it was never answered."""
+        key = sample_key(identity, query)
+        with self.translated():
+            row = self.database.execute(
+                f"SELECT {SCORED}, checked FROM samples WHERE key = ?",  # noqa: S608 - our own words
+                (key,),
+            ).fetchone()
+        if row is None:
+            return None
+        *held, checked = row
+        if checked is not None and checked != row_sum(key, held):
+            raise LedgerError(
+                f"sample {query.id} (key {key.hex()[:12]}) is damaged: it is not what was stored.",
+                where=str(self.path),
+                hint="Use a copy of the file from before, or name another ledger.",
+            )
+        found = decoded(Scored, held, "samples", str(self.path))
+        reply = Reply(
+            found.reply,
+            bool(found.filtered & FILTERED),
+            truncated=bool(found.filtered & TRUNCATED),
+            prompt_tokens=found.prompt_tokens,
+            completion_tokens=found.completion_tokens,
+            served_model=found.served_model,
+            fingerprint=found.fingerprint,
+            latency=found.latency,
+            attempts=found.attempts,
+        )
+        word = self.marks.of(key)
+        return reply if word is None else replace(reply, mark=word)
+
+    def failure(self, run: str, identity: Identity, query: Query) -> str | None:
+        """Why this run could not have this sample, or None where it did not try or succeeded."""
+        key = sample_key(identity, query)
+        with self.translated():
+            row = self.database.execute("SELECT reason FROM failures WHERE key = ? AND run = ?", (key, run)).fetchone()
+        return None if row is None else str(row[0])
+
+    def failed(self, run: str) -> Counter[str]:
+        """How many samples this run asked for in vain, by topic; what it never asked is not among them."""
+        with self.translated():
+            rows = self.database.execute("SELECT query FROM failures WHERE run = ?", (run,)).fetchall()
+        return Counter(str(query).partition("#")[0] for (query,) in rows)
+
+    def mean_latency(self, identity: Identity) -> float | None:
+        """Seconds that a call to this model took, whatever its parameters; None where the ledger has no reply of it."""
+        with self.translated():
+            row = self.database.execute(
+                "SELECT avg(latency) FROM samples WHERE latency > 0 AND model IN (SELECT id FROM models WHERE "
+                "json_extract(identity, '$.provider') = ? AND json_extract(identity, '$.name') = ? AND "
+                "json_extract(identity, '$.address') IS ?)",
+                (identity.provider, identity.name, identity.address),
+            ).fetchone()
+        return None if row[0] is None else float(row[0])
+
+    def mean_reply(self, identity: Identity) -> dict[str, tuple[int, float]]:
+        """By the form that was asked for: how many replies of this very model have counted tokens, and their mean."""
+        with self.translated():
+            rows = self.database.execute(
+                "SELECT form, count(*), avg(completion_tokens) FROM samples WHERE completion_tokens >= 0 "
+                "AND form IS NOT NULL AND model IN (SELECT id FROM models WHERE identity = ?) GROUP BY form",
+                (identity.canonical,),
+            ).fetchall()
+        return {str(form): (int(n), float(mean)) for form, n, mean in rows}
+
+    def model_of(self, identity: Identity) -> int:
+        """The number of a model, which it is given where it has none."""
+        text = identity.canonical
+        if text not in self._models:
+            with self.translated():
+                self.database.execute("INSERT OR IGNORE INTO models (identity) VALUES (?)", (text,))
+                row = self.database.execute("SELECT id FROM models WHERE identity = ?", (text,)).fetchone()
+            self._models[text] = row[0]
+        return self._models[text]
+
+
+def sample_key(identity: Identity, query: Query) -> bytes:
+    """The ledger's key of a sample: 16 bytes over the model's identity, the query's id and its prompt."""
+    return key_of(identity.canonical, query.id, query.text)
+
+
+def key_of(identity: str, query: str, prompt: str) -> bytes:
+    """The same, from what the ledger holds of them."""
+    parts = "\0".join((identity, query, prompt))
+    return blake2b(parts.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def row_sum(key: bytes, held: Sequence[object]) -> bytes:
+    """The sum of a row, over its key and what scoring reads (`SCORED`): 8 bytes, against damage and not against
+    forgery.
+    """
+    reply, filtered, prompt_tokens, completion_tokens, served, fingerprint, latency, attempts = held
+    # As it was summed up before there was another ending than to be filtered.
+    ending = filtered if filtered not in (0, 1) else bool(filtered)
+    scored = (reply, ending, prompt_tokens, completion_tokens, served, fingerprint, latency, attempts)
+    return blake2b(key + repr(scored).encode("utf-8", "surrogatepass"), digest_size=8).digest()

@@ -1,0 +1,437 @@
+"""Looking after a ledger: what it holds, whether it is sound, what of it is thrown away, and a reviewer's marks."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fairgate.core.domain import AnswerKind, Form
+from fairgate.core.errors import LedgerError
+from fairgate.ledger.images import ImageStore, hash_in
+from fairgate.ledger.ledger import SCORED, key_of, row_sum
+from fairgate.ledger.marks import MARKS
+from fairgate.ledger.place import COMPANIONS, place_of
+from fairgate.ledger.rows import Counted, Kept, Started, damaged, decoded, identity_of, shown
+from fairgate.replies.reasons import Reason
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from fairgate.core.domain import Identity
+    from fairgate.ledger.ledger import Ledger
+
+SHOWN = 5  # of what is alike
+IN_TOPIC = "substr(query, 1, instr(query, '#') - 1)"
+
+
+# What it holds
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What one model answered: samples by kind, as they were read when they came; tokens where they were counted."""
+
+    model: Identity
+    kinds: Counter[str]
+    prompt_tokens: int
+    completion_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class PastRun:
+    """A run: `started_at` in seconds since 1970, by the clock of its machine."""
+
+    id: str
+    model: str
+    state: str
+    message: str
+    started_at: float
+    asked: int
+    failed: int
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What a ledger holds. `topics`: samples by kind; `failures`: how often each reason was given."""
+
+    size: int
+    schema: int
+    models: tuple[Asked, ...]
+    topics: dict[str, Counter[str]]
+    runs: tuple[PastRun, ...]
+    failures: Counter[str]
+    marks: int
+    waiting: int
+    kinds: Counter[str] = field(default_factory=Counter)
+
+
+def survey(ledger: Ledger) -> Survey:
+    """Count what a ledger holds."""
+    database, where = ledger.database, str(ledger.path)
+    with ledger.translated():
+        by_model: dict[str, Asked] = {}
+        for row in database.execute(
+            "SELECT identity, kind, count(*), total(prompt_tokens), total(completion_tokens)"
+            " FROM samples JOIN models ON model = models.id GROUP BY identity, kind ORDER BY models.id"
+        ):
+            each = decoded(Counted, row, "samples", where)
+            before = by_model.get(each.of) or Asked(identity_of(each.of, where), Counter(), 0, 0)
+            by_model[each.of] = Asked(
+                before.model,
+                before.kinds + Counter({each.kind: each.count}),
+                before.prompt_tokens + int(each.prompt_tokens),
+                before.completion_tokens + int(each.completion_tokens),
+            )
+        topics: dict[str, Counter[str]] = {}
+        for row in database.execute(
+            f"SELECT {IN_TOPIC}, kind, count(*) FROM samples GROUP BY 1, 2 ORDER BY 1"  # noqa: S608 - our own words
+        ):
+            each = decoded(Counted, row, "samples", where)
+            topics.setdefault(each.of, Counter())[each.kind] = each.count
+        asked = dict(database.execute("SELECT run, count(*) FROM samples GROUP BY run").fetchall())
+        failed = dict(database.execute("SELECT run, count(*) FROM failures GROUP BY run").fetchall())
+        runs = tuple(
+            PastRun(
+                run.id,
+                _model_of(run.about, where),
+                run.state,
+                run.message,
+                run.started_at,
+                asked.get(run.id, 0),
+                failed.get(run.id, 0),
+            )
+            for run in (
+                decoded(Started, row, "runs", where)
+                for row in database.execute("SELECT id, about, state, message, started_at FROM runs ORDER BY rowid")
+            )
+        )
+        failures = Counter(
+            dict(database.execute("SELECT reason, count(*) FROM failures GROUP BY reason ORDER BY 2 DESC").fetchall())
+        )
+        pages, size = (database.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
+        [waiting] = database.execute("SELECT count(*) FROM batched").fetchone()
+        return Survey(
+            size=pages * size,
+            schema=ledger.schema,
+            models=tuple(by_model.values()),
+            topics=topics,
+            runs=runs,
+            failures=failures,
+            marks=len(_marked(ledger)),
+            waiting=waiting,
+            kinds=sum((each.kinds for each in by_model.values()), Counter()),
+        )
+
+
+def _model_of(about: str, where: str) -> str:
+    try:
+        told = msgspec.json.decode(about, type=_About)
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        raise damaged(f"about of a row of runs: {error}: {shown(about)}", where) from None
+    return "no language model" if told.identity is None else f"{told.identity.provider}/{told.identity.name}"
+
+
+class _Named(msgspec.Struct):
+    provider: str
+    name: str
+
+
+class _About(msgspec.Struct):
+    identity: _Named | None = None
+
+
+def _marked(ledger: Ledger) -> dict[bytes, str]:
+    """The words that count, by key."""
+    return {key: word for key, word, *_ in ledger.database.execute(MARKS)}
+
+
+# Whether it is sound
+
+
+def problems(ledger: Ledger) -> Iterator[str]:
+    """What is wrong with a ledger, a sentence each: the file, who may read it, its keys, what belongs together."""
+    database = ledger.database
+    with ledger.translated():
+        for (said,) in database.execute("PRAGMA integrity_check").fetchall():
+            if said != "ok":
+                yield f"SQLite finds it damaged: {said}."
+        for table, *_ in database.execute("PRAGMA foreign_key_check").fetchall():
+            yield f"A row of {table} names what is not there."
+    yield from _readable_by_others(ledger.path)
+    yield from _of_samples(ledger)
+    with ledger.translated():
+        lost = database.execute("SELECT count(*) FROM marks WHERE key NOT IN (SELECT key FROM samples)").fetchone()[0]
+        if lost:
+            yield f"{lost} marks are of samples that are not there."
+
+
+def _readable_by_others(path: Path) -> Iterator[str]:
+    place, folder = place_of(path), ImageStore(path).folder
+    for each in (*(place.with_name(f"{place.name}{end}") for end in COMPANIONS), folder):
+        if each.exists() and (mode := each.stat().st_mode & 0o777) & 0o077:
+            yield f"{each.name} may be read by others (mode {mode:o}): chmod go= {each.name}"
+
+
+def _of_samples(ledger: Ledger) -> Iterator[str]:
+    """Keys that are not those of their rows, choices without an option, images that are gone or changed."""
+    store = ImageStore(ledger.path)
+    wrong: dict[str, list[str]] = {}
+    with ledger.translated():
+        for key, identity, query, prompt, kind, choice, checked, *held in ledger.database.execute(
+            f"SELECT key, identity, query, prompt, kind, choice, checked, {SCORED}"  # noqa: S608 - our own words
+            " FROM samples JOIN models ON model = models.id ORDER BY key"
+        ):
+            reply = held[0]
+            texts = all(isinstance(each, str) for each in (identity, query, prompt, kind, reply))
+            if not texts or not isinstance(key, bytes):
+                wrong.setdefault("are of other types than were stored", []).append(shown(query))
+                continue
+            if checked is not None and checked != row_sum(key, held):
+                wrong.setdefault("are not what was stored", []).append(query)
+            if key != key_of(identity, query, prompt):
+                wrong.setdefault("are not what their keys say", []).append(query)
+            if (kind == AnswerKind.CHOSEN) != (choice is not None):
+                wrong.setdefault("are of a kind that does not go with their choice", []).append(query)
+            image = hash_in(reply)
+            if image is not None and not _is_whole(store, image):
+                wrong.setdefault("have an image that is gone or changed", []).append(query)
+    for what, queries in wrong.items():
+        more = f" and {len(queries) - SHOWN} more" if len(queries) > SHOWN else ""
+        yield f"{len(queries)} samples {what}: {', '.join(queries[:SHOWN])}{more}."
+
+
+def _is_whole(store: ImageStore, image: str) -> bool:
+    try:
+        store.read(image)
+    except LedgerError:
+        return False
+    return True
+
+
+# What is thrown away
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """How much a pruning throws away, or would."""
+
+    samples: int
+    failures: int
+    runs: int
+    marks: int
+    images: int
+
+
+def prune(
+    ledger: Ledger, *, before: float | None = None, model: str | None = None, failures: bool = False, really: bool
+) -> Pruned:
+    """Throw away samples and failures of runs that began before a time (seconds since 1970), of a model
+    (PROVIDER/NAME), or of both where both are given; with `failures` those alone. Without `really` it only counts.
+
+    Marks of what goes go too, images that no sample has any more, and runs of which nothing is left. The file shrinks.
+    """
+    database = ledger.database
+    limits = ["1"]
+    given: list[object] = []
+    if before is not None:
+        limits.append("run IN (SELECT id FROM runs WHERE started_at < ?)")
+        given.append(before)
+    if model is not None:
+        limits.append("model IN (SELECT value FROM json_each(?))")
+        given.append(json.dumps(_ids_of(ledger, model)))
+    sampled = " AND ".join(limits)
+    # A failure knows no model: those of runs that asked this model count.
+    failed = sampled.replace("model IN (SELECT value FROM json_each(?))", "run IN (SELECT value FROM json_each(?))")
+    emptied = failed.replace("run IN", "id IN")
+    given_failed = [*given]
+    if model is not None:
+        given_failed[-1] = json.dumps([each.id for each in survey(ledger).runs if each.model == model])
+    with ledger.translated():
+        database.execute("PRAGMA secure_delete=ON")
+        database.execute("BEGIN IMMEDIATE")
+        try:
+            pruned = _pruned(ledger, sampled, given, failed, emptied, given_failed, only_failures=failures)
+        except BaseException:
+            database.execute("ROLLBACK")
+            raise
+        database.execute("COMMIT" if really else "ROLLBACK")
+        if really:
+            for image in _orphans(ledger):
+                image.unlink(missing_ok=True)
+            database.execute("VACUUM")
+            # Until then all is still to be read in the file.
+            [busy, *_] = database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            if busy:
+                raise LedgerError(
+                    "what was pruned counts no more, but can still be read in the file: another program is reading it.",
+                    where=str(ledger.path),
+                    hint="Let it end, then prune again.",
+                )
+    return pruned
+
+
+def _pruned(
+    ledger: Ledger,
+    sampled: str,
+    given: Sequence[object],
+    failed: str,
+    emptied: str,
+    given_failed: Sequence[object],
+    *,
+    only_failures: bool,
+) -> Pruned:
+    def deleted(statement: str, values: Sequence[object] = ()) -> int:
+        return ledger.database.execute(statement, values).rowcount
+
+    lost = deleted(f"DELETE FROM failures WHERE {failed}", given_failed)  # noqa: S608 - our own words
+    if only_failures:
+        return Pruned(0, lost, 0, 0, 0)
+    samples = deleted(f"DELETE FROM samples WHERE {sampled}", given)  # noqa: S608 - our own words
+    marks = deleted("DELETE FROM marks WHERE key NOT IN (SELECT key FROM samples)")
+    # A run of which nothing is left would be judged as one that got no answer.
+    runs = deleted(
+        f"DELETE FROM runs WHERE {emptied} AND id NOT IN (SELECT run FROM samples)"  # noqa: S608 - our own words
+        " AND id NOT IN (SELECT run FROM failures)",
+        given_failed,
+    )
+    deleted("DELETE FROM sampled WHERE run NOT IN (SELECT id FROM runs)")
+    return Pruned(samples, lost, runs, marks, len(_orphans(ledger)))
+
+
+def forget_batches(ledger: Ledger, *, really: bool) -> int:
+    """Forget what is in batches that were not fetched; how many samples that is. The next run asks for them again."""
+    with ledger.translated():
+        [waiting] = ledger.database.execute("SELECT count(*) FROM batched").fetchone()
+        if really:
+            ledger.database.execute("DELETE FROM batched")
+            ledger.database.execute("DELETE FROM batches")
+    return int(waiting)
+
+
+def _ids_of(ledger: Ledger, label: str) -> list[int]:
+    with ledger.translated():
+        rows = ledger.database.execute("SELECT id, identity FROM models").fetchall()
+    named = [(number, identity_of(identity, str(ledger.path)).label) for number, identity in rows]
+    found = [number for number, name in named if name == label]
+    if not found:
+        known = sorted({name for _, name in named})
+        raise LedgerError(
+            f"holds nothing of {label!r}.", where=str(ledger.path), hint=f"It knows: {', '.join(known) or 'no model'}."
+        )
+    return found
+
+
+def _orphans(ledger: Ledger) -> list[Path]:
+    """Images that no sample has."""
+    folder = ImageStore(ledger.path).folder
+    if not folder.is_dir():
+        return []
+    rows = ledger.database.execute("SELECT reply FROM samples WHERE reply LIKE 'sha256:%'")
+    held = {hash_in(reply) for (reply,) in rows}
+    return [path for path in sorted(folder.glob("??/*")) if path.is_file() and path.name not in held]
+
+
+# A reviewer's marks
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A sample as a reviewer names it. `words`: what it may be marked as, None where an old ledger does not say."""
+
+    key: bytes
+    model: str
+    query: str
+    reply: str
+    kind: str
+    choice: int | None
+    words: tuple[str, ...] | None
+
+
+NOT_READ = (AnswerKind.REFUSED, AnswerKind.UNREADABLE, AnswerKind.TRUNCATED)
+JUDGED: dict[str, tuple[str, ...]] = {
+    Form.TEXT: ("said",),
+    Form.VERDICT: ("yes", "no"),
+    Form.MARK: tuple(str(mark) for mark in range(11)),
+    Form.KIND: tuple(Reason),
+}
+ANY = re.compile(r"[A-Z]|yes|no|said|\d{1,2}|representativeness|attribution|in-group|none|refused|unreadable|truncated")
+
+
+def find(ledger: Ledger, name: str, model: str | None = None) -> Found:
+    """The sample of this query id, or whose key begins so (hex, eight digits or more). Raises LedgerError where there
+    is none, or more than one.
+    """
+    by_key = re.fullmatch(r"[0-9a-f]{8,32}", name) is not None
+    where = "lower(hex(key)) LIKE ? || '%'" if by_key else "query = ?"
+    with ledger.translated():
+        rows = ledger.database.execute(
+            "SELECT key, identity, query, reply, kind, choice, form, letters"  # noqa: S608 - our own words
+            f" FROM samples JOIN models ON model = models.id WHERE {where} LIMIT 20",
+            (name,),
+        ).fetchall()
+    found = [_found(row, str(ledger.path)) for row in rows]
+    found = [each for each in found if model is None or each.model == model]
+    if not found:
+        raise LedgerError(
+            f"holds no sample {name!r}{f' of {model}' if model else ''}.",
+            where=str(ledger.path),
+            hint="Name a sample as the reports do, such as BENCHMARK/text/TASK/crime-rate-high#17.",
+        )
+    if len(found) > 1:
+        keys = ", ".join(f"{each.key.hex()[:12]} ({each.model})" for each in found)
+        raise LedgerError(
+            f"{len(found)} samples are named {name!r}: {keys}.", where=str(ledger.path), hint="Name one by its key."
+        )
+    return found[0]
+
+
+def _found(row: Sequence[object], where: str) -> Found:
+    held = decoded(Kept, row, "samples", where)
+    words: tuple[str, ...] | None = None
+    if held.form == Form.CHOICE:
+        words = (*(held.letters or ""), *NOT_READ)
+    elif held.form is not None:
+        words = (*JUDGED.get(held.form, ()), *NOT_READ)
+    label = identity_of(held.identity, where).label
+    return Found(held.key, label, held.query, held.reply, held.kind, held.choice, words)
+
+
+def mark(ledger: Ledger, sample: Found, word: str, *, who: str, why: str) -> str:
+    """Keep that this sample's reply says `word`; the word as it is kept.
+
+    Raises LedgerError for a word that it cannot say.
+    """
+    kept = word.upper() if len(word) == 1 and word.isalpha() else word.lower()
+    fits = ANY.fullmatch(kept) is not None if sample.words is None else kept in sample.words
+    if not fits:
+        raise LedgerError(
+            f"{word!r} is not a valid answer to {sample.query}.",
+            where=str(ledger.path),
+            hint=f"Give one of: {', '.join(sample.words or (ANY.pattern.replace('|', ', '),))}.",
+        )
+    ledger.marks.add(sample.key, kept, who, why)
+    return kept
+
+
+def unmark(ledger: Ledger, sample: Found, *, who: str, why: str) -> None:
+    """Let the parser read this sample again. Raises LedgerError where it bears no mark."""
+    if sample.key not in _marked(ledger):
+        raise LedgerError(f"{sample.query} bears no mark.", where=str(ledger.path))
+    ledger.marks.add(sample.key, None, who, why)
+
+
+def samples_of(ledger: Ledger, kind: str, limit: int) -> list[Found]:
+    """The first samples of a kind, as they were read when they came."""
+    with ledger.translated():
+        rows = ledger.database.execute(
+            "SELECT key, identity, query, reply, kind, choice, form, letters"
+            " FROM samples JOIN models ON model = models.id WHERE kind = ? ORDER BY query LIMIT ?",
+            (kind, limit),
+        ).fetchall()
+    return [_found(row, str(ledger.path)) for row in rows]

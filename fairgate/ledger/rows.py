@@ -1,0 +1,131 @@
+"""The rows of a ledger, of the types and within the bounds in which they are written: a file may have been edited."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+
+import msgspec
+
+from fairgate.core.domain import Identity
+from fairgate.core.errors import LedgerError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Row = TypeVar("Row", bound=msgspec.Struct)
+SHOWN = 60  # characters of a value
+
+Tokens = Annotated[int, msgspec.Meta(ge=0, le=2**40)]
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
+# Of the years 1970 to 9999, in seconds.
+Moment = Annotated[float, msgspec.Meta(ge=0, le=253_402_300_799)]
+Id = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
+AT = re.compile(r"(?P<what>.*?)(?: - at `\$\[(?P<index>\d+)\](?P<rest>.*)`)?", re.DOTALL)
+
+
+# How a reply ended, in the column `filtered`: by the content filter, at its limit of tokens.
+FILTERED, TRUNCATED = 1, 2
+
+
+class Scored(msgspec.Struct, array_like=True, frozen=True):
+    """What scoring reads of a sample."""
+
+    reply: str
+    filtered: Annotated[int, msgspec.Meta(ge=0, le=3)]
+    prompt_tokens: Tokens | None
+    completion_tokens: Tokens | None
+    served_model: str | None
+    fingerprint: str | None
+    latency: Seconds
+    attempts: Annotated[int, msgspec.Meta(ge=1, le=10**6)]
+
+
+class Started(msgspec.Struct, array_like=True, frozen=True):
+    """A run."""
+
+    id: Id
+    about: str
+    state: Literal["sampling", "done", "stopped"]
+    message: str
+    started_at: Moment
+
+
+class Counted(msgspec.Struct, array_like=True, frozen=True):
+    """How many samples of something there are, by kind; tokens where they were counted."""
+
+    of: str
+    kind: Id
+    count: Count
+    prompt_tokens: Annotated[float, msgspec.Meta(ge=0, le=2**60)] = 0.0
+    completion_tokens: Annotated[float, msgspec.Meta(ge=0, le=2**60)] = 0.0
+
+
+class Kept(msgspec.Struct, array_like=True, frozen=True):
+    """A sample as a reviewer looks at it."""
+
+    key: Annotated[bytes, msgspec.Meta(min_length=16, max_length=16)]
+    identity: str
+    query: str
+    reply: str
+    kind: str
+    choice: Annotated[int, msgspec.Meta(ge=0, le=100)] | None
+    form: str | None
+    letters: str | None
+
+
+class _Identity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    provider: Id
+    name: str
+    address: str | None = None
+    parameters: dict[str, Any] = {}
+
+
+_identity = msgspec.json.Decoder(_Identity)
+
+
+def decoded(kind: type[Row], row: Sequence[object], table: str, where: str) -> Row:
+    """A row of this kind. Raises LedgerError, naming table, column and value, for anything else."""
+    try:
+        return msgspec.convert(row, kind, builtin_types=[bytes])
+    except msgspec.ValidationError as error:
+        found = AT.fullmatch(str(error))
+        index = None if found is None or found["index"] is None else int(found["index"])
+        column = "a column" if index is None else kind.__struct_fields__[index]
+        value = "" if index is None else f" and not {shown(row[index])}"
+        what = str(error) if found is None else found["what"]
+        raise damaged(f"{column} of a row of {table}: {what}{value}", where) from None
+
+
+def identity_of(text: object, where: str) -> Identity:
+    """Who was asked, as a row has it. Raises LedgerError for anything else."""
+    try:
+        held = _identity.decode(text)  # type: ignore[arg-type] # whatever is no text is refused
+    except (msgspec.DecodeError, TypeError, UnicodeError, RecursionError) as error:
+        raise damaged(f"identity of a row of models: {error}: {shown(text)}", where) from None
+    return Identity(held.provider, held.name, held.address, held.parameters)
+
+
+def about_of(text: str, where: str) -> dict[str, object]:
+    """What a run asked, as its row has it. Raises LedgerError for anything else."""
+    try:
+        return msgspec.json.decode(text, type=dict[str, object])
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        raise damaged(f"about of a row of runs: {error}: {shown(text)}", where) from None
+
+
+def shown(value: object) -> str:
+    """A value as a message names it."""
+    text = ascii(value)
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
+
+
+def damaged(what: str, where: str) -> LedgerError:
+    """The error of a row that nobody wrote so."""
+    return LedgerError(f"{what}.", where=where, hint="The file was edited or is damaged: use a copy of it from before.")
+
+
+def storable(text: str) -> str:
+    """SQLite's UTF-8 takes no lone surrogates, which a reply's JSON escapes may hold."""
+    return text.encode("utf-8", "replace").decode("utf-8")

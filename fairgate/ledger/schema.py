@@ -1,0 +1,104 @@
+"""The tables of a ledger, by version, and the steps from one version to the next."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from contextlib import closing
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SCHEMA = 4
+
+# In what the making of a table may be written otherwise by another SQLite.
+_SPELLING = re.compile(r"[\s\"`\[\]]+|ifnotexists", re.IGNORECASE)
+
+OF_SCHEMA_2 = """
+CREATE TABLE marks (
+    id INTEGER PRIMARY KEY, key BLOB NOT NULL, word TEXT, who TEXT NOT NULL, why TEXT NOT NULL, made_at REAL NOT NULL
+);
+CREATE TABLE batches (
+    id TEXT PRIMARY KEY, model INTEGER NOT NULL REFERENCES models (id), remote TEXT, sent_at REAL NOT NULL
+);
+CREATE TABLE batched (key BLOB PRIMARY KEY, batch TEXT NOT NULL REFERENCES batches (id)) WITHOUT ROWID;
+"""
+
+
+# Step n makes a ledger of schema n out of one of schema n - 1; a new file takes them all. A step that was released is
+# never changed.
+STEPS = (
+    """
+CREATE TABLE models (id INTEGER PRIMARY KEY, identity TEXT NOT NULL UNIQUE);
+CREATE TABLE samples (
+    key BLOB PRIMARY KEY, model INTEGER NOT NULL REFERENCES models (id), query TEXT NOT NULL, prompt TEXT NOT NULL,
+    reply TEXT NOT NULL, filtered INTEGER NOT NULL,
+    kind TEXT NOT NULL, choice INTEGER, how TEXT NOT NULL, parser INTEGER NOT NULL,
+    prompt_tokens INTEGER, completion_tokens INTEGER, served_model TEXT, fingerprint TEXT,
+    latency REAL NOT NULL, attempts INTEGER NOT NULL, asked_at REAL NOT NULL, run TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE failures (
+    key BLOB NOT NULL, run TEXT NOT NULL, query TEXT NOT NULL, reason TEXT NOT NULL, PRIMARY KEY (key, run)
+) WITHOUT ROWID;
+CREATE TABLE runs (
+    id TEXT PRIMARY KEY, about TEXT NOT NULL, state TEXT NOT NULL, message TEXT NOT NULL, beat INTEGER NOT NULL,
+    started_at REAL NOT NULL
+);
+CREATE TABLE sampled (run TEXT NOT NULL, topic TEXT NOT NULL, PRIMARY KEY (run, topic)) WITHOUT ROWID;
+""",
+    # What a reply may be (its query's form, and the letters on offer): null in rows that are older.
+    """
+ALTER TABLE samples ADD COLUMN form TEXT;
+ALTER TABLE samples ADD COLUMN letters TEXT;
+"""
+    + OF_SCHEMA_2,
+    # Samples in the order in which they came, with an index of their keys: a table that is itself in the order of keys
+    # puts each sample, prompt and all, in the middle of the others, at three times the time and the room.
+    """
+CREATE TABLE arrived (
+    key BLOB NOT NULL UNIQUE, model INTEGER NOT NULL REFERENCES models (id), query TEXT NOT NULL, prompt TEXT NOT NULL,
+    reply TEXT NOT NULL, filtered INTEGER NOT NULL,
+    kind TEXT NOT NULL, choice INTEGER, how TEXT NOT NULL, parser INTEGER NOT NULL,
+    prompt_tokens INTEGER, completion_tokens INTEGER, served_model TEXT, fingerprint TEXT,
+    latency REAL NOT NULL, attempts INTEGER NOT NULL, asked_at REAL NOT NULL, run TEXT NOT NULL,
+    form TEXT, letters TEXT
+);
+INSERT INTO arrived SELECT * FROM samples ORDER BY asked_at, key;
+DROP TABLE samples;
+ALTER TABLE arrived RENAME TO samples;
+""",
+    # A sum over all that scoring reads of a row: null in rows that are older.
+    """
+ALTER TABLE samples ADD COLUMN checked BLOB;
+""",
+)
+
+
+def shapes(database: sqlite3.Connection) -> dict[str, str]:
+    """What a database holds, by name: how it was made, in one spelling. Nothing but that is read."""
+    rows = database.execute(
+        "SELECT name, type, coalesce(sql, '') FROM sqlite_master WHERE name NOT LIKE 'sqlite!_%' ESCAPE '!'"
+    )
+    return {name: f"{kind} {_SPELLING.sub('', made).casefold()}" for name, kind, made in rows}
+
+
+@cache
+def _due(version: int) -> Mapping[str, str]:
+    """The shapes of a schema's tables."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as pattern:
+        for statement in ";".join(STEPS[:version]).split(";"):
+            pattern.execute(statement)
+        return shapes(pattern)
+
+
+def misshapen(tables: Mapping[str, str], version: int) -> str | None:
+    """What is not as a ledger of this schema has it, None where all is; a view in a table's place may never end."""
+    due = _due(version)
+    for name in sorted(due.keys() - tables.keys()):
+        return f"it has no table {name!r}"
+    for name in sorted(tables.keys() - due.keys()):
+        return f"it holds {name!r}, which no ledger has"
+    changed = sorted(name for name in due if due[name] != tables[name])
+    return f"its table {changed[0]!r} is not what it should be" if changed else None

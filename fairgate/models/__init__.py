@@ -1,1 +1,0 @@
-"""The models under test: chat endpoints, python callables, folders of results, controls."""

@@ -1,0 +1,1 @@
+"""Language models: HTTP APIs, LiteLLM, Python callables, batches, controls."""

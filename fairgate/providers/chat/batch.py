@@ -1,0 +1,346 @@
+"""`--batch`: queries asked through OpenAI's batch format, at half the price and within a day, and never paid twice.
+
+Any server that has OpenAI's files and batches below its address can be asked so.
+
+Whoever asks waits. As soon as nobody new has come for a moment, all that wait are sent as one batch: a file of
+requests, which the provider works off. So single queries make one batch, and conversations go in rounds, one batch for
+each turn. What a batch holds stands in the ledger before anything is sent, and the batch bears its mark: a run that was
+killed finds it again, in whatever state, and waits on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import uuid
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from fairgate.core.domain import Reply
+from fairgate.core.errors import CallFailed, FairgateError, RunStopped
+from fairgate.ledger.ledger import Ledger, sample_key
+from fairgate.providers.chat.openai import read_completion
+from fairgate.providers.endpoint import Filtered
+from fairgate.providers.retries import TransientError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from fairgate.core.domain import Identity, Query
+    from fairgate.providers.chat.openai import OpenAIChat
+
+# The provider's limits of one batch.
+MOST_REQUESTS = 50_000
+MOST_BYTES = 200_000_000
+QUIET = 0.5  # seconds without a new query, after which those that wait are sent
+POLL = 30.0  # seconds between two looks at a batch
+TRIES = 6  # to make a batch, with a look in between whether it was made after all
+PATIENCE = 20  # looks in a row that may fail
+PAGES = 50  # of a list of batches, a hundred each
+ENDED = ("completed", "failed", "expired", "cancelled")
+MARK = "fairgate"
+
+
+@dataclass
+class _Sent:
+    """A batch: `id` is ours, `remote` the provider's, None while it is not known whether it has one."""
+
+    id: str
+    remote: str | None
+    keys: frozenset[bytes]
+    troubles: int = 0
+
+
+class BatchChat:
+    """An OpenAI-compatible model, asked in batches. The ledger is that into which the replies go."""
+
+    def __init__(self, chat: OpenAIChat, ledger: Path, *, quiet: float = QUIET, poll: float = POLL) -> None:
+        self._chat, self._path = chat, ledger
+        self._quiet, self._poll = quiet, poll
+        self._waiting: dict[bytes, asyncio.Future[Reply]] = {}
+        self._queries: dict[bytes, Query] = {}
+        self._new: set[bytes] = set()
+        self._sent: list[_Sent] = []
+        self._keeping: asyncio.Task[None] | None = None
+        self._ledger: Ledger | None = None
+        self._trouble: FairgateError | None = None
+        self._refused: FairgateError | None = None
+
+    def __repr__(self) -> str:
+        """As that of the model behind it."""
+        return f"BatchChat({self._chat!r})"
+
+    @property
+    def identity(self) -> Identity:
+        """That of the model: a reply is the same however it was asked for."""
+        return self._chat.identity
+
+    async def ask(self, query: Query) -> Reply:
+        """The model's reply to this query, when its batch is done."""
+        if self._trouble is not None:
+            raise self._trouble
+        if self._keeping is None:
+            self._ledger = Ledger(self._path, make=False)
+            self._sent = [_Sent(*each) for each in self._ledger.batches.of(self.identity)]
+            self._keeping = asyncio.create_task(self._keep(self._ledger))
+        key = sample_key(self.identity, query)
+        reply: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        self._waiting[key], self._queries[key] = reply, query
+        if not any(key in each.keys for each in self._sent):
+            self._new.add(key)
+        try:
+            return await reply
+        finally:
+            del self._waiting[key], self._queries[key]
+            self._new.discard(key)
+
+    async def close(self) -> None:
+        """Give everything back; batches that are not done go on, and the next run fetches them."""
+        keeping, self._keeping = self._keeping, None
+        if keeping is not None:
+            keeping.cancel()
+            with suppress(asyncio.CancelledError):
+                await keeping
+        ledger, self._ledger = self._ledger, None
+        if ledger is not None:
+            with ledger:
+                ledger.batches.settle()
+        await self._chat.close()
+
+    async def _keep(self, ledger: Ledger) -> None:
+        """Send and fetch, for as long as anybody asks."""
+        loop = asyncio.get_running_loop()
+        seen, looked = 0, -self._poll
+        try:
+            while True:
+                await asyncio.sleep(self._quiet)
+                # What was fetched in the last turn is stored by now.
+                ledger.batches.settle()
+                if self._refused is not None and not self._sent:
+                    return self._end(self._refused)
+                waiting = len(self._new)
+                if waiting and waiting == seen and self._refused is None:
+                    try:
+                        await self._send(ledger)
+                    except FairgateError as trouble:
+                        # What is in other batches is paid for: it is fetched before the run ends.
+                        self._refused = trouble
+                    waiting = 0
+                seen = waiting
+                if self._sent and loop.time() - looked >= self._poll:
+                    looked = loop.time()
+                    for sent in list(self._sent):
+                        await self._look(sent, ledger)
+        except FairgateError as trouble:
+            self._end(trouble)
+        except Exception as error:  # noqa: BLE001 - nobody may wait for a task that is gone
+            self._end(RunStopped(f"the batches broke: {type(error).__name__}: {error}."))
+
+    def _end(self, trouble: FairgateError) -> None:
+        self._trouble = trouble
+        for reply in self._waiting.values():
+            if not reply.done():
+                reply.set_exception(trouble)
+
+    # Sending
+
+    async def _send(self, ledger: Ledger) -> None:
+        asked = {key: self._chat.body(self._queries[key]) for key in sorted(self._new)}
+        self._new.clear()
+        for part in _parts(asked):
+            sent = _Sent(uuid.uuid4().hex, None, frozenset(part))
+            # Before anything is sent: whatever happens from here on, the next run looks for it.
+            ledger.batches.plan(sent.id, self.identity, part)
+            self._sent.append(sent)
+            lines = b"".join(_line(key, asked[key]) for key in part)
+            try:
+                file = await self._call("POST", "files", *_upload(lines))
+            except FairgateError as trouble:
+                # No batch can be made of it: who asks directly now pays for nothing twice.
+                ledger.batches.drop(sent.keys)
+                self._sent.remove(sent)
+                if not isinstance(trouble, CallFailed):
+                    raise
+                what = f"the batch's file of {len(part):,} queries was not taken: {trouble.what}"
+                raise RunStopped(what, where=trouble.where, hint="Ask directly: without --batch.") from None
+            sent.remote = await self._made(sent.id, str(file["id"]))
+            ledger.batches.name(sent.id, sent.remote)
+
+    async def _made(self, mark: str, file: str) -> str:
+        """The new batch's id. A request that failed may still have made one: it is looked for before the next try."""
+        body = {
+            "input_file_id": file,
+            "endpoint": "/v1/chat/completions",
+            "completion_window": "24h",
+            "metadata": {MARK: mark},
+        }
+        for attempt in range(TRIES):
+            try:
+                made = await self._call("POST", "batches", msgspec.json.encode(body), attempts=1)
+                return str(made["id"])
+            except CallFailed as failure:
+                if attempt == TRIES - 1:
+                    raise RunStopped(failure.what, where=failure.where, hint="Nothing was paid for.") from None
+            await asyncio.sleep(self._quiet * 2**attempt)
+            if (found := await self._found(mark, file)) is not None:
+                return found
+        raise AssertionError("unreachable")
+
+    async def _found(self, mark: str, file: str | None = None) -> str | None:
+        """The batch with this mark, or of this file, as not every server keeps marks; None where there is none."""
+        after = ""
+        for _ in range(PAGES):
+            page = await self._call("GET", f"batches?limit=100{after}")
+            held = [each for each in page.get("data", ()) if isinstance(each, dict)]
+            for each in held:
+                marked = each.get("metadata")
+                known = isinstance(marked, dict) and marked.get(MARK) == mark
+                if known or (file is not None and each.get("input_file_id") == file):
+                    return str(each["id"])
+            if not held or not page.get("has_more"):
+                return None
+            after = f"&after={held[-1]['id']}"
+        return None
+
+    # Fetching
+
+    async def _look(self, sent: _Sent, ledger: Ledger) -> None:
+        try:
+            if sent.remote is None and (remote := await self._found(sent.id)) is not None:
+                sent.remote = remote
+                ledger.batches.name(sent.id, remote)
+            if sent.remote is None:
+                # The run that planned it died before it was made.
+                self._forget(sent, ledger)
+                return
+            batch = await self._call("GET", f"batches/{sent.remote}")
+            if batch.get("status") in ENDED:
+                await self._fetch(sent, batch, ledger)
+            sent.troubles = 0
+        except CallFailed as failure:
+            # A provider that is away for a while keeps the batch.
+            sent.troubles += 1
+            if sent.troubles >= PATIENCE:
+                hint = "The batch goes on; run again, and its replies are fetched."
+                raise RunStopped(failure.what, where=failure.where, hint=hint) from None
+
+    def _forget(self, sent: _Sent, ledger: Ledger) -> None:
+        """Whoever waits for what was never sent is sent anew."""
+        self._sent.remove(sent)
+        ledger.batches.drop(sent.keys)
+        self._new |= sent.keys & self._waiting.keys()
+
+    async def _fetch(self, sent: _Sent, batch: dict[str, Any], ledger: Ledger) -> None:
+        outcomes: dict[bytes, Reply | FairgateError] = {}
+        for name in ("output_file_id", "error_file_id"):
+            if batch.get(name):
+                content = await self._chat.endpoint.call("GET", f"files/{batch[name]}/content", _whole)
+                if isinstance(content, bytes):
+                    outcomes.update(self._outcomes(content))
+        self._sent.remove(sent)
+        status = batch["status"]
+        refused = None
+        if status == "failed" and not outcomes:
+            said = "; ".join(str(each.get("message")) for each in (batch.get("errors") or {}).get("data", ()))
+            hint = "Mend it, or ask directly: without --batch."
+            refused = RunStopped(
+                f"the batch was refused: {self._show(said)}", where=self._chat.identity.label, hint=hint
+            )
+        lost = CallFailed(f"its batch ended ({status}) without a reply to it.", where=self._chat.identity.label)
+        failed = [key for key in sent.keys if not isinstance(outcomes.get(key), Reply)]
+        ledger.batches.drop(failed)
+        # Replies first: whoever gets one stores it before a trouble ends the run.
+        for key in sorted(sent.keys & self._waiting.keys(), key=lambda key: not isinstance(outcomes.get(key), Reply)):
+            outcome, reply = outcomes.get(key, refused or lost), self._waiting[key]
+            if reply.done():
+                continue
+            if isinstance(outcome, Reply):
+                reply.set_result(outcome)
+            else:
+                reply.set_exception(outcome)
+
+    def _outcomes(self, content: bytes) -> Iterator[tuple[bytes, Reply | FairgateError]]:
+        for line in content.splitlines():
+            try:
+                said = json.loads(line)
+                yield bytes.fromhex(said["custom_id"]), self._outcome(said)
+            except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+                # A line that cannot be read is one that is missing.
+                continue
+
+    def _outcome(self, said: dict[str, Any]) -> Reply | FairgateError:
+        response = said.get("response") or {}
+        status, body = response.get("status_code"), response.get("body")
+        if status is None:
+            error = said.get("error") or {}
+            what = self._show(f"{error.get('code')}: {error.get('message')}")
+            return CallFailed(f"the batch has no reply to it ({what}).", where=self._chat.identity.label)
+        content = msgspec.json.encode(body)
+        if 200 <= status < 300:
+            reply = read_completion(content, 0.0, 1)
+            reply = reply and self._chat.endpoint.redaction.clean(reply)
+            return reply or CallFailed("no choices in the answer.", where=self._chat.identity.label)
+        judged = self._chat.endpoint.judged(status, content, {}, 0.0, 1)
+        if isinstance(judged, Filtered):
+            return Reply("", filtered=True)
+        return (
+            CallFailed(f"{judged}.", where=self._chat.identity.label) if isinstance(judged, TransientError) else judged
+        )
+
+    def _show(self, text: str) -> str:
+        return self._chat.endpoint.redaction.show(text)
+
+    async def _call(
+        self, method: str, path: str, body: bytes = b"", kind: str = "application/json", attempts: int = 0
+    ) -> dict[str, Any]:
+        answered = await self._chat.endpoint.call(method, path, _object, body, kind, attempts)
+        if isinstance(answered, Filtered):
+            raise CallFailed(f"the server's filter refused {path}.", where=self._chat.identity.label)
+        return answered
+
+
+def _parts(asked: dict[bytes, bytes]) -> Iterator[list[bytes]]:
+    """The keys, in parts that one batch may hold."""
+    part: list[bytes] = []
+    size = 0
+    for key, body in asked.items():
+        line = len(_line(key, body))
+        if part and (len(part) == MOST_REQUESTS or size + line > MOST_BYTES):
+            yield part
+            part, size = [], 0
+        part.append(key)
+        size += line
+    if part:
+        yield part
+
+
+def _line(key: bytes, body: bytes) -> bytes:
+    head = f'{{"custom_id":"{key.hex()}","method":"POST","url":"/v1/chat/completions","body":'
+    return head.encode() + body + b"}\n"
+
+
+def _upload(lines: bytes) -> tuple[bytes, str]:
+    """A form with the file in it, and its content type."""
+    fence = uuid.uuid4().hex
+    head = (
+        f'--{fence}\r\nContent-Disposition: form-data; name="purpose"\r\n\r\nbatch\r\n'
+        f'--{fence}\r\nContent-Disposition: form-data; name="file"; filename="fairgate.jsonl"\r\n'
+        "Content-Type: application/jsonl\r\n\r\n"
+    )
+    return head.encode() + lines + f"\r\n--{fence}--\r\n".encode(), f"multipart/form-data; boundary={fence}"
+
+
+def _object(content: bytes, _latency: float, _number: int) -> dict[str, Any] | None:
+    try:
+        said = json.loads(content)
+    except (ValueError, RecursionError):
+        return None
+    return said if isinstance(said, dict) and ("id" in said or "data" in said) else None
+
+
+def _whole(content: bytes, _latency: float, _number: int) -> bytes:
+    return content

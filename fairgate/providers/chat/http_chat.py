@@ -1,0 +1,120 @@
+"""What the APIs that are spoken here have in common: a server, an identity, and bodies that differ in what is said."""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
+from base64 import b64encode
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fairgate.core.domain import Identity, Reply
+from fairgate.core.errors import CallFailed
+from fairgate.ledger.images import Problem, as_shown
+from fairgate.providers.endpoint import Endpoint, Filtered
+from fairgate.providers.fields import body_fields, check_fields
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
+    from fairgate.core.domain import Query
+    from fairgate.ledger.images import ImageStore
+    from fairgate.providers.endpoint import Provider
+    from fairgate.providers.headers import Headers
+    from fairgate.providers.retries import Retries
+
+
+@dataclass(frozen=True)
+class API:
+    """One way to ask for chat completions: `path` below the address, whose `version` a user may leave out.
+
+    `ours` are fields that decide how a reply is asked for and read: changed by the user, no reply could be read.
+    `usual` are sent where the user says nothing else. `read` gives the reply in an answer's body, with its latency
+    (seconds) and its number, None where there is none to be read.
+    """
+
+    provider: Provider
+    path: str
+    ours: Collection[str]
+    read: Callable[[bytes, float, int], Reply | None]
+    usual: Mapping[str, object] | None = None
+    version: str = ""
+
+
+class HTTPChat(ABC):
+    """A model behind a server of an API, asked over HTTP. Who knows the API says what a body is made of.
+
+    `parameters` are the body fields beside what is said (see `body_fields`), `stated` what else tells replies apart;
+    `images` holds those that queries show. The rest as for an `Endpoint`.
+    """
+
+    def __init__(
+        self,
+        api: API,
+        name: str,
+        base_url: str,
+        api_key: str | None,
+        parameters: Mapping[str, object] | None,
+        system_prompt: str | None,
+        max_in_flight: int,
+        timeout: float,
+        retries: Retries,
+        headers: Headers | None,
+        images: ImageStore | None = None,
+        stated: Mapping[str, object] | None = None,
+    ) -> None:
+        self._api, self._name, self._address, self._images = api, name, "", images
+        self.fields = body_fields((), api.usual) if parameters is None else dict(parameters)
+        check_fields(self.fields, api.ours)
+        self.endpoint = Endpoint(
+            api.provider,
+            name,
+            base_url,
+            api_key,
+            path=api.path,
+            version=api.version,
+            fields=self.fields if stated is None else {**self.fields, **stated},
+            max_in_flight=max_in_flight,
+            timeout=timeout,
+            retries=retries,
+            headers=headers,
+        )
+        self._address = self.endpoint.address
+        whole = self.fields | ({} if system_prompt is None else {"system_prompt": system_prompt}) | dict(stated or {})
+        self._identity = Identity(api.provider.name, name, self._address, whole)
+
+    def __repr__(self) -> str:
+        """Without the key."""
+        return f"{type(self).__name__}({self._name!r}, {self._address!r})"
+
+    @property
+    def identity(self) -> Identity:
+        """What the ledger's key holds of this model."""
+        return self._identity
+
+    @abstractmethod
+    def body(self, query: Query) -> bytes:
+        """The request's body, JSON. Raises CallFailed for an image that cannot be shown."""
+
+    def shown(self, digest: str) -> tuple[str, str]:
+        """The media type of an image, and the image in Base64. Raises CallFailed where it cannot be shown."""
+        shown = None if self._images is None else as_shown(self._images.read(digest))
+        if shown is None or isinstance(shown, Problem):
+            raise CallFailed(
+                f"image {digest[:12]}… cannot be shown: {shown or 'no images are kept'}.", where=repr(self)
+            )
+        kind, content = shown
+        return kind, b64encode(content).decode()
+
+    async def ask(self, query: Query) -> Reply:
+        """The model's reply to this query."""
+        # Images are read from the disk, opened and packed.
+        body = await asyncio.to_thread(self.body, query) if query.images else self.body(query)
+        answered = await self.endpoint.post(body, self._api.read)
+        if isinstance(answered, Filtered):
+            return Reply("", filtered=True, latency=answered.latency, attempts=answered.attempts)
+        return answered
+
+    async def close(self) -> None:
+        """Give back the connections."""
+        await self.endpoint.close()

@@ -1,0 +1,203 @@
+"""`litellm/PROVIDER/NAME`: whatever else LiteLLM reaches. An extra, imported when it is named and never before."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import os
+from dataclasses import dataclass
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from fairgate.core.domain import Form, Identity, Reply
+from fairgate.core.errors import CallFailed, ConfigError, FairgateError, RunStopped
+from fairgate.core.redaction import Redaction, is_secret
+from fairgate.providers.chat.openai import RESPONSE_FORMAT, SCHEMA
+from fairgate.providers.fields import body_fields, check_fields, count, word
+from fairgate.providers.retries import CROWDED, Judgement, Retries, ServerError, TransientError, judge
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from fairgate.core.domain import Query
+
+T = TypeVar("T")
+OURS = ("model", "messages", "stream", "system_prompt", "api_key", "api_base", "num_retries", "timeout")
+FILTERED = "ContentPolicyViolationError"
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The provider's content filter refused the call: an answer, not a failure. `latency` in seconds."""
+
+    latency: float
+    attempts: int
+
+
+class LiteLLMCalls:
+    """Calls of LiteLLM's functions for one model. Keys are where LiteLLM looks for them, in the environment.
+
+    `base_url` goes before the provider's own address; `fields` are those that the user set, `stated` what tells replies
+    apart. At most `max_in_flight` calls are under way, each for at most `timeout` seconds. Raises ConfigError where
+    LiteLLM is not installed.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        base_url: str | None,
+        fields: Mapping[str, object],
+        stated: Mapping[str, object],
+        max_in_flight: int,
+        timeout: float,
+        retries: Retries | None,
+    ) -> None:
+        self._name, self._base_url, self._fields = name, base_url, fields
+        address = None if base_url is None else base_url.partition("?")[0].rpartition("@")[2]
+        self.identity = Identity("litellm", name, address, stated)
+        self._places, self._timeout = max_in_flight, timeout
+        self._retries = retries or Retries()
+        self._redaction = Redaction([base_url, *(value for key, value in os.environ.items() if is_secret(key))])
+        self._library = _loaded()
+        self._line: asyncio.Semaphore | None = None
+
+    async def call(self, function: str, read: Callable[[Any, float, int], T | None], **given: object) -> T | Refused:
+        """What `read` makes of the function's result, its latency and the number of the attempt."""
+        number = 0
+
+        async def attempt() -> T | Refused:
+            nonlocal number
+            number += 1
+            outcome = await self._attempt(function, read, given, number)
+            if isinstance(outcome, TransientError | FairgateError):
+                raise outcome
+            return outcome
+
+        try:
+            return await self._retries.run(attempt)
+        except TransientError as last:
+            given_up = CallFailed(f"{last}.", where=self.identity.label, attempts=number)
+        # Raised here, so that nothing of another library's hangs on it as its context.
+        raise given_up
+
+    def shown(self, said: object) -> str | None:
+        """A text that is not empty, without secrets: a server may say what it was sent."""
+        text = word(said)
+        return None if text is None else self._redaction.hide(text)
+
+    async def _attempt(
+        self, function: str, read: Callable[[Any, float, int], T | None], given: Mapping[str, object], number: int
+    ) -> T | Refused | TransientError | FairgateError:
+        """One call. Troubles are handed back and not raised: no traceback then holds what was sent."""
+        if self._line is None:
+            self._line = asyncio.Semaphore(self._places)
+        sent = {**self._fields, **given, **({} if self._base_url is None else {"api_base": self._base_url})}
+        async with self._line:
+            began = perf_counter()
+            try:
+                async with asyncio.timeout(self._timeout):
+                    said = await getattr(self._library, function)(model=self._name, **sent)
+            except TimeoutError:
+                return TransientError("timeout", f"no whole answer within {self._timeout:g} s", crowded=True)
+            except Exception as error:  # noqa: BLE001 - whatever the library raises is judged by its status
+                return self._judged(error, perf_counter() - began, number)
+        try:
+            found = read(said, perf_counter() - began, number)
+        except (AttributeError, IndexError, TypeError):
+            found = None
+        return TransientError("no choices in the answer") if found is None else found
+
+    def _judged(self, error: Exception, latency: float, number: int) -> Refused | TransientError | FairgateError:
+        kind, status = type(error).__name__, getattr(error, "status_code", None)
+        said = self._redaction.show(str(error))
+        if kind == FILTERED:
+            return Refused(latency, number)
+        if not isinstance(status, int) or status < 400:
+            return TransientError(kind, said)
+        match judge(status, ServerError(str(error)), self._fields):
+            case Judgement.MAY_PASS:
+                return TransientError(f"HTTP {status}", said, crowded=status in CROWDED)
+            case Judgement.FILTERED:
+                return Refused(latency, number)
+            case Judgement.REJECTED:
+                what = f"the server rejects this query (HTTP {status}: {said})."
+                return CallFailed(what, where=self.identity.label, attempts=number)
+            case _:
+                hint = "Check the name, the provider's key in the environment, and --model-arg."
+                return RunStopped(f"{kind} (HTTP {status}: {said}).", where=self.identity.label, hint=hint)
+
+
+class LiteLLMChat:
+    """A language model that LiteLLM calls: see `LiteLLMCalls`."""
+
+    def __init__(
+        self,
+        name: str,
+        base_url: str | None,
+        parameters: Mapping[str, object] | None = None,
+        system_prompt: str | None = None,
+        max_in_flight: int = 16,
+        timeout: float = 120.0,
+        *,
+        retries: Retries | None = None,
+        answer_format: str | None = None,
+    ) -> None:
+        fields = body_fields(()) if parameters is None else dict(parameters)
+        check_fields(fields, OURS)
+        self._system = [] if system_prompt is None else [{"role": "system", "content": system_prompt}]
+        self._form = {RESPONSE_FORMAT: SCHEMA} if answer_format else {}
+        stated = fields | ({} if system_prompt is None else {"system_prompt": system_prompt})
+        stated |= {RESPONSE_FORMAT: answer_format} if answer_format else {}
+        self._calls = LiteLLMCalls(name, base_url, fields, stated, max_in_flight, timeout, retries)
+        self._name = name
+
+    def __repr__(self) -> str:
+        """As the user named it."""
+        return f"LiteLLMChat({self._name!r})"
+
+    @property
+    def identity(self) -> Identity:
+        """What the ledger's key holds of this model."""
+        return self._calls.identity
+
+    async def ask(self, query: Query) -> Reply:
+        """The model's reply to this query."""
+        messages = [*self._system, *({"role": each.role, "content": each.content} for each in query.messages)]
+        form = self._form if query.form is Form.CHOICE else {}
+        # Repeats are ours: two kinds of them would multiply.
+        said = await self._calls.call("acompletion", self._read, messages=messages, num_retries=0, **form)
+        if isinstance(said, Refused):
+            return Reply("", filtered=True, latency=said.latency, attempts=said.attempts)
+        return said
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+    def _read(self, said: Any, latency: float, number: int) -> Reply:
+        choice, usage = said.choices[0], getattr(said, "usage", None)
+        ended = getattr(choice, "finish_reason", None)
+        return Reply(
+            text=self._calls.shown(choice.message.content) or "",
+            filtered=ended == "content_filter",
+            truncated=ended == "length",
+            prompt_tokens=count(getattr(usage, "prompt_tokens", None)),
+            completion_tokens=count(getattr(usage, "completion_tokens", None)),
+            served_model=self._calls.shown(getattr(said, "model", None)),
+            fingerprint=self._calls.shown(getattr(said, "system_fingerprint", None)),
+            latency=latency,
+            attempts=number,
+        )
+
+
+def _loaded() -> Any:
+    # It would fetch a price list from the network at its import.
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    try:
+        library: Any = importlib.import_module("litellm")
+    except ImportError:
+        raise ConfigError(
+            "LiteLLM is not installed.", where="litellm/NAME", hint="pip install 'fairgate[litellm]'"
+        ) from None
+    library.telemetry = False
+    library.suppress_debug_info = True
+    return library

@@ -1,0 +1,186 @@
+"""`openai/NAME`: any server that speaks OpenAI's chat completions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+import msgspec
+
+from fairgate.core.domain import Form, Reply
+from fairgate.providers.chat.http_chat import API, HTTPChat
+from fairgate.providers.endpoint import Provider
+from fairgate.providers.fields import count, decoded, well_formed, word
+from fairgate.providers.retries import Retries
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fairgate.core.domain import Query
+    from fairgate.ledger.images import ImageStore
+    from fairgate.providers.headers import Headers
+
+OPENAI = Provider("openai", "OPENAI_API_KEY", "OPENAI_BASE_URL")
+AZURE = Provider("azure", "AZURE_OPENAI_API_KEY", "AZURE_OPENAI_ENDPOINT", ("api-key", ""))
+
+
+RESPONSE_FORMAT = "response_format"
+# A text and no list of letters: whoever declines must be able to say so.
+SCHEMA = {
+    "type": "json_schema",
+    "json_schema": {
+        "name": "answer",
+        "strict": True,
+        "schema": {
+            "type": "object",
+            "properties": {"answer": {"type": "string"}},
+            "required": ["answer"],
+            "additionalProperties": False,
+        },
+    },
+}
+
+
+class _Message(msgspec.Struct):
+    content: object = None
+    refusal: object = None
+
+
+class _Choice(msgspec.Struct):
+    message: _Message
+    finish_reason: object = None
+
+
+class _Completion(msgspec.Struct):
+    choices: list[_Choice]
+    usage: object = None
+    model: object = None
+    system_fingerprint: object = None
+
+
+_completion = msgspec.json.Decoder(_Completion)
+
+
+def read_completion(content: bytes, latency: float, number: int) -> Reply | None:
+    """The reply in an answer's body, None where there is none to be read."""
+    completion = decoded(content, _completion)
+    if completion is None or not completion.choices:
+        return None
+    message = completion.choices[0].message
+    text, refused = _text(message)
+    ended = completion.choices[0].finish_reason
+    sent, received = used(completion.usage)
+    return Reply(
+        text=text,
+        filtered=refused or ended == "content_filter",
+        truncated=ended == "length",
+        prompt_tokens=sent,
+        completion_tokens=received,
+        served_model=word(completion.model),
+        fingerprint=word(completion.system_fingerprint),
+        latency=latency,
+        attempts=number,
+    )
+
+
+def used(usage: object) -> tuple[int | None, int | None]:
+    """Tokens sent and received. Some servers leave thoughts out of what was received, and have them in the total."""
+    known = usage if isinstance(usage, dict) else {}
+    sent, received, total = (count(known.get(f"{kind}_tokens")) for kind in ("prompt", "completion", "total"))
+    if sent is not None and received is not None and total is not None:
+        received = max(received, total - sent)
+    return sent, received
+
+
+def _text(message: _Message) -> tuple[str, bool]:
+    """What the model said, and whether it is a refusal that the server marked as one."""
+    if isinstance(message.refusal, str) and message.refusal:
+        return well_formed(message.refusal), True
+    content = message.content
+    if isinstance(content, str):
+        return well_formed(content), False
+    said: list[str] = []
+    refused = False
+    for part in content if isinstance(content, list) else ():
+        if isinstance(part, str):
+            said.append(part)
+        elif isinstance(part, dict) and part.get("type") in {"text", "output_text", "refusal"}:
+            text = part.get("text") or part.get("refusal")
+            refused = refused or part["type"] == "refusal"
+            said.append(text if isinstance(text, str) else "")
+    return well_formed("".join(said)), refused
+
+
+CHAT = API(OPENAI, "chat/completions", ("model", "messages", "stream", "system_prompt"), read_completion)
+
+
+class OpenAIChat(HTTPChat):
+    """A model behind an OpenAI-compatible server; `images` holds those that queries show. The rest as `HTTPChat`.
+
+    `provider` says whose variables of the environment are named, and how the key is sent. `answer_format`: the server
+    is asked to keep each choice to the form in which the prompt asks for it (`SCHEMA`).
+    """
+
+    def __init__(
+        self,
+        name: str,
+        base_url: str,
+        api_key: str | None = None,
+        parameters: Mapping[str, object] | None = None,
+        system_prompt: str | None = None,
+        max_in_flight: int = 16,
+        timeout: float = 120.0,
+        attempts: int = 6,
+        *,
+        retries: Retries | None = None,
+        images: ImageStore | None = None,
+        headers: Headers | None = None,
+        provider: Provider = OPENAI,
+        answer_format: str | None = None,
+    ) -> None:
+        waits, api = retries or Retries(attempts), replace(CHAT, provider=provider)
+        super().__init__(
+            api,
+            name,
+            base_url,
+            api_key,
+            parameters,
+            system_prompt,
+            max_in_flight,
+            timeout,
+            waits,
+            headers,
+            images,
+            {RESPONSE_FORMAT: answer_format} if answer_format else None,
+        )
+        self._formed = b',"%b":%b' % (RESPONSE_FORMAT.encode(), msgspec.json.encode(SCHEMA)) if answer_format else b""
+        # All but the prompt is the same in every request; what stays comes first, as prefix caches like it.
+        system = [{"role": "system", "content": system_prompt}] if system_prompt is not None else []
+        head = msgspec.json.encode({"model": name, **self.fields})[:-1] + b',"messages":'
+        self._before = head + msgspec.json.encode(system)[:-1] + (b"," if system else b"")
+
+    def body(self, query: Query) -> bytes:
+        """The request's body, JSON. Raises CallFailed for an image that cannot be shown."""
+        said: list[dict[str, object]] = [{"role": each.role, "content": each.content} for each in query.messages]
+        if query.images:
+            urls = ("data:{};base64,{}".format(*self.shown(digest)) for digest in query.images)
+            shown = ({"type": "image_url", "image_url": {"url": url}} for url in urls)
+            said[-1]["content"] = [{"type": "text", "text": query.prompt}, *shown]
+        formed = self._formed if query.form is Form.CHOICE else b""
+        return self._before + msgspec.json.encode(said)[1:] + formed + b"}"
+
+
+def azure_address(resource: str, deployment: str, version: str | None) -> str:
+    """The base URL of a deployment below an Azure resource: by `api-version` where one is named, else the v1 API.
+
+    An address that says more than the resource stays as it is.
+    """
+    before, mark, query = resource.partition("?")
+    address = before.rstrip("/").removesuffix("/openai")
+    if address.endswith("/v1") or "/deployments/" in address:
+        return resource
+    if "api-version=" not in query and not version:
+        return f"{address}/openai/v1{mark}{query}"
+    dated = query if "api-version=" in query else "&".join(filter(None, (query, f"api-version={version}")))
+    return f"{address}/openai/deployments/{quote(deployment, safe='')}?{dated}"

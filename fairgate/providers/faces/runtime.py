@@ -1,0 +1,58 @@
+"""onnxruntime: sessions on the processor that can really be used."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fairgate.core.errors import FairgateError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+CUDA, CPU = "CUDAExecutionProvider", "CPUExecutionProvider"
+HINT = "pip install 'fairgate[images]'"
+
+
+def offered() -> list[str]:
+    """Providers that a session is to try, the best first: CUDA where this build of onnxruntime has it, then the CPU.
+
+    A build that offers CUDA may still lack its libraries, and then falls back: `runs_on` says what became of it.
+    """
+    import onnxruntime
+
+    available = onnxruntime.get_available_providers()
+    return [each for each in (CUDA, CPU) if each in available]
+
+
+def options(threads: int = 1) -> Any:
+    """Options of a session that uses this many threads within one call: calls come from several threads at once."""
+    import onnxruntime
+
+    chosen = onnxruntime.SessionOptions()
+    chosen.intra_op_num_threads = threads
+    chosen.log_severity_level = 3
+    return chosen
+
+
+def session(path: Path, threads: int = 1) -> Any:
+    """A session of the graph in this file. Raises FairgateError for one that onnxruntime does not load."""
+    import onnxruntime
+    from insightface.model_zoo.onnxruntime_utils import preload_cuda_libraries
+
+    providers = offered()
+    preload_cuda_libraries(providers)
+    try:
+        return onnxruntime.InferenceSession(str(path), sess_options=options(threads), providers=providers)
+    except Exception as error:
+        # onnxruntime's own errors have no common root.
+        raise FairgateError(
+            f"onnxruntime does not load this graph: {error}.",
+            where=str(path),
+            hint="Pull the weights again: python -m fairgate weights pull",
+        ) from error
+
+
+def runs_on(sessions: Sequence[Any]) -> str:
+    """`CUDA` where all sessions really use it, else `CPU`."""
+    return "CUDA" if all(each.get_providers()[0] == CUDA for each in sessions) else "CPU"

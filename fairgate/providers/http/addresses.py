@@ -1,0 +1,66 @@
+"""Addresses of servers, parsed strictly: what two parsers read differently, one checks and the other connects to."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from typing import TypeAlias
+
+import httpx2
+
+IPAddress: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+DEFAULT_PORTS = {"http": 80, "https": 443}
+_NAME = re.compile(r"[a-z\d_-]+(?:\.[a-z\d_-]+)*\.?")
+_NUMBER = re.compile(r"\d+|0x[\da-f]*")
+
+
+def parsed(text: str) -> httpx2.URL | None:
+    """The absolute address in this text; None where its host or port is none.
+
+    Numbers that only some resolvers take for an address (0x7f.1, 2130706433) are none.
+    """
+    try:
+        url = httpx2.URL(text)
+    except httpx2.InvalidURL:
+        return None
+    host = url.raw_host.decode("ascii")
+    known = ip_of(host) is not None or (
+        _NAME.fullmatch(host) and not _NUMBER.fullmatch(host.rstrip(".").split(".")[-1])
+    )
+    return url if url.scheme and known and 0 < port_of(url) < 2**16 else None
+
+
+def joined(url: httpx2.URL, location: str) -> httpx2.URL | None:
+    """Where a redirect leads; None where it cannot be read."""
+    try:
+        return parsed(str(url.join(location))) if location.isascii() else None
+    except httpx2.InvalidURL:
+        return None
+
+
+def port_of(url: httpx2.URL) -> int:
+    """The port, the scheme's own where none is named; -1 where neither is known."""
+    return DEFAULT_PORTS.get(url.scheme, -1) if url.port is None else url.port
+
+
+def ip_of(host: str) -> IPAddress | None:
+    """The number that a host is, None for a name."""
+    try:
+        return ipaddress.ip_address(host)
+    except ValueError:
+        return None
+
+
+def is_here(url: httpx2.URL) -> bool:
+    """Whether an address is this machine's own, by its name or number alone: nothing is looked up."""
+    ip = ip_of(url.host)
+    if ip is not None:
+        return ip.is_loopback
+    host = url.host.rstrip(".")
+    return host == "localhost" or host.endswith(".localhost")
+
+
+def shown(url: httpx2.URL) -> str:
+    """An address without what may be secret in it: user, query, fragment."""
+    return str(url.copy_with(query=None, fragment=None, userinfo=b""))

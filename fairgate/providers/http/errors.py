@@ -1,0 +1,68 @@
+"""What transports raise beside httpx2's own errors. Their words are fit to be shown: they hold no address.
+
+httpx2.TransportError
+├── ConnectError          nobody is reached; `refused` in its text where the port is closed
+│   ├── NameNotResolved
+│   └── TLSFailed         a handshake that failed, and will again
+│       ├── NotTrusted    the server's certificate
+│       └── CertificateWanted   the client's
+└── ProxyError            the proxy does not let the request through
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import ssl
+
+import httpx2
+
+REFUSED = os.strerror(errno.ECONNREFUSED)
+
+# OpenSSL's words (uvloop keeps them alone), and those of servers that hang up in TLS 1.2.
+_WANTED = ("CERTIFICATE_REQUIRED", "BAD_CERTIFICATE", "HANDSHAKE_FAILURE", "UNKNOWN_CA", "CERTIFICATE_UNKNOWN")
+_NO_TLS = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE", "PACKET_LENGTH_TOO_LONG")
+
+
+class NameNotResolved(httpx2.ConnectError):
+    """The server's name, or its proxy's, has no address."""
+
+
+class TLSFailed(httpx2.ConnectError):
+    """What is spoken there is no TLS."""
+
+
+class NotTrusted(TLSFailed):
+    """The server's certificate is not trusted; the text says why. `name` where it is another server's."""
+
+    def __init__(self, why: str, *, name: bool = False) -> None:
+        super().__init__(why)
+        self.name = name
+
+
+class CertificateWanted(TLSFailed):
+    """The server wants a certificate of the client, or does not accept the one that it was shown."""
+
+
+def of_tls(error: BaseException | None) -> TLSFailed | None:
+    """What a trouble with TLS is, None for any other trouble."""
+    while error is not None:
+        # aiohttp's own error is one of this class too, without its attributes.
+        if (why := getattr(error, "verify_message", None)) and isinstance(error, ssl.SSLCertVerificationError):
+            # 62 and 64: X509_V_ERR_HOSTNAME_MISMATCH and X509_V_ERR_IP_ADDRESS_MISMATCH
+            return NotTrusted(why.rstrip("."), name=error.verify_code in {62, 64})
+        reason = str(error).upper().replace(" ", "_")
+        if "[SSL" in reason and any(each in reason for each in _WANTED):
+            return CertificateWanted("no client certificate that it accepts")
+        if "[SSL" in reason and any(each in reason for each in _NO_TLS):
+            return TLSFailed("what is spoken there is no TLS")
+        error = error.__cause__ or error.__context__
+    return None
+
+
+def said_by(error: OSError) -> str:
+    """What the operating system says of a trouble, without the address."""
+    # OpenSSL's errors have numbers of their own.
+    if isinstance(error, ssl.SSLError) or "[SSL" in str(error):
+        return "TLS failed"
+    return os.strerror(error.errno) if error.errno else "connection lost"

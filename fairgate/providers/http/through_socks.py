@@ -1,0 +1,35 @@
+"""httpx2's own transport, for SOCKS proxies. An extra: `fairgate[socks]`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import httpx2
+
+from fairgate.providers.http.errors import of_tls
+from fairgate.providers.http.over_aiohttp import KEEP_ALIVE
+
+if TYPE_CHECKING:
+    import ssl
+
+
+class SocksTransport(httpx2.AsyncBaseTransport):
+    """Sends requests through a SOCKS proxy, which looks names up itself."""
+
+    def __init__(self, proxy: httpx2.URL, trusted: ssl.SSLContext | None, connect: float) -> None:
+        limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=KEEP_ALIVE)
+        self._timeout = httpx2.Timeout(None, connect=connect).as_dict()
+        self._inner = httpx2.AsyncHTTPTransport(verify=trusted or False, proxy=httpx2.Proxy(proxy), limits=limits)
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """The response, as soon as its headers are there."""
+        request.extensions = {**request.extensions, "timeout": self._timeout}
+        try:
+            return await self._inner.handle_async_request(request)
+        except httpx2.TransportError as error:
+            trouble = of_tls(error) or type(error)(str(error) or type(error).__name__)
+        raise trouble
+
+    async def aclose(self) -> None:
+        """Give back the connections."""
+        await self._inner.aclose()

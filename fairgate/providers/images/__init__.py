@@ -1,0 +1,1 @@
+"""Image models: HTTP APIs, Python callables, folders of images, controls."""

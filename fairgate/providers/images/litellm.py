@@ -1,0 +1,71 @@
+"""`litellm/PROVIDER/NAME` as image model: whatever LiteLLM's image call reaches beside OpenAI's API."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fairgate.core.domain import Reply
+from fairgate.providers.chat.litellm import LiteLLMCalls, Refused
+from fairgate.providers.fetching import Fetcher
+from fairgate.providers.fields import check_fields, count
+from fairgate.providers.images.openai import LARGEST, Sent, stored
+from fairgate.providers.retries import Retries
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fairgate.core.domain import Identity, Query
+    from fairgate.ledger.images import ImageStore
+
+OURS = ("model", "prompt", "n", "api_key", "api_base", "max_retries", "timeout")
+# Nobody here knows whose images these are: none of them may come from this network.
+ANYWHERE = "https://images.invalid"
+
+
+class LiteLLMImages:
+    """An image model that LiteLLM calls, one image a call. The rest as for `OpenAIImages` and `LiteLLMCalls`."""
+
+    def __init__(
+        self,
+        name: str,
+        base_url: str | None,
+        store: ImageStore,
+        parameters: Mapping[str, object],
+        max_in_flight: int,
+        timeout: float,
+        *,
+        retries: Retries | None = None,
+    ) -> None:
+        check_fields(parameters, OURS)
+        retries = retries or Retries()
+        self._calls = LiteLLMCalls(name, base_url, parameters, parameters, max_in_flight, timeout, retries)
+        self._fetcher = Fetcher(base_url or ANYWHERE, timeout=timeout, limit=LARGEST, retries=retries)
+        self._store = store
+
+    @property
+    def identity(self) -> Identity:
+        """What the ledger's key holds of this model."""
+        return self._calls.identity
+
+    async def ask(self, query: Query) -> Reply:
+        """The image for this prompt, in the store; a refusal where the content filter says so."""
+        # It takes no wish as to repeats: those of the library's own are not counted.
+        sent = await self._calls.call("aimage_generation", self._read, prompt=query.prompt, n=1)
+        if isinstance(sent, Refused):
+            return Reply("", filtered=True, latency=sent.latency, attempts=sent.attempts)
+        return await stored(sent, self._fetcher, self._store)
+
+    async def close(self) -> None:
+        """Give back the connections."""
+        await self._fetcher.close()
+
+    def _read(self, said: Any, latency: float, number: int) -> Sent | None:
+        image, usage = said.data[0], getattr(said, "usage", None)
+        reply = Reply(
+            "",
+            prompt_tokens=count(getattr(usage, "input_tokens", None)),
+            completion_tokens=count(getattr(usage, "output_tokens", None)),
+            latency=latency,
+            attempts=number,
+        )
+        return Sent.of(getattr(image, "b64_json", None), getattr(image, "url", None), reply)

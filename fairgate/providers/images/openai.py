@@ -1,0 +1,161 @@
+"""`openai/NAME` as a text-to-image model: any server that speaks OpenAI's images API."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fairgate.core.domain import Identity, Reply
+from fairgate.ledger.images import Limits, said
+from fairgate.providers.chat.openai import OPENAI
+from fairgate.providers.endpoint import Endpoint, Filtered
+from fairgate.providers.fetching import Fetcher
+from fairgate.providers.fields import check_fields, count, word
+from fairgate.providers.retries import Retries
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fairgate.core.domain import Query
+    from fairgate.ledger.images import ImageStore
+    from fairgate.providers.headers import Headers
+
+# One image for one prompt: more in one answer would not be samples of their own.
+OURS = ("model", "prompt", "n", "stream")
+TOO_LARGE = "too-large"
+LARGEST = Limits().content  # bytes of one image
+
+
+class _Image(msgspec.Struct):
+    b64_json: object = None
+    url: object = None
+
+
+class _Images(msgspec.Struct):
+    data: list[_Image]
+    usage: object = None
+    model: object = None
+
+
+_images = msgspec.json.Decoder(_Images)
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """An answer with an image in it, or with the address of one."""
+
+    content: bytes | None
+    url: str
+    reply: Reply
+
+    @classmethod
+    def of(cls, encoded: object, url: object, reply: Reply) -> Sent | None:
+        """The image in Base64, or its address, which may hold it; None where there is neither."""
+        if isinstance(encoded, str) and encoded:
+            return cls(_decoded(encoded), "", reply)
+        if isinstance(url, str) and url:
+            return cls(_decoded(url), "", reply) if url.startswith("data:") else cls(None, url, reply)
+        return None
+
+
+async def stored(sent: Sent, fetcher: Fetcher, store: ImageStore) -> Reply:
+    """The reply with the image's hash, when the image is in the store, whatever it is."""
+    content = await fetcher.get(sent.url) if sent.content is None else sent.content
+    if content is None:
+        return replace(sent.reply, text=TOO_LARGE)
+    # Whatever was sent is kept: the detector finds out what it is.
+    return replace(sent.reply, text=said(await asyncio.to_thread(store.add, content)))
+
+
+class OpenAIImages:
+    """A painter behind an OpenAI-compatible server: `POST images/generations`, one image a request.
+
+    `parameters` are the body fields beside model and prompt. What the server sends is put into `store` whatever it is;
+    the address of an image is fetched as `Fetcher` allows.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        base_url: str,
+        store: ImageStore,
+        api_key: str | None = None,
+        parameters: Mapping[str, object] | None = None,
+        max_in_flight: int = 16,
+        timeout: float = 120.0,
+        *,
+        retries: Retries | None = None,
+        headers: Headers | None = None,
+    ) -> None:
+        fields = dict(parameters or {})
+        check_fields(fields, OURS)
+        retries = retries or Retries()
+        self._endpoint = Endpoint(
+            OPENAI,
+            name,
+            base_url,
+            api_key,
+            path="images/generations",
+            fields=fields,
+            max_in_flight=max_in_flight,
+            timeout=timeout,
+            retries=retries,
+            # Base64 takes a third more than the image does.
+            longest=2 * LARGEST,
+            headers=headers,
+        )
+        self._fetcher = Fetcher(self._endpoint.address, timeout=timeout, limit=LARGEST, retries=retries)
+        self._store = store
+        self._identity = Identity("openai", name, self._endpoint.address, fields)
+        self._before = msgspec.json.encode({"model": name, "n": 1, **fields})[:-1] + b',"prompt":'
+
+    @property
+    def identity(self) -> Identity:
+        """What the ledger's key holds of this model."""
+        return self._identity
+
+    async def ask(self, query: Query) -> Reply:
+        """The image for this prompt, in the store; a refusal where the content filter says so."""
+        sent = await self._endpoint.post(self._before + msgspec.json.encode(query.prompt) + b"}", read_images)
+        if isinstance(sent, Filtered):
+            return Reply(sent.said, filtered=True, latency=sent.latency, attempts=sent.attempts)
+        shown = replace(sent, reply=self._endpoint.redaction.clean(sent.reply))
+        return await stored(shown, self._fetcher, self._store)
+
+    async def close(self) -> None:
+        """Give back the connections."""
+        await self._endpoint.close()
+        await self._fetcher.close()
+
+
+def read_images(body: bytes, latency: float, number: int) -> Sent | None:
+    """The first image of an answer's body, or its address; None where there is neither."""
+    try:
+        answer = _images.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    first = answer.data[0] if answer.data else _Image()
+    usage = answer.usage if isinstance(answer.usage, dict) else {}
+    reply = Reply(
+        "",
+        prompt_tokens=count(usage.get("input_tokens")),
+        completion_tokens=count(usage.get("output_tokens")),
+        served_model=word(answer.model),
+        latency=latency,
+        attempts=number,
+    )
+    return Sent.of(first.b64_json, first.url, reply)
+
+
+def _decoded(text: str) -> bytes:
+    """The bytes behind base64, with or without `data:…;base64,` before it; the text itself where it is none."""
+    encoded = text.partition(",")[2] if text.startswith("data:") else text
+    try:
+        return base64.b64decode(encoded)
+    except (binascii.Error, ValueError):
+        return text.encode("utf-8", "replace")

@@ -1,0 +1,1 @@
+"""Models that run on this machine, in a process of their own: transformers, vLLM, diffusers."""

@@ -1,0 +1,132 @@
+"""`hf/NAME`: a causal language model of transformers, from the hub or a folder."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import torch
+import transformers
+
+from fairgate.core.domain import Reply
+from fairgate.core.errors import ConfigError
+from fairgate.providers.local.options import seed_of
+from fairgate.providers.local.served import Served, device_of, dtype_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fairgate.core.domain import Query
+    from fairgate.providers.local.options import Named, TextOptions
+
+
+def load(named: Named[TextOptions], places: int) -> Served:
+    """The model, loaded. Raises ConfigError where it cannot be."""
+    try:
+        model = Transformers(named)
+    except (OSError, ValueError, RuntimeError, KeyError, ImportError) as error:
+        raise ConfigError(
+            f"it cannot be loaded ({type(error).__name__}: {error}).",
+            where=named.label,
+            hint="Give a model of the hub, or a folder of one, that is a causal language model.",
+        ) from error
+    return Served(named.label, model.answer, named.options.batch, places)
+
+
+class Transformers:
+    """A model with its tokenizer: at temperature 0 the most probable tokens, else drawn by each query's own seed."""
+
+    def __init__(self, named: Named[TextOptions]) -> None:
+        self._options, self._system, name = named.options, named.system, named.name
+        self._device = device_of(named.options.device)
+        transformers.utils.logging.disable_progress_bar()
+        self._tokenizer = transformers.AutoTokenizer.from_pretrained(
+            name, revision=named.options.revision, padding_side="left", trust_remote_code=False
+        )
+        self._model: Any = transformers.AutoModelForCausalLM.from_pretrained(
+            name, revision=named.options.revision, dtype=dtype_of(named.options.dtype), trust_remote_code=False
+        )
+        self._model.to(self._device).eval()
+        if self._tokenizer.pad_token_id is None:  # padding is masked: which token it is does not matter
+            self._tokenizer.pad_token = self._tokenizer.eos_token or self._tokenizer.convert_ids_to_tokens(0)
+        self._revision: str | None = getattr(self._model.config, "_commit_hash", None)
+
+    def answer(self, queries: Sequence[Query]) -> Sequence[Reply]:
+        """The replies to these queries, in their order."""
+        began = perf_counter()
+        # A chat template writes the special tokens itself.
+        given = self._tokenizer(
+            [prompt(self._tokenizer, query, self._system) for query in queries],
+            return_tensors="pt",
+            padding=True,
+            add_special_tokens=self._tokenizer.chat_template is None,
+        ).to(self._device)
+        drawn = [] if self._options.temperature == 0 else [self._drawing(queries)]
+        with torch.inference_mode():
+            made = self._model.generate(
+                input_ids=given["input_ids"],
+                attention_mask=given["attention_mask"],
+                max_new_tokens=self._options.max_new_tokens,
+                do_sample=False,
+                # What a model's own generation_config says of drawing is ours to say.
+                temperature=None,
+                top_p=None,
+                top_k=None,
+                pad_token_id=self._tokenizer.pad_token_id,
+                logits_processor=transformers.LogitsProcessorList(drawn),
+            )
+        width = given["input_ids"].shape[1]
+        latency = perf_counter() - began
+        return [
+            self._reply(tokens, int(asked), latency)
+            for tokens, asked in zip(made[:, width:].tolist(), given["attention_mask"].sum(dim=1), strict=True)
+        ]
+
+    def _reply(self, tokens: list[int], asked: int, latency: float) -> Reply:
+        ends = self._model.generation_config.eos_token_id
+        stops = set(ends if isinstance(ends, list) else [ends])
+        end = next((at + 1 for at, token in enumerate(tokens) if token in stops), None)
+        length = end or len(tokens)
+        text = self._tokenizer.decode(tokens[:length], skip_special_tokens=True).strip()
+        return Reply(
+            text.encode("utf-8", "replace").decode(),
+            truncated=end is None and length >= self._options.max_new_tokens,
+            prompt_tokens=asked,
+            completion_tokens=length,
+            fingerprint=self._revision,
+            latency=latency,
+        )
+
+    def _drawing(self, queries: Sequence[Query]) -> Drawing:
+        return Drawing([seed_of(query) for query in queries], self._options.temperature, self._options.top_p)
+
+
+class Drawing(transformers.LogitsProcessor):  # type: ignore[misc] # transformers is typed as it pleases
+    """Makes the most probable token one that is drawn: each row by a seed of its own, whatever batch it is in.
+
+    Gumbel noise on log-probabilities: its maximum is distributed as the softmax (Gumbel, 1954).
+    """
+
+    def __init__(self, seeds: Sequence[int], temperature: float, top_p: float) -> None:
+        # On the CPU: a GPU would draw other numbers.
+        self._chances = [torch.Generator().manual_seed(seed) for seed in seeds]
+        self._temperature = temperature
+        self._narrow = transformers.TopPLogitsWarper(top_p) if top_p < 1 else None
+
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        """The scores with noise."""
+        cooled = scores.float() / self._temperature
+        if self._narrow is not None:
+            cooled = self._narrow(input_ids, cooled)
+        uniform = torch.stack([torch.rand(scores.shape[1], generator=chance) for chance in self._chances])
+        return cooled - (-uniform.clamp_min(1e-20).log()).log().to(scores.device)
+
+
+def prompt(tokenizer: Any, query: Query, system: str | None) -> str:
+    """The conversation as the model's chat template has it; of a model without one its texts, a blank line between."""
+    first = [{"role": "system", "content": system}] if system is not None else []
+    turns = [*first, *({"role": each.role, "content": each.content} for each in query.messages)]
+    if tokenizer.chat_template is None:
+        return "\n\n".join(each["content"] for each in turns)
+    text: str = tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True)
+    return text

@@ -1,0 +1,1 @@
+"""The user's own callables, run in a process of their own."""

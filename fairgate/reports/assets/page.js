@@ -1,0 +1,395 @@
+"use strict";
+// Shows the report that stands in the page as JSON. Whatever anybody said becomes text, never markup.
+(() => {
+  const report = JSON.parse(document.getElementById("report").textContent);
+  const main = document.getElementById("main");
+  // Rows are cards on a narrow screen: fewer of them make a page.
+  const PAGE = { table: matchMedia("(max-width: 44rem)").matches ? 10 : 50, samples: 10 };
+
+  // An element with properties, and children that are elements or text.
+  const make = (tag, properties = {}, ...children) => {
+    const element = document.createElement(tag);
+    for (const [name, value] of Object.entries(properties)) {
+      if (name === "text") element.textContent = value;
+      else if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+      else if (value !== undefined && value !== null && value !== false) element.setAttribute(name, value);
+    }
+    element.append(...children.filter((child) => child !== null && child !== undefined));
+    return element;
+  };
+  const number = (value, decimals = 1) =>
+    value === null || value === undefined ? "–" : value.toFixed(decimals);
+  // Somebody's words: their direction is their own, and ends with them.
+  const words = (text, tag = "pre") => make(tag, { class: "others", dir: "auto", text });
+  const verdict = (said) => make("span", { class: `verdict ${said}`, text: said });
+  const live = make("p", { role: "status", "aria-live": "polite", class: "faint" });
+  const reduced = matchMedia("(prefers-reduced-motion: reduce)").matches;
+
+  // Tables: real ones, sorted by their column heads, a page at a time.
+  const table = ({ id, title, note, columns, rows, row, sort, fold }) => {
+    const state = { key: sort?.key ?? null, up: sort?.up ?? true, page: 0, rows, folded: Boolean(fold) };
+    const head = make("tr");
+    const body = make("tbody");
+    const caption = make("caption", { "aria-live": "polite" });
+    const heads = columns.map((column) => {
+      const cell = make("th", { scope: "col", class: column.number ? "number" : "" });
+      if (column.value) {
+        cell.append(make("button", { type: "button", text: column.title, onclick: () => {
+          state.up = state.key === column.key ? !state.up : !column.number;
+          state.key = column.key;
+          state.page = 0;
+          draw();
+        } }));
+      } else cell.append(make("span", { text: column.title }));
+      head.append(cell);
+      return cell;
+    });
+    const turn = (by) => () => { state.page += by; draw(); section.scrollIntoView({ block: "start", behavior: reduced ? "auto" : "smooth" }); };
+    const back = make("button", { type: "button", text: "Earlier rows", onclick: turn(-1) });
+    const on = make("button", { type: "button", text: "Later rows", onclick: turn(1) });
+    const where = make("span", { class: "faint" });
+    const pages = make("nav", { class: "pages", "aria-label": `Pages of ${title}` }, back, where, on);
+    const folding = make("button", { type: "button", class: "folding", onclick: () => { state.folded = !state.folded; state.page = 0; draw(); } });
+    const section = make("section", { id, "aria-labelledby": `${id}-title` },
+      make("h2", { id: `${id}-title`, text: title }),
+      make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Table: ${title}` },
+        make("table", {}, caption, make("thead", {}, head), body)), folding, pages,
+      note ? make("p", { class: "faint note", text: note }) : null);
+    const compare = (one, other) =>
+      typeof one === "number" && typeof other === "number" ? one - other : String(one).localeCompare(String(other));
+    const draw = () => {
+      const column = columns.find((each) => each.key === state.key);
+      const inside = state.folded ? state.rows.filter((each) => !fold(each)) : state.rows;
+      const hidden = state.rows.length - inside.length;
+      let ordered = inside;
+      if (column) {
+        ordered = inside.map((each, place) => [column.value(each), place, each]).sort((one, other) => {
+          // What is not known stands last, whichever way.
+          const gone = (one[0] === null) - (other[0] === null);
+          return gone || (one[0] === null ? 0 : (state.up ? 1 : -1) * compare(one[0], other[0])) || one[1] - other[1];
+        }).map((each) => each[2]);
+      }
+      // A column that says nothing of any row shown takes room from those that do.
+      const told = columns.filter((each) => !each.sparse || ordered.some((row) => each.value(row)));
+      heads.forEach((cell, place) => {
+        cell.hidden = !told.includes(columns[place]);
+        if (!columns[place].value) return;
+        const sorted = columns[place].key === state.key;
+        cell.setAttribute("aria-sort", sorted ? (state.up ? "ascending" : "descending") : "none");
+      });
+      const first = state.page * PAGE.table;
+      const page = ordered.slice(first, first + PAGE.table);
+      body.replaceChildren(...page.map((each, place) => row(each, told, page[place - 1])));
+      folding.hidden = !fold || (!hidden && state.folded) || !rows.some(fold);
+      folding.textContent = state.folded ? `Show ${hidden} that passed` : "Hide those that passed";
+      const last = Math.min(first + PAGE.table, ordered.length);
+      caption.textContent = ordered.length === rows.length ? `${rows.length} rows` : `${ordered.length} of ${rows.length} rows`;
+      where.textContent = ordered.length ? `rows ${first + 1} to ${last} of ${ordered.length}` : "no rows";
+      pages.hidden = ordered.length <= PAGE.table;
+      back.disabled = first === 0;
+      on.disabled = last >= ordered.length;
+    };
+    draw();
+    return { section, keep: (wanted) => { state.rows = rows.filter(wanted); state.page = 0; draw(); return state.rows.length; } };
+  };
+  const line = (each, columns, before) => make("tr", {}, ...columns.map((column, place) => {
+    const cell = make(place === 0 ? "th" : "td", place === 0 ? { scope: "row" } : { class: column.number ? "number" : "", "data-title": column.title });
+    cell.append(column.show ? column.show(each, before) : String(each[column.key] ?? ""));
+    return cell;
+  }));
+  const plain = (key, title) => ({ key, title, value: (each) => each[key] ?? "" });
+  const several = (all, key) => new Set(all.map((each) => each[key])).size > 1;
+  const sparse = (key, title) => ({ ...plain(key, title), sparse: true });
+  const numeric = (key, title, show) =>
+    ({ key, title, number: true, value: (each) => each[key] ?? null, show: show ?? ((each) => number(each[key])) });
+
+  const value = (each) => `${number(each.value)}${each.strays ? " †" : ""}`;
+  // A gate at a glance, on the scale of its limit: what is allowed, the interval, the estimate and the limit.
+  const scale = (gate) => {
+    const known = [gate.low, gate.high, gate.estimate].filter((each) => each !== null);
+    // So many times the limit as it takes, twice at least.
+    const times = (limit, far) => Math.min(100, limit * Math.max(2, Math.ceil(far / (limit || 1))) || Math.max(far, 1));
+    if (gate.signed) {
+      const end = times(gate.max ?? 50, Math.max(0, ...known.map(Math.abs)));
+      return [-end, end];
+    }
+    if (gate.min === null) return [0, times(gate.max ?? 50, Math.max(0, ...known))];
+    if (gate.max === null) return [100 - times(100 - gate.min, 100 - Math.min(100, ...known)), 100];
+    const room = (gate.max - gate.min) / 2;
+    return [Math.max(0, Math.min(gate.min - room, ...known)), Math.min(100, Math.max(gate.max + room, ...known))];
+  };
+  const gauge = (gate) => {
+    if (gate.change) return ""; // a difference lies on another scale
+    const [start, end] = scale(gate);
+    const share = (points) => (100 * points) / (end - start);
+    const percent = (value) => `${Math.max(0, Math.min(100, value))}%`;
+    const part = (name, left, width) => {
+      const element = make("span", { class: name });
+      element.style.left = percent(share(left - start));
+      if (width !== undefined) element.style.width = percent(share(width));
+      return element;
+    };
+    const most = gate.max ?? 100;
+    const least = gate.min ?? (gate.signed ? -most : 0);
+    const shown = make("span", { class: "gauge" }, part("allowed", Math.max(least, start), Math.min(most, end) - Math.max(least, start)));
+    if (gate.low !== null && gate.high !== null) shown.append(part("interval", gate.low, Math.max(gate.high - gate.low, (end - start) / 100)));
+    if (gate.signed) shown.append(part("zero", 0));
+    if (gate.min !== null || gate.signed) shown.append(part("limit", least));
+    if (gate.max !== null) shown.append(part("limit", gate.max));
+    if (gate.estimate !== null) shown.append(part("estimate", gate.estimate));
+    const ends = [start, end].map((each) => make("span", { text: each.toFixed(0).replace("-", "−") }));
+    return make("span", { class: "scale", "aria-hidden": "true" }, shown, make("span", { class: "ends" }, ...ends));
+  };
+
+  const shares = (cell) => {
+    const grid = make("div", { class: "shares" });
+    for (const [group, n] of Object.entries(cell.counts)) {
+      const share = cell.n ? (100 * n) / cell.n : 0;
+      const filled = make("span");
+      filled.style.width = `${share}%`;
+      const bar = make("span", { class: "bar", "aria-hidden": "true" }, filled);
+      const truth = cell.truth[group];
+      if (truth !== undefined) {
+        const mark = make("span", { class: "truth" });
+        mark.style.left = `${truth}%`;
+        bar.append(mark);
+      }
+      grid.append(make("span", { text: group }), bar, make("span", { text: (cell.n ? `${share.toFixed(0)} % (${n})` : "–")
+        + (truth === undefined ? "" : `, truth ${truth.toFixed(0)} %`) }));
+    }
+    for (const [kind, n] of Object.entries(cell.unanswered)) {
+      grid.append(make("span", { class: "faint", text: kind }), make("span"), make("span", { class: "faint", text: String(n) }));
+    }
+    return grid;
+  };
+
+  // The samples behind a cell: searched, and a page at a time.
+  const drill = make("section", { id: "drill", role: "dialog", tabindex: "-1", hidden: "", "aria-labelledby": "drill-title" });
+  let opener = null;
+  const named = (cell) => [cell.about, cell.level, cell.task, cell.context, cell.attribute].filter(Boolean).join(", ");
+  const chosen = (sample, cell) => {
+    if (sample.chosen === undefined) return "";
+    const [letter, groups] = sample.options[sample.chosen];
+    return `${letter}: ${Object.values(groups).join(", ")}`;
+  };
+  // An image: what was found in it, and the picture where the page holds one, which is of its own making.
+  const image = (sample, cell) => {
+    const here = sample.image && report.samples[cell.topic].pictures?.[sample.image];
+    const found = Object.entries(sample.found).map(([attribute, told]) => `${attribute}: ${told}`);
+    return make("div", { class: "painted" },
+      here ? make("img", { src: here, alt: `Image ${sample.id}: ${[sample.state, ...found].join("; ")}` }) : null,
+      make("div", {}, make("p", { text: sample.state }), ...found.map((text) => make("p", { text })),
+        sample.image ? make("p", { class: "faint hash", text: `sha256 ${sample.image}` }) : null));
+  };
+  const article = (sample, cell) => {
+    const options = (sample.options ?? []).map(([letter, groups]) => `${letter} = ${Object.values(groups).join(", ")}`).join("; ");
+    const said = chosen(sample, cell);
+    return make("article", {},
+      make("h3", { text: sample.id }), sample.asked ? words(sample.asked, "div") : null,
+      sample.state ? image(sample, cell) : make("p", { text: `${sample.kind}${said ? ` ${said}` : ""} (read as ${sample.how}${sample.to === "judge" ? "; said by the judge" : ""})` }),
+      sample.state ? null : sample.reply === undefined ? make("p", { class: "faint", text: "There is no reply." }) : words(sample.reply),
+      make("details", {}, make("summary", { text: "What was asked" }), words(sample.prompt),
+        options ? make("p", { class: "faint", text: `Options: ${options}` }) : null));
+  };
+  const open = (name, from, because) => {
+    const cell = report.cells.find((each) => each.name === name);
+    if (!cell) return;
+    opener = from ?? null;
+    const held = report.samples[cell.topic] ?? { all: 0, shown: [] };
+    const search = make("input", { type: "search", id: "search" });
+    const group = make("select", { id: "picked" }, make("option", { value: "", text: "all" }),
+      ...Object.keys(cell.counts).filter(() => cell.attribute).map((each) => make("option", { value: each, text: each })));
+    const list = make("div");
+    const told = make("p", { role: "status", "aria-live": "polite", class: "faint" });
+    let page = 0;
+    const back = make("button", { type: "button", text: "Earlier samples", onclick: () => { page -= 1; draw(); } });
+    const on = make("button", { type: "button", text: "Later samples", onclick: () => { page += 1; draw(); } });
+    const pages = make("nav", { class: "pages", "aria-label": "Pages of samples" }, back, on);
+    const draw = () => {
+      const sought = search.value.toLocaleLowerCase();
+      const found = held.shown.filter((sample) => {
+        const found = [sample.state ?? "", ...Object.values(sample.found ?? {})].join("\n");
+        const text = `${sample.id}\n${sample.prompt}\n${sample.reply ?? ""}\n${sample.kind}\n${found}`.toLocaleLowerCase();
+        const picked = sample.chosen === undefined ? sample.groups?.[cell.attribute] ?? [] : [sample.options[sample.chosen][1][cell.attribute]];
+        return text.includes(sought) && (!group.value || picked.includes(group.value));
+      });
+      page = Math.max(0, Math.min(page, Math.ceil(found.length / PAGE.samples) - 1));
+      const first = page * PAGE.samples;
+      list.replaceChildren(...found.slice(first, first + PAGE.samples).map((sample) => article(sample, cell)));
+      const left = held.all - held.shown.length;
+      told.textContent = `${found.length ? `Samples ${first + 1} to ${Math.min(first + PAGE.samples, found.length)} of ${found.length} found` : "No sample found"}`
+        + ` among ${held.shown.length}, the telling ones first${left > 0 ? `; ${left} more are in the ledger alone` : ""}.`
+        + (held.unpictured ? ` ${held.unpictured} of the images are told in words alone.` : "");
+      back.disabled = page === 0;
+      on.disabled = first + PAGE.samples >= found.length;
+      pages.hidden = found.length <= PAGE.samples;
+    };
+    const seek = () => { page = 0; draw(); };
+    search.addEventListener("input", seek);
+    group.addEventListener("change", seek);
+    // A topic that passes alone can be why a gate over many topics fails: it has no badge there.
+    const standing = because && cell.verdict === "pass"
+      ? make("p", { text: `Shown for ${because}. Chance alone could explain this one topic; over all topics together it cannot. ${cell.answer}` })
+      : make("p", {}, verdict(cell.verdict), ` ${cell.answer}`);
+    drill.replaceChildren(
+      make("div", { class: "bar-top" }, make("h2", { id: "drill-title", text: `Samples: ${named(cell)}` }),
+        make("button", { type: "button", text: "Close", onclick: close })),
+      standing, shares(cell),
+      make("p", { class: "faint", text: report.warning }),
+      make("fieldset", {}, make("label", { for: "search" }, "Search in prompts and replies", search),
+        cell.attribute ? make("label", { for: "picked" }, "Picked group", group) : null),
+      told, list, pages,
+      make("details", {}, make("summary", { text: "Run this case alone" }), words(cell.command)));
+    drill.hidden = false;
+    draw();
+    history.replaceState(null, "", `#cell=${encodeURIComponent(name)}`);
+    drill.scrollTop = 0;
+    drill.focus({ preventScroll: true });
+  };
+  const close = () => {
+    drill.hidden = true;
+    history.replaceState(null, "", " ");
+    if (opener?.isConnected) opener.focus();
+  };
+  drill.addEventListener("keydown", (event) => { if (event.key === "Escape") close(); });
+  const opening = (name, text, about, because) => make("button", {
+    type: "button", text, "aria-label": about ? `${text}: ${about}` : null, onclick: (event) => open(name, event.currentTarget, because),
+  });
+
+  // The story.
+  const listed = (pairs) => make("dl", { class: "about" }, ...pairs.flatMap(([label, value]) => [make("dt", { text: label }), make("dd", {}, words(value, "span"))]));
+  const contents = make("nav", { "aria-label": "Contents", class: "pages" });
+  main.append(make("div", { class: "facts" }, listed(report.facts)));
+  if (report.trouble) main.append(make("p", { class: "trouble-said" }, make("strong", { text: "Trouble: " }), words(report.trouble, "span")));
+  for (const sentence of report.invalid) main.append(make("p", { class: "trouble-said" }, words(sentence, "span")));
+  main.append(make("div", { class: "short" }, ...[...report.why, report.todo].map((sentence) => make("p", { text: sentence }))), contents);
+  if (report.since) {
+    main.append(make("section", { id: "since", "aria-labelledby": "since-title" }, make("h2", { id: "since-title", text: "Since the baseline" }),
+      words(report.since.over, "p"), make("ul", {}, ...report.since.sentences.map((sentence) => make("li", {}, words(sentence, "span"))))));
+  }
+  const example = (topic, gates) => {
+    const item = make("li", {}, words(topic.sentence, "span"));
+    const { reply } = topic;
+    if (reply) {
+      const options = reply.options.length > 0
+        ? make("ul", { class: "options" }, ...reply.options.map((text, place) => make("li", { class: place === reply.chosen ? "chosen" : "" }, words(text, "span"), place === reply.chosen ? " ← chosen" : "")))
+        : null;
+      item.append(make("blockquote", {}, words(reply.asked, "p"), options,
+        reply.painted ? (reply.image ? make("img", { src: reply.image, alt: reply.meant }) : null)
+          : reply.reply === null ? make("p", { class: "faint", text: "no reply" }) : make("p", {}, make("span", { class: "faint", text: "Reply: " }), words(reply.reply, "span")),
+        reply.meant && reply.chosen === null ? make("p", { class: "faint" }, words(reply.meant, "span")) : null));
+    }
+    if (topic.cell) item.append(opening(topic.cell, "All its samples", topic.sentence, gates));
+    return item;
+  };
+  let why = null;
+  if (report.findings.length) {
+    const list = make("ul", { class: "why" });
+    for (const finding of report.findings) {
+      const [first, ...rest] = finding.topics.map((topic) => example(topic, finding.gates));
+      list.append(make("li", {}, verdict(finding.verdict), " ", make("strong", { text: finding.gates }),
+        make("p", { class: "held", text: finding.held.join(" · ") }), make("ul", {}, first),
+        rest.length ? make("details", {}, make("summary", { text: rest.length === 1 ? "One more topic" : `${rest.length} more topics` }), make("ul", {}, ...rest)) : null));
+    }
+    why = make("section", { id: "why", "aria-labelledby": "why-title" }, make("h2", { id: "why-title", text: "What failed, and why" }),
+      make("p", { class: "faint", text: `The worst topics of each failed gate, each with one reply. The numbers: the estimate, and in brackets its interval. ${report.warning}` }), list);
+  }
+
+  const choose = { benchmark: "Benchmark", task: "Task", context: "Context", attribute: "Attribute", about: "Statistic or category", verdict: "Verdict" };
+  const picks = {};
+  const bar = make("fieldset", { id: "filters" }, make("legend", { text: "Show in the tables of gates, topics and scores" }));
+  const everything = [...report.gates, ...report.scores, ...report.cells];
+  for (const [key, title] of Object.entries(choose)) {
+    const values = [...new Set(everything.map((each) => each[key]).filter(Boolean))].sort();
+    if (!values.length) continue;
+    const select = make("select", { id: `filter-${key}`, onchange: () => filter() }, make("option", { value: "", text: "all" }),
+      ...values.map((value) => make("option", { value, text: value })));
+    picks[key] = select;
+    bar.append(make("label", { for: `filter-${key}` }, title, select));
+  }
+  bar.append(make("button", { type: "button", id: "filter-none", text: "Show all", onclick: () => {
+    for (const select of Object.values(picks)) select.value = "";
+    filter();
+  } }));
+
+  const passes = (gate) => gate.verdict === "pass";
+  const failing = report.gates.some((gate) => !passes(gate));
+  const gates = table({
+    id: "gates", title: "Gates", rows: report.gates, row: line,
+    fold: failing && report.gates.filter(passes).length > 5 ? passes : null,
+    note: `A gate fails where the whole interval of the estimate is beyond its limit, by more than chance explains with all gates in view. ${report.ideal}`
+      + (report.gates.some((gate) => gate.strays) ? " †: outside the interval." : "")
+      + (report.gates.some((gate) => gate.change) ? ` ${report.changes}` : ""),
+    columns: [
+      // What a score asks is said once for the rows that follow one another.
+      { ...plain("name", "Gate"), show: (gate, before) => {
+        const said = make("span", {}, make("span", { text: gate.name }));
+        if (gate.asks && before?.asks !== gate.asks) said.append(make("span", { class: "asks", text: gate.asks }));
+        return said;
+      } },
+      { key: "verdict", title: "Verdict", value: (gate) => ["fail", "waived", "inconclusive", "pass"].indexOf(gate.verdict), show: (gate) => verdict(gate.verdict) },
+      numeric("estimate", "Estimate", (gate) => gate.estimateTold), numeric("low", "Interval", (gate) => gate.interval),
+      { key: "limit", title: "Limit", value: (gate) => gate.max ?? gate.min, show: (gate) => make("span", { class: "limit", title: gate.limitReason, text: gate.limit }) },
+      { key: "gauge", title: "On the scale of the limit", show: gauge },
+      // A value that is its own estimate is not said twice.
+      numeric("value", "Value", (gate) => (number(gate.value) === number(gate.estimate) ? "" : value(gate))),
+      numeric("best", "Ideal", (gate) => (gate.best === null ? "" : number(gate.best))),
+      { ...sparse("reason", "Remark") },
+    ],
+  });
+  const topics = table({
+    id: "topics", title: "Topics", rows: report.cells, row: line,
+    note: "One row for each case: what was answered, and the samples behind it. A case alone fails only where chance cannot explain its answers.",
+    sort: { key: "verdict", up: true },
+    columns: [
+      plain("about", "Statistic or category"), sparse("level", "Level"), plain("task", "Task"), sparse("context", "Context"), plain("attribute", "Attribute"),
+      { key: "verdict", title: "Verdict", value: (cell) => ["trouble", "fail", "inconclusive", "pass"].indexOf(cell.verdict), show: (cell) => verdict(cell.verdict) },
+      numeric("n", "Answers", (cell) => String(cell.n)),
+      { key: "most", title: "Most picked", number: true, value: (cell) => (cell.n ? Math.max(...Object.values(cell.counts)) / cell.n : null), show: (cell) => (cell.n ? `${((100 * Math.max(...Object.values(cell.counts))) / cell.n).toFixed(0)} %` : "–") },
+      { key: "open", title: "Samples", show: (cell) => opening(cell.name, "Samples", named(cell)) },
+      { key: "counts", title: "Answers by group", show: shares },
+    ],
+  });
+  const scores = table({
+    id: "scores", title: "Scores", rows: report.scores, row: line,
+    note: "Values as the papers compute them (definition, and as their programs do: reference); the estimate is for all replies that the model would give."
+      + (report.scores.some((score) => score.strays) ? ` ${report.ideal} †: outside the interval.` : ""),
+    columns: [
+      plain("score", "Score"), ...(several(report.scores, "benchmark") ? [plain("benchmark", "Benchmark")] : []), plain("task", "Task"), sparse("context", "Context"), plain("attribute", "Attribute or group"), plain("scoring", "Scoring"),
+      numeric("value", "Value", value), numeric("estimate", "Estimate", (score) => score.estimateTold), numeric("low", "Interval", (score) => score.interval),
+      numeric("best", "Ideal"), numeric("n", "Answers", (score) => score.n.toLocaleString("en")), { ...plain("topics", "Topics"), number: true },
+    ],
+  });
+  const filter = () => {
+    const wanted = (has) => (each) => Object.entries(picks).every(([key, select]) => !select.value || !has.includes(key) || each[key] === select.value);
+    const counts = [
+      gates.keep(wanted(["benchmark", "task", "context", "attribute", "verdict"])),
+      topics.keep(wanted(["benchmark", "task", "context", "attribute", "about", "verdict"])),
+      scores.keep(wanted(["benchmark", "task", "context", "attribute"])),
+    ];
+    live.textContent = `${counts[0]} gates, ${counts[1]} topics, ${counts[2]} scores`;
+  };
+  main.append(...[gates.section, why, bar, live, topics.section, scores.section, drill].filter(Boolean));
+  if (report.plots?.length) {
+    main.append(make("section", { id: "plots", "aria-labelledby": "plots-title" }, make("h2", { id: "plots-title", text: "Plots" }),
+      ...report.plots.map((plot) => make("figure", {},
+        plot.image ? make("img", { src: plot.image, alt: `${plot.title}: in words below.`, loading: "lazy" }) : null,
+        make("figcaption", {}, make("details", plot.image ? {} : { open: "" }, make("summary", { text: `${plot.title}, in words` }), plot.alt))))));
+  }
+  main.append(
+    make("section", { id: "notes", "aria-labelledby": "notes-title" }, make("h2", { id: "notes-title", text: "Notes" }),
+      make("ul", {}, ...report.notes.map((note) => make("li", {}, words(note, "span"))), make("li", { text: report.notice }))),
+    make("section", { id: "about", "aria-labelledby": "about-title" }, make("h2", { id: "about-title", text: "About this run" }),
+      listed(report.about),
+      make("h3", { text: "What the scores ask" }),
+      make("dl", { class: "about" }, ...Object.entries(report.asks)
+        .flatMap(([score, asks]) => [make("dt", { text: score }), make("dd", { text: asks })])),
+      make("details", {}, make("summary", { text: "All numbers as text" }), make("pre", { tabindex: "0", text: report.numbers }))),
+  );
+  for (const title of main.querySelectorAll("section:not(#drill) > h2")) {
+    contents.append(make("a", { href: `#${title.parentElement.id}`, text: title.textContent }));
+  }
+  filter();
+  const linked = decodeURIComponent(location.hash).match(/^#cell=(.*)$/);
+  if (linked) open(linked[1]);
+})();

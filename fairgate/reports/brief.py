@@ -1,0 +1,214 @@
+"""The report on one screen: the verdict, why, what to do, where the report lies, and one table of the gates."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+from fairgate.benchmarks.evidence import NOT_ASKED
+from fairgate.benchmarks.gate_result import Verdict
+from fairgate.benchmarks.limits import RATES
+from fairgate.core.redaction import without_orders
+from fairgate.reports import numbers, wording
+from fairgate.reports.report import NO_CERTIFICATE, WORDS
+from fairgate.reports.terminal import told
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from fairgate.benchmarks.findings import Finding
+    from fairgate.benchmarks.gate_result import GateResult
+    from fairgate.reports.report import Report
+
+WIDEST = 120  # columns: longer lines of prose are hard to read
+NO_BREAK = "\N{NO-BREAK SPACE}"
+# What is shown of each kind; the rest is counted, and stands in the report.
+ROWS = {Verdict.FAIL: 16, Verdict.WAIVED: 4, Verdict.INCONCLUSIVE: 5}
+REASONS, EXAMPLES, MOVES = 3, 3, 6
+TODO = {
+    Verdict.TROUBLE: "To do: remove the cause and run again. The replies so far are in {ledger} and are reused.",
+    Verdict.FAIL: "To do: read the samples behind each failed gate in the report. To accept a gate until a date, add a "
+    "[[waivers]] entry to {limits}.",
+    Verdict.INCONCLUSIVE: "To do: run again with more samples (--plan paper, or --per-topic N). The replies so far "
+    "are in {ledger} and are reused.",
+    Verdict.PASS: NO_CERTIFICATE,
+}
+
+
+def expired(gates: Sequence[GateResult]) -> Iterator[str]:
+    """A sentence on each waiver of a failed gate that no longer holds."""
+    for gate in gates:
+        if gate.waiver is not None and gate.verdict is Verdict.FAIL:
+            owner, day = gate.waiver.owner, gate.waiver.expires
+            yield f"The waiver of {gate.name} by {owner} expired on {day}."
+
+
+def lines(report: Report, width: int, page: str, failed: Sequence[str] = ()) -> list[str]:
+    """The summary, one string a line; `page` says where the report lies, `failed` which tests failed by themselves."""
+    room = min(width, WIDEST)
+    why = [*reasons(report), *filter(None, [report.rounds]), *expired(report.gates), todo(report)]
+    # A pass leaves nothing to do: its sentences are one paragraph.
+    prose = [report.headline, *_stops(report), *([" ".join(why)] if report.verdict is Verdict.PASS else why)]
+    return [
+        *(line for text in (*prose, page) for line in wrapped(text, room)),
+        "",
+        *_gates(report, room),
+        *(line for text in failed for line in wrapped(text, room, "- ")),
+        *_examples(report, room),
+        *(line for text in _counts(report) for line in wrapped(text, room)),
+    ]
+
+
+def wrapped(text: str, room: int, bullet: str = "") -> list[str]:
+    """The text as lines of at most so many columns, made harmless."""
+    # A number stays with its unit.
+    visible = wording.visible(text).replace(" %", f"{NO_BREAK}%")
+    found = textwrap.wrap(visible, room, initial_indent=bullet, subsequent_indent="  ", break_on_hyphens=False)
+    # A word within the text may be an order at the beginning of a line.
+    return [without_orders(line.replace(NO_BREAK, " ")) for line in found]
+
+
+def todo(report: Report) -> str:
+    """What to do next."""
+    return TODO[report.verdict].format(ledger=report.ledger, limits=report.limits)
+
+
+def _stops(report: Report) -> Iterator[str]:
+    """What stands before any score."""
+    if report.trouble is not None:
+        yield f"Trouble: {report.trouble}"
+    yield from wording.invalid(report.gates, report.findings)
+    if report.comparison is not None:
+        yield f"Since the baseline ({report.comparison.over}):"
+        yield from (f"- {sentence}" for sentence in report.comparison.sentences[:MOVES])
+
+
+def reasons(report: Report) -> Iterator[str]:
+    """Why the verdict is what it is, in a few sentences."""
+    by_score = _by_score([gate for gate in report.gates if gate.verdict is Verdict.FAIL and not gate.entry.validity])
+    for score, failed in list(by_score.items())[:REASONS]:
+        yield _of_score(report, score, failed)
+    if len(by_score) > REASONS:
+        yield f"{len(by_score) - REASONS} more scores fail: see the table."
+    if report.cases.failed:
+        yield f"{report.cases.failed:,} of {report.cases.total:,} tests fail by themselves."
+    if report.verdict is Verdict.INCONCLUSIVE and report.trouble is None:
+        n = sum(gate.verdict is Verdict.INCONCLUSIVE for gate in report.gates)
+        why = "an interval straddles its limit or samples are missing."
+        yield f"{n} of {len(report.gates)} gates are undecided: {why}" if report.gates else "No gate could be judged."
+    if report.verdict is Verdict.PASS and (closest := _closest(report.gates)) is not None:
+        yield f"No score is beyond its limit. Closest to its limit: {wording.short(closest.entry)}."
+
+
+def _of_score(report: Report, score: str, failed: Sequence[GateResult]) -> str:
+    every = sum(gate.entry.score == score for gate in report.gates)
+    entry = failed[0].entry
+    spec = report.benchmarks.score(score, entry.modality, entry.task)
+    asks = "" if spec is None else f" ({spec.question.rstrip(';')})"
+    return f"{score} fails in {len(failed)} of {every} gates{asks}."
+
+
+def _by_score(gates: Iterable[GateResult]) -> dict[str, list[GateResult]]:
+    found: dict[str, list[GateResult]] = {}
+    for gate in gates:
+        found.setdefault(gate.entry.score, []).append(gate)
+    return found
+
+
+def _margin(gate: GateResult) -> float:
+    """Points from the nearer end of the interval, or from the estimate, to the limit."""
+    least, most = wording.bounds(gate)
+    low, high = gate.entry.ci
+    value = gate.entry.value if gate.entry.estimate is None else gate.entry.estimate
+    low, high = (value if low is None else low), (value if high is None else high)
+    margins = [] if least is None or low is None else [low - least]
+    margins += [] if most is None or high is None else [most - high]
+    return min(margins, default=float("inf"))
+
+
+def _closest(gates: Iterable[GateResult]) -> GateResult | None:
+    return min((gate for gate in gates if gate.entry.score not in RATES), key=_margin, default=None)
+
+
+def _gates(report: Report, room: int) -> Iterator[str]:
+    """Gates that did not pass one by one; those that did a line for each score, with the gate closest to its limit."""
+    for verdict, word in WORDS[:-1]:
+        gates = [gate for gate in report.gates if gate.verdict is verdict]
+        if gates:
+            yield from _listed(
+                f"{word} ({len(gates)})", gates, 0 if report.trouble is not None else ROWS[verdict], room
+            )
+    passed = [gate for gate in report.gates if gate.verdict is Verdict.PASS]
+    scored = [gate for gate in passed if gate.entry.score not in RATES]
+    if report.verdict is Verdict.PASS and scored:
+        yield _row(f"{'passed':<17}{'gates':>6}  closest to its limit", "estimate", "interval", "limit", room)
+        for score, held in _by_score(scored).items():
+            closest = min(held, key=_margin)
+            where = wording.short(closest.entry).removesuffix(score).strip()
+            yield _numbers(f"{score:<17}{len(held):>6}  {where}", closest, room)
+    rates = len(passed) - len(scored)
+    if passed:
+        scores = f"{len(scored)} of scores, " if report.verdict is not Verdict.PASS else ""
+        yield f"passed: {scores}{rates} limits on samples that could not be used"
+
+
+def _listed(title: str, gates: Sequence[GateResult], most: int, room: int) -> Iterator[str]:
+    if most:
+        yield _row(title, "estimate", "interval", "limit", room)
+    else:
+        scores = _by_score(gates)
+        yield from wrapped(f"{title}: {', '.join(f'{score} {len(held)}' for score, held in scores.items())}", room)
+    shown = gates[:most]
+    reasons = {gate.name: wording.why(gate) for gate in shown}
+    # A reason that several gates share is said once, below the last of them.
+    last = {reason: gate.name for gate in shown if (reason := reasons[gate.name])}
+    for gate in shown:
+        yield _numbers(f"  {wording.short(gate.entry)}", gate, room)
+        reason = reasons[gate.name]
+        if reason and last[reason] == gate.name:
+            yield from wrapped(reason, room, "    ")
+    if 0 < most < len(gates):
+        yield f"  and {len(gates) - most} more, in the report"
+
+
+def _row(name: str, estimate: str, interval: str, limit: str, room: int) -> str:
+    return f"{name:<{room - 31}.{room - 31}}{estimate:>9}{interval:>15}{limit:>7}"
+
+
+def _numbers(name: str, gate: GateResult, room: int) -> str:
+    entry, held = gate.entry, wording.bounds(gate)
+    estimate = numbers.number(entry.value) if entry.estimate is None else numbers.estimate(entry, *held)
+    return _row(name, estimate, numbers.interval(entry, *held), wording.brief_limit(gate), room)
+
+
+def _examples(report: Report, room: int) -> Iterator[str]:
+    """The worst topic of some failed gates, each with one reply."""
+    found = wording.merged(report.gates, report.findings)
+    if found:
+        yield ""
+        yield "For example (words of the model, which can offend):"
+    of_score: dict[str, tuple[GateResult, Finding]] = {}
+    for gates, finding in found:
+        of_score.setdefault(gates[0].entry.score, (gates[0], finding))
+    for gate, finding in list(of_score.values())[:EXAMPLES]:
+        topic = finding.topics[0]
+        yield from wrapped(f"{wording.short(gate.entry)}: {topic.sentence}", room, "- ")
+        if topic.reply is not None:
+            yield from wrapped(told(topic.reply), room, "  > ")
+
+
+def _counts(report: Report) -> Iterator[str]:
+    totals: dict[str, int] = {}
+    for outcomes in report.outcomes.values():
+        for name, n in outcomes.items():
+            totals[name.replace(NOT_ASKED, "not asked")] = totals.get(name.replace(NOT_ASKED, "not asked"), 0) + n
+    whole = totals.pop("samples", 0)
+    calls = report.calls
+    parts = [f"{calls.asked:,} asked", f"{calls.reused:,} reused from {report.ledger}"]
+    parts += [f"{n:,} {name}" for name, n in (("missing", calls.missing), ("retried", calls.retried)) if n]
+    parts += [] if report.cost is None else [f"{report.cost:.2f} USD"]
+    lost = [f"{name} {n:,} ({100 * n / whole:.1f} %)" for name, n in totals.items() if n]
+    yield f"Samples: {', '.join(parts)}" + (f"; {', '.join(lost)} of {whole:,} counted" if lost else "")
+    gates = len(report.gates) + (report.trouble is not None)
+    more = f"; {len(report.notes)} notes: -v" if report.notes else ""
+    yield f"Results: {report.cases.total:,} tests and {gates} gates, counted together below{more}."

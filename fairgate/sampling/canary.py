@@ -1,0 +1,71 @@
+"""Looks at a model's first replies: a run whose replies cannot be used ends before it costs more."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from typing import TYPE_CHECKING
+
+from fairgate.core.domain import AnswerKind, Form, Role
+from fairgate.core.errors import RunStopped
+from fairgate.core.redaction import Redaction
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fairgate.ledger.samples import Sample
+
+LOOKED_AT = 36  # replies of each role
+USABLE = 1  # of them: so few are next to none
+SHOWN, LENGTH = 3, 160  # replies that are quoted, and characters of each
+ROLES = (Role.MODEL, Role.SPEAKER, Role.PAINTER)
+# By what most of the replies were; a kind that is not here has the general advice.
+HINTS = {
+    "truncated": "Allow longer replies: --model-arg max_tokens=1024, or max_completion_tokens=1024.",
+    "refused": "Give the model an instruction with --system-prompt, or gate a model that answers.",
+    "no_face": "Look at the images; change the requests with --t2i-arg, or read faces with another --detector.",
+}
+GENERAL = (
+    "If they are cut short or empty: --model-arg max_tokens=1024. If they are not in the form that was asked for: "
+    "--system-prompt. If they are of no sense: check the chat template of the server."
+)
+
+
+class Canary:
+    """The first replies of each model under test. `labels` names the models that are looked at, by role."""
+
+    def __init__(self, labels: Mapping[Role, str]) -> None:
+        self._labels = dict(labels)
+        self._kinds: dict[Role, Counter[AnswerKind]] = {role: Counter() for role in labels}
+        self._said: dict[Role, deque[str]] = {role: deque(maxlen=SHOWN) for role in labels}
+
+    def look(self, sample: Sample) -> None:
+        """Count a reply. Raises RunStopped once so many have come and next to none of them can be used."""
+        # What an image shows is known when its faces are read.
+        role = Role.PAINTER if sample.query.form is Form.FACES else sample.query.to
+        kinds = self._kinds.get(role)
+        if kinds is None or sample.query.form is Form.IMAGE or kinds.total() >= LOOKED_AT:
+            return
+        kind = sample.answer.kind
+        kinds[kind] += 1
+        if kind not in (AnswerKind.CHOSEN, AnswerKind.SAID):
+            self._said[role].append(_quoted(sample))
+        if kinds.total() == LOOKED_AT and kinds[AnswerKind.CHOSEN] + kinds[AnswerKind.SAID] <= USABLE:
+            raise self._stopped(role, kinds)
+
+    def _stopped(self, role: Role, kinds: Counter[AnswerKind]) -> RunStopped:
+        counted = ", ".join(f"{n} {kind.replace('_', ' ')}" for kind, n in kinds.most_common())
+        return RunStopped(
+            f"of the first {kinds.total()} replies next to none can be used ({counted}). Three of them: "
+            f"{'; '.join(self._said[role])}.",
+            where=self._labels[role],
+            hint=f"{HINTS.get(kinds.most_common(1)[0][0], GENERAL)} --no-canary runs to the end all the same.",
+        )
+
+
+def _quoted(sample: Sample) -> str:
+    """A reply on one line, without what a terminal obeys; of an image what became of it."""
+    if sample.query.form is Form.FACES or sample.reply is None:
+        return f"{sample.query.id}: {sample.answer.how}"
+    text = " ".join(sample.reply.text.split())
+    cut = text if len(text) <= LENGTH else f"{text[:LENGTH]}…"
+    return f'"{Redaction().show(cut)}"' if cut else "an empty reply"

@@ -1,0 +1,149 @@
+"""The suite's plugin: pytest's hooks in every process of a run, each a line or two into what does the work."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fairgate.benchmarks.gate_result import Verdict
+from fairgate.benchmarks.registry import registry
+from fairgate.controller import LOST, Controller
+from fairgate.core.errors import FairgateError, Finding, Unsampled
+from fairgate.core.redaction import printable
+from fairgate.launch import CONTROLLER, Session
+from fairgate.options.table import OptionTable
+from fairgate.runs.outputs import check_outputs
+from fairgate.runs.past_run import recall
+from fairgate.runs.run import Run
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+    from types import FrameType
+
+RUN = pytest.StashKey[Run]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the group "fairgate" to `pytest --help`."""
+    try:
+        registry().options.add(parser)
+    except FairgateError:
+        # A broken plug-in: pytest_configure says which.
+        OptionTable().add(parser)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Read options, limits and data before anything is collected: what is wrong with them is a usage error."""
+    if config.getoption("dry_run"):
+        # Nothing is asked, so there is nothing to share: workers would only wait for one another.
+        config.option.numprocesses, config.option.dist, config.option.tx = None, "no", []
+    if hasattr(config, "workerinput"):
+        # Each worker, and whoever replaces one that died, would empty the folder under the others' feet.
+        config.option.clean_alluredir = False
+    try:
+        options = registry().options
+        given = options.read(config.getoption, config.invocation_params.dir)
+        if not hasattr(config, "workerinput"):
+            check_outputs(config.getoption, config.invocation_params.dir, given)
+        past = recall(given.ledger, given.replay_run) if given.replay else None
+        if past is not None:
+            given = options.read(config.getoption, config.invocation_params.dir, past.asked)
+        told = getattr(config, "workerinput", {}).get("fairgate")
+        run = Run(given, told, past, Session.of(config).callables)
+    except FairgateError as error:
+        # It may quote names of files, or what they hold: nothing in it is to be obeyed by a terminal or a CI's runner.
+        raise pytest.UsageError("\n".join(map(printable, str(error).splitlines()))) from error
+    config.stash[RUN] = run
+    seen_by = {name: f"seen by {name}" for name in run.benchmarks.attributes}
+    for mark, meaning in (registry().markers | seen_by).items():
+        config.addinivalue_line("markers", f"{mark}: {meaning}")
+    losses = _losses(config)
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Controller(config, run, losses), CONTROLLER)
+        _interrupt_on_sigterm(config)
+
+
+def _interrupt_on_sigterm(config: pytest.Config) -> None:
+    """End as after Ctrl-C where a CI's runner or a container ends the process: what was answered is kept, and said."""
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
+        return
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        del number, frame
+        raise KeyboardInterrupt("SIGTERM")
+
+    def leave() -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+    signal.signal(signal.SIGTERM, interrupt)
+    config.add_cleanup(leave)
+
+
+def _losses(config: pytest.Config) -> list[str]:
+    """What Allure could not write in this process, as it goes on."""
+    if not config.getoption("allure_report_dir", None):
+        return []
+    import allure_commons
+
+    from fairgate.reports.allure_losses import AllureLosses
+
+    losses = AllureLosses()
+    allure_commons.plugin_manager.register(losses)
+    config.add_cleanup(lambda: allure_commons.plugin_manager.unregister(losses))
+    if hasattr(config, "workeroutput"):
+        config.workeroutput[LOST] = losses.said
+    return losses.said
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Say on a case's report what it means for the model; a plain attribute travels from worker to controller."""
+    report = yield
+    if "case_id" in getattr(item, "fixturenames", ()) and (report.when == "call" or not report.passed):
+        if call.excinfo is not None and call.excinfo.errisinstance((Finding, FairgateError)):
+            # What was found says it all: the line of code that found it would only hide it.
+            report.longrepr = str(call.excinfo.value)
+        # Missing samples have a cause in the run: it is said once, there.
+        unsampled = call.excinfo is not None and call.excinfo.errisinstance(Unsampled)
+        report.fairgate_unsampled = unsampled  # type: ignore[attr-defined] # as below
+        # A plain string: that is what crosses from a worker to the controller.
+        report.fairgate_verdict = str(_verdict(call.excinfo))  # type: ignore[attr-defined] # reports take attributes
+    return report
+
+
+def _verdict(excinfo: pytest.ExceptionInfo[BaseException] | None) -> Verdict:
+    if excinfo is None:
+        return Verdict.PASS
+    if excinfo.errisinstance(Finding):
+        return Verdict.FAIL
+    return Verdict.INCONCLUSIVE if excinfo.errisinstance(pytest.skip.Exception) else Verdict.TROUBLE
+
+
+def pytest_report_teststatus(report: pytest.TestReport, config: pytest.Config) -> tuple[str, str, str] | None:
+    """Count what could not be decided as `inconclusive`, and a waived failure as such: no mere skips."""
+    verdict = getattr(report, "fairgate_verdict", None)
+    if not report.skipped or verdict is None:
+        return None
+    # Below -vv pytest cuts a reason to the room behind the case's name; at -vv it wraps it there, and swallows its
+    # beginning where the name leaves no room: it gets a line of its own. Workers' reports have no reason in their line.
+    own_line = (
+        "\n " if config.get_verbosity(pytest.Config.VERBOSITY_TEST_CASES) > 1 and not hasattr(report, "node") else ""
+    )
+    known = ("waived", "w", "WAIVED") if verdict == Verdict.WAIVED else ("inconclusive", "i", "INCONCLUSIVE")
+    return *known[:2], known[2] + own_line
+
+
+@pytest.hookimpl(wrapper=True, specname="pytest_report_teststatus")
+def pytest_report_teststatus_briefly(
+    report: pytest.TestReport, config: pytest.Config
+) -> Generator[None, tuple[str, str, object], tuple[str, str, object]]:
+    """Print no letter for a case or a gate unless -v asks for names: the progress line counts samples instead."""
+    category, letter, word = yield
+    quiet = config.get_verbosity() <= 0 and hasattr(report, "fairgate_verdict")
+    return category, "" if quiet else letter, word

@@ -1,0 +1,142 @@
+"""`fairgate export`: figures of a report's folder, on the real client of each tracker where it is installed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+
+from fairgate.cli.main import main
+from fairgate.exporters.figures import name_of, read_figures
+from fairgate.reports.folder import FILES, write
+from tests.builders import entry, gate, report
+from tests.running import LIMITS, bench, environment
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SCORES = (
+    entry("TV", value=12.0, estimate=10.5, ci=(8.0, 13.0)),
+    entry("S_fact", value=None, estimate=None, ci=(None, None)),
+    entry("S_E@change", value=40.0, estimate=None, ci=(None, None), group="a b/²"),
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    path = tmp_path / "report"
+    write(report(entries=SCORES, gates=(gate(),)), path, ())
+    return path
+
+
+def test_a_score_without_a_value_has_no_number(folder: Path) -> None:
+    figures = read_figures(folder)
+    names = {score.score: name_of(score) for score in figures.report.scores}
+    assert {name: figures.metrics[name] for name in figures.metrics if not name.startswith("gates.")} == {
+        f"{names['TV']}.value": 12.0,
+        f"{names['TV']}.estimate": 10.5,
+        f"{names['TV']}.low": 8.0,
+        f"{names['TV']}.high": 13.0,
+        f"{names['S_E@change']}.value": 40.0,
+    }
+    assert figures.metrics["gates.pass"] == 1.0
+    assert names["S_E@change"].isascii()
+    assert not set(names["S_E@change"]) & set(" /@")
+    assert figures.tags["fairgate.model"] == "openai/tiny"
+    assert [path.name for path in figures.files] == list(FILES)
+
+
+@pytest.mark.parametrize("scores_only", [False, True])
+def test_mlflow_holds_scores_verdict_and_report(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, scores_only: bool
+) -> None:
+    mlflow = pytest.importorskip("mlflow")
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    mlflow.set_tracking_uri((tmp_path / "mlruns").as_uri())
+    more = ["--scores-only"] if scores_only else []
+    assert main(["export", str(folder), "--to=mlflow", "--project=release", *more]) == 0
+    client = mlflow.MlflowClient()
+    [run] = client.search_runs([client.get_experiment_by_name("release").experiment_id])
+    assert run.data.metrics == read_figures(folder).metrics
+    assert run.data.tags["fairgate.verdict"] == "pass"
+    held = {each.path for each in client.list_artifacts(run.info.run_id, "fairgate")}
+    assert held == (set() if scores_only else {f"fairgate/{name}" for name in FILES})
+
+
+def test_wandb_holds_scores_and_report_offline(folder: Path, tmp_path: Path) -> None:
+    pytest.importorskip("wandb")
+    own = {f"WANDB_{name}_DIR": str(tmp_path / name) for name in ("CACHE", "DATA", "CONFIG")}
+    # In a process of its own: the client writes from a second one, which ends with the first.
+    done = subprocess.run(  # noqa: S603 - our own interpreter
+        [sys.executable, "-m", "fairgate", "export", folder, "--to=wandb", "--project=release"],
+        cwd=tmp_path,
+        env=environment({"WANDB_MODE": "offline", **own}),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    assert "project release" in done.stdout
+    [run] = (tmp_path / "wandb").glob("offline-run-*")
+    [log] = run.glob("run-*.wandb")
+    content = log.read_bytes()
+    for name in read_figures(folder).metrics:
+        assert name.encode() in content
+    assert b"fairgate-report" in content
+    # Nothing of the machine goes along.
+    assert not [path for path in (run / "files").rglob("*") if path.is_file()]
+
+
+def test_the_hub_reads_what_is_written_for_it(folder: Path, tmp_path: Path) -> None:
+    name = name_of(read_figures(folder).report.scores[0])
+    given = ["--dataset=me/bench", f"--task=tv={name}", "--source=https://example.org/run", f"--output={tmp_path}"]
+    assert main(["export", str(folder), "--to=hf", *given]) == 0
+    [entry] = yaml.safe_load((tmp_path / ".eval_results" / "fairgate.yaml").read_text())
+    assert entry["dataset"] == {"id": "me/bench", "task_id": "tv"}
+    assert entry["value"] == 10.5
+    assert "interval 8.0 to 13.0" in entry["notes"]
+    hub = pytest.importorskip("huggingface_hub")
+    [read] = hub.parse_eval_result_entries([entry])
+    assert (read.dataset_id, read.task_id, read.value) == ("me/bench", "tv", 10.5)
+    assert hub.eval_result_entries_to_yaml([read]) == [entry]
+
+
+@pytest.mark.parametrize(
+    ("task", "said"),
+    [("tv", "is not TASK=SCORE"), ("tv=nothing", "no such score"), ("fact=EMPTY", "has no value in this run")],
+)
+def test_a_task_that_has_no_number_is_no_result(
+    folder: Path, tmp_path: Path, task: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    empty = name_of(read_figures(folder).report.scores[1])
+    given = ["--dataset=me/bench", f"--task={task.replace('EMPTY', empty)}", f"--output={tmp_path}"]
+    assert main(["export", str(folder), "--to=hf", *given]) == 7
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / ".eval_results").exists()
+
+
+def test_a_tracker_that_is_not_installed_is_named(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("fairgate.cli.export.find_spec", lambda _: None)
+    assert main(["export", str(folder), "--to=wandb"]) == 7
+    assert "pip install 'fairgate[wandb]'" in capsys.readouterr().err
+
+
+def test_a_ledgers_run_is_exported_like_its_report(tmp_path: Path) -> None:
+    outcome = bench(tmp_path, "--model=control/oracle", "-k", "crime and base", "-n", "0")
+    assert outcome.code == 0, outcome.output
+    score = next(each for each in outcome.summary["scores"] if each["estimate"] is not None)
+    name = "-".join(
+        score[key] for key in ("benchmark", "modality", "task", "context", "attribute", "group", "score") if score[key]
+    )
+    for source, place in ((tmp_path / "ledger.sqlite", "a"), (tmp_path / "report", "b")):
+        given = ["--dataset=me/bench", f"--task=x={name}", f"--output={tmp_path / place}"]
+        assert main(["export", str(source), "--to=hf", f"--thresholds={LIMITS}", *given]) == 0
+    written = [(tmp_path / place / ".eval_results" / "fairgate.yaml").read_text() for place in "ab"]
+    assert written[0] == written[1]
+    assert json.loads(json.dumps(yaml.safe_load(written[0])))[0]["value"] == score["estimate"]
