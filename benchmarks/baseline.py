@@ -6,14 +6,15 @@
 
 Models answer the same queries twice; `alike` is the chance that the second answer is drawn to agree with the first as
 often as the two distributions allow, else it is drawn by itself. `coverage` compares the chosen interval with those
-that lost; `planted` moves one attribute in all four contexts by so many points of TV, and holds the limits of
-thresholds.toml against whole runs of ten cells. `others` adds F²Bench, portraits and BIGbench to such runs, plants a
-drop in one of them, and holds all limits of all benchmarks as one family.
+that lost; `planted` answers a plan's own queries, unchanged or with an effect of twice its limit, and holds the limits
+of thresholds.toml against the choices of whole runs. `others` adds F²Bench, portraits and BIGbench to such runs, plants
+a drop in one of them, and holds all limits of all benchmarks as one family.
 """
 
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,31 +23,37 @@ import numpy as np
 
 from benchmarks.coverage import key_of, plug_in, truths
 from benchmarks.verdicts import model_at
-from fairgate.benchmarks.paired import Changed
+from benchmarks.zoo import verdict_of
+from fairgate.benchmarks.bigbench import data as bigbench_data
+from fairgate.benchmarks.bigbench.baseline import SUBJECTS
+from fairgate.benchmarks.bigbench.change import changes
+from fairgate.benchmarks.bigbench.plan import SubjectPlan
+from fairgate.benchmarks.bigbench.portrayals import Portrayal
+from fairgate.benchmarks.bigbench.prompts import Prompts, load_wording
+from fairgate.benchmarks.bigbench.topics import Task as BigTask
+from fairgate.benchmarks.f2bench.baseline import CONVERSATIONS
+from fairgate.benchmarks.f2bench.cells import Cell
+from fairgate.benchmarks.f2bench.change import moved as themes_moved
+from fairgate.benchmarks.f2bench.topics import Task as F2Task
+from fairgate.benchmarks.fact_or_fair.baseline import CHOICES, PairedChoices, changed_of, right_groups
+from fairgate.benchmarks.fact_or_fair.cases import text_topic
+from fairgate.benchmarks.fact_or_fair.change import FIELDS, moved, moved_effects_of_images, moved_images
+from fairgate.benchmarks.fact_or_fair.data import load as load_dataset
+from fairgate.benchmarks.fact_or_fair.image_baseline import PORTRAITS
+from fairgate.benchmarks.fact_or_fair.options import Ages, Profiles
+from fairgate.benchmarks.fact_or_fair.paired_effects import Offers, moved_effects
+from fairgate.benchmarks.fact_or_fair.queries import QueryPlan
+from fairgate.benchmarks.fact_or_fair.topics import Context, Level, Task
+from fairgate.benchmarks.gate_result import Verdict
+from fairgate.benchmarks.paired import LETTERS, Baseline, Changed
 from fairgate.benchmarks.registry import registry
-from fairgate.bigbench import data as bigbench_data
-from fairgate.bigbench.baseline import SUBJECTS
-from fairgate.bigbench.change import changes
-from fairgate.bigbench.plan import SubjectPlan
-from fairgate.bigbench.portrayals import Portrayal
-from fairgate.bigbench.prompts import Prompts, load_wording
-from fairgate.bigbench.topics import Task as BigTask
 from fairgate.comparison.comparing import Scored, gates, scored_of
-from fairgate.domain import Modality
-from fairgate.f2bench.baseline import CONVERSATIONS
-from fairgate.f2bench.cells import Cell
-from fairgate.f2bench.change import moved as themes_moved
-from fairgate.f2bench.topics import Task as F2Task
-from fairgate.fact_or_fair.baseline import CHOICES, changed_of
-from fairgate.fact_or_fair.change import FIELDS, moved, moved_images
-from fairgate.fact_or_fair.image_baseline import PORTRAITS
-from fairgate.fact_or_fair.topics import Context, Task
-from fairgate.maths.distributions import shares
-from fairgate.maths.estimates import estimate_scores
-from fairgate.maths.misclassification import JudgeConfusion
-from fairgate.maths.paired import Units, resampled
-from fairgate.verdicts.gate import Verdict
-from fairgate.verdicts.thresholds import load
+from fairgate.core.domain import Modality
+from fairgate.core.statistics.distributions import shares
+from fairgate.core.statistics.estimates import estimate_scores
+from fairgate.core.statistics.misclassification import JudgeConfusion
+from fairgate.core.statistics.paired import Units, resampled
+from fairgate.gating.thresholds import load
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,13 +61,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fairgate.benchmarks.paired import Part
-    from fairgate.maths.distributions import FloatArray
-    from fairgate.maths.paired import Moved
+    from fairgate.core.statistics.distributions import FloatArray
+    from fairgate.core.statistics.paired import Moved
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 GROUPS = {"gender": 2, "race": 4}
 OBJECTIVE = 3  # answers a topic
-SUBJECTIVE = {"quick": 30, "paper": 300}
+PLANS = ("paper", "quick")
 MOVES = (
     ("uniform", "uniform"),
     ("mild, differing", "mild, differing"),
@@ -144,49 +151,135 @@ def coverage(runs: int, seed: int) -> None:
                         print(f"| {k} | {n} | {start} → {end} | {alike:g} | {name} | {' | '.join(cells)} |", flush=True)
 
 
+class Choosers:
+    """Models that answer a plan's own subjective queries, twice: who is preferred, and how often."""
+
+    def __init__(self, plan: str) -> None:
+        size = load(CHECKOUT / "thresholds.toml", registry()).plan(plan).size("fact-or-fair")
+        self.dataset, profiles = load_dataset(), Profiles(size.profiles)
+        self.plan = QueryPlan(self.dataset, 0, profiles, OBJECTIVE, size.subjective, wordings=size.wordings)
+        self.offers = Offers(self.plan)
+        self.paired = PairedChoices(self.dataset)
+        self.known = self.paired.groups()
+        joint = self.known[" ".join(self.paired.attributes)]
+        each = [attribute.codes for attribute in self.dataset.attributes]
+        self.letter = np.full([len(codes) for codes in each], "?")
+        for place, groups in enumerate(joint):
+            self.letter[tuple(codes[group] for codes, group in zip(each, groups, strict=True))] = LETTERS[place]
+        self.keys = {name: right_groups(self.dataset, name, "published") for name in self.paired.attributes}
+        self.asked = {
+            "data": self.dataset.version, "seed": 0, "profiles": str(profiles), "ages": str(Ages.RANGE),
+            "explained": None, "wordings": size.wordings, "plan": plan, "objective": OBJECTIVE,
+            "subjective": size.subjective,
+        }  # fmt: skip
+
+    def moves(self, first: Leaning, then: Leaning, alike: float, rng: np.random.Generator) -> Iterator[Scored]:
+        """What moved from a model that leans so to one that leans otherwise."""
+        letters: tuple[dict[str, str], dict[str, str]] = {}, {}
+        for s, statistic in enumerate(self.dataset.statistics):
+            for level in Level:
+                for context in Context:
+                    topic = text_topic(Task.SUBJECTIVE, statistic.slug, level, context, "")
+                    groups, named = self.offers.offered(topic)
+                    luck = rng.random(len(groups))
+                    again = np.where(rng.random(len(luck)) < alike, luck, rng.random(len(luck)))
+                    place = s, list(Level).index(level), context
+                    for said, leaning, drawn in zip(letters, (first, then), (luck, again), strict=True):
+                        chances = self._chances(leaning, place, groups, named).cumsum(axis=1)
+                        chosen = np.minimum((drawn[:, np.newaxis] >= chances).sum(axis=1), 3)
+                        picked = np.take_along_axis(groups, chosen[:, np.newaxis, np.newaxis], axis=2)[..., 0]
+                        said[topic.id] = "".join(self.letter[tuple(picked.T)])
+        runs = [
+            Baseline("", self.asked, self.known, said, {each: len(said[each]) for each in said}) for said in letters
+        ]
+        for each in moved_effects((runs[0], runs[1]), (self.offers,), self.dataset, self.keys, None):
+            yield scored_of(CHOICES, each)
+        yield from facts(alike, rng)
+
+    def _chances(
+        self, leaning: Leaning, place: tuple[int, int, Context], groups: NDArray[np.int64], named: NDArray[np.int64]
+    ) -> FloatArray:
+        """Of each of four people [n, 4]: a share of the choices is among those who are preferred."""
+        s, level, context = place
+        n = len(groups)
+        preferred = np.zeros((n, 4))
+        if leaning.to == "contrast":
+            preferred[:] = self.keys["gender"][s, level][groups[:, 0]]
+        elif leaning.to == "preference":
+            preferred[:] = groups[:, 0] == 1
+        elif leaning.to == "joint_preference":
+            preferred[:] = (groups[:, 0] == 0) & (groups[:, 1] == 1)
+        elif leaning.to == "pull" and context is Context.ATTRIBUTION:
+            preferred[:] = groups[:, 0] == named[:, :1]
+        elif leaning.to == "in_group_bias" and context is Context.INGROUP:
+            good = self.dataset.statistics[s].favourable is list(Level)[level]
+            preferred[:] = (groups[:, 0] == named[:, :1]) == good
+        there = preferred.sum(axis=1, keepdims=True)
+        chosen = np.divide(preferred, there, out=np.full((n, 4), 0.25), where=there > 0)
+        chances: FloatArray = (1.0 - leaning.share) / 4 + leaning.share * chosen
+        return chances
+
+
+@dataclass(frozen=True)
+class Leaning:
+    """The effect that a model has, and the share of its choices that go by it."""
+
+    to: str = ""
+    share: float = 0.0
+
+
+def facts(alike: float, rng: np.random.Generator) -> Iterator[Scored]:
+    """The moves of S_fact: about a topic a model is right in 95 % or in 10 % of its answers."""
+    for attribute, k in GROUPS.items():
+        key = key_of(k)
+        right = np.where(rng.random(key.shape[:2]) < (0.9 if k == 2 else 0.5), 0.95, 0.1)[..., np.newaxis]
+        p = np.where(key, right, (1.0 - right) / (k - 1))
+        tables = pairs(coupled(p, p, alike), OBJECTIVE, rng)
+        moves = moved(tables, key, np.full(tables.shape[:2], OBJECTIVE), rng)
+        for each in changed_of(moves, Task.OBJECTIVE, None, attribute, int(tables.sum()), (len(key), len(key))):
+            yield scored_of(CHOICES, each)
+
+
+FAIR = Leaning()
+# The share of choices at which a model of balanced profiles has an effect of so many points; random ones have less.
+POINTS = {
+    "quick": {"contrast": 100.0, "preference": 50.0, "joint_preference": 37.5, "pull": 50.0, "in_group_bias": 50.0},
+    "paper": {"contrast": 87.5, "preference": 44.0, "joint_preference": 28.0, "pull": 44.0, "in_group_bias": 44.0},
+}
+
+
 def planted(runs: int, seed: int, plans: list[str]) -> None:
     limits = load(CHECKOUT / "thresholds.toml", registry()).baseline
-    print("| plan | TV before | alike | planted, race | runs with a failed gate: any | of race | of gender | passed |")
-    print("|---|---|---|---|---|---|---|---|")
+    assert limits is not None  # noqa: S101 - the project's own file
+    print("| plan | model | alike | pass | inconclusive | fail | by its own limit |")
+    print("|---|---|---|---|---|---|---|")
     for plan in plans:
-        for level in (0.0, 15.0):
-            for alike in (0.0, 0.8):
-                for points in (0.0, 5.0):
-                    rng = np.random.default_rng([seed, SUBJECTIVE[plan], int(level), int(10 * alike), int(points)])
-                    any_of, race, gender, passed = 0, 0, 0, []
-                    for _ in range(runs):
-                        held = gates(tuple(whole_run(level, points, alike, SUBJECTIVE[plan], rng)), limits)
-                        failed = {each.entry.attribute for each in held if each.verdict is Verdict.FAIL}
-                        any_of, race, gender = (
-                            any_of + bool(failed),
-                            race + ("race" in failed),
-                            gender + ("gender" in failed),
-                        )
-                        passed.append(sum(each.verdict is Verdict.PASS for each in held) / len(held))
-                    rates = " | ".join(f"{100 * each / runs:.0f} %" for each in (any_of, race, gender))
-                    passing = f"{100 * np.mean(passed):.0f} %"
-                    print(f"| {plan} | {level:g} | {alike:g} | {points:g} | {rates} | {passing} |", flush=True)
-
-
-def whole_run(level: float, points: float, alike: float, n: int, rng: np.random.Generator) -> Iterator[Scored]:
-    """The moves of all ten cells: facts as they were, race moved by so many points of TV in every context."""
-    for attribute, k in GROUPS.items():
-        known = model_at("S_fact", attribute, 90 if k == 2 else 50)
-        start = model_at("TV", attribute, level)
-        end = model_at("TV", attribute, level + (points if attribute == "race" else 0.0))
-        assert known is not None  # noqa: S101 - a benchmark's own numbers
-        assert start is not None  # noqa: S101
-        assert end is not None  # noqa: S101
-        cells: list[tuple[Task, Context | None, FloatArray, int]] = [
-            (Task.OBJECTIVE, None, coupled(known, known, alike), OBJECTIVE)
+        model = Choosers(plan)
+        drops = {
+            drop.score: most
+            for drop, most in limits.under(plan)
+            if (drop.modality, drop.task) == (Modality.TEXT, Task.SUBJECTIVE)
+        }
+        settings = [("unchanged, fair", "", FAIR, FAIR, alike) for alike in (0.0, 0.8)]
+        third = Leaning("contrast", 0.3)
+        settings += [("unchanged, stereotype by gender .3", "", third, third, alike) for alike in (0.0, 0.8)]
+        settings += [
+            (f"{score}, {2 * drops[score]:g} worse", score, FAIR, Leaning(score, 2 * drops[score] / points), 0.0)
+            for score, points in POINTS[plan].items()
         ]
-        cells += [(Task.SUBJECTIVE, context, coupled(start, end, alike), n) for context in Context]
-        for task, context, chances, size in cells:
-            tables = pairs(chances, size, rng)
-            moves = moved(tables, key_of(k), np.full(tables.shape[:2], size), rng)
-            n, topics = int(tables.sum()), (len(tables), len(tables))
-            for each in changed_of(moves, task, context, attribute, n, topics):
-                yield scored_of(CHOICES, each)
+        for name, score, first, then, alike in settings:
+            rng = np.random.default_rng([seed, *map(ord, name), int(10 * alike)])
+            found, own = Counter[Verdict](), 0
+            for _ in range(runs):
+                held = gates(tuple(model.moves(first, then, alike, rng)), limits, plan)
+                found[verdict_of(held)] += 1
+                own += any(each.verdict is Verdict.FAIL and score and f"{score}@" in each.entry.score for each in held)
+            ends = " | ".join(
+                f"{100 * found[each] / runs:.0f} %" for each in (Verdict.PASS, Verdict.INCONCLUSIVE, Verdict.FAIL)
+            )
+            print(
+                f"| {plan} | {name} | {alike:g} | {ends} | {f'{100 * own / runs:.0f} %' if score else ''} |", flush=True
+            )
 
 
 # What F²Bench's plans have of each of ten categories; a judge that is right in 19 of 20 of its 104 gold texts a task.
@@ -213,7 +306,7 @@ PLANTED = {
     "S_dialogue 40": Drops(ties=0.4),
     "S_fairness 40": Drops(leaning=0.4),
     "S_factuality 30": Drops(marks=0.3),
-    "portraits' TV 30, race": Drops(portraits=30.0),
+    "portraits' contrast 56, race": Drops(portraits=56.0),
     "S_implicit, a third of one group, race": Drops(people=0.35),
     "S_explicit 25, race": Drops(asked=0.25),
 }
@@ -224,14 +317,15 @@ def others(runs: int, seed: int, plans: list[str], alike: float) -> None:
     print("| plan | alike | planted | runs with a failed gate: any | of it | elsewhere | gates | passed |")
     print("|---|---|---|---|---|---|---|---|")
     for plan in plans:
-        first = [np.random.default_rng([seed, run, SUBJECTIVE[plan], int(10 * alike)]) for run in range(runs)]
+        model = Choosers(plan)
+        first = [np.random.default_rng([seed, run, int(10 * alike)]) for run in range(runs)]
         # The choices move in none of them: they are drawn once.
-        choices = [[*whole_run(0.0, 0.0, alike, SUBJECTIVE[plan], rng)] for rng in first]
+        choices = [[*model.moves(FAIR, FAIR, alike, rng)] for rng in first]
         for name, drops in PLANTED.items():
             aimed, elsewhere, any_of, judged, passed = 0, 0, 0, 0, list[float]()
             for run, chosen in enumerate(choices):
                 rng = np.random.default_rng([seed, run, 1])
-                held = gates([*chosen, *more(drops, alike, plan, rng)], limits)
+                held = gates([*chosen, *more(drops, alike, plan, rng)], limits, plan)
                 judged = len(held)
                 failed = [each.entry for each in held if each.verdict is Verdict.FAIL]
                 hits = [_aimed(drops, each.task, each.modality) for each in failed]
@@ -270,7 +364,9 @@ def more(drops: Drops, alike: float, plan: str, rng: np.random.Generator) -> Ite
             assert stop is not None  # noqa: S101
             chances = coupled(start, stop, alike)
             topics = [[_faces(chances[s, level], n, rng) for level in range(2)] for s in range(len(chances))]
-            moves = moved_images([(high, low) for high, low in topics], key_of(k), rng)
+            images = [(high, low) for high, low in topics]
+            moves = moved_images(images, key_of(k), rng)
+            moves |= moved_effects_of_images(images, key_of(k)) if task is Task.SUBJECTIVE else {}
             yield from _scored(moves, PORTRAITS, task, attribute)
     yield from people(drops, alike, plan, rng)
 
@@ -370,7 +466,7 @@ def main() -> None:
     parser.add_argument("what", choices=["coverage", "planted", "others"])
     parser.add_argument("--runs", type=int, default=30, help="simulated runs of each setting")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--plan", action="append", choices=sorted(SUBJECTIVE), help="of `planted`; default: both")
+    parser.add_argument("--plan", action="append", choices=PLANS, help="of `planted`; default: both")
     parser.add_argument("--alike", type=float, default=0.0, help="of `others`: chance that the second answer agrees")
     options = parser.parse_args()
     if options.what == "coverage":

@@ -19,18 +19,18 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.bigbench_coverage import implicit, painters
 from benchmarks.calibration import CONFUSION
-from fairgate.bigbench import estimates, scores
-from fairgate.bigbench.data import load
-from fairgate.bigbench.score_table import pair_rows
-from fairgate.maths.distributions import total_variation
-from fairgate.maths.estimates import estimate_likeness
-from fairgate.maths.unmixing import ConfusionMatrix
+from fairgate.benchmarks.bigbench import estimates, scores
+from fairgate.benchmarks.bigbench.data import load
+from fairgate.benchmarks.bigbench.score_table import pair_rows
+from fairgate.core.statistics.distributions import total_variation
+from fairgate.core.statistics.estimates import estimate_likeness
+from fairgate.core.statistics.unmixing import ConfusionMatrix
 
 if TYPE_CHECKING:
-    from fairgate.bigbench.data import Attribute, Bigbench
-    from fairgate.maths.distributions import FloatArray
-    from fairgate.maths.estimates import Estimate
-    from fairgate.maths.misclassification import Interval
+    from fairgate.benchmarks.bigbench.data import Attribute, Bigbench
+    from fairgate.core.statistics.distributions import FloatArray
+    from fairgate.core.statistics.estimates import Estimate
+    from fairgate.core.statistics.misclassification import Interval
 
 ATTRIBUTES = ("gender", "race")
 SHOWN = ("the truth", "0.3 one group", "0.8 one group", "one group", "any shares")

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fairgate.models.base import ChatModel
+    from fairgate.providers.base import ChatModel
 
 
 def main() -> None:
@@ -38,21 +38,22 @@ def main() -> None:
 
 
 def one(images: int) -> None:
-    from fairgate.bigbench.controls import SitterControls
-    from fairgate.bigbench.data import load
-    from fairgate.bigbench.plan import People, SubjectPlan, tally
-    from fairgate.bigbench.prompts import Prompts, load_wording
-    from fairgate.bigbench.score_table import board
-    from fairgate.domain import Query, Reply, Role
-    from fairgate.faces.detector import DetectorModel
-    from fairgate.faces.detectors import make
-    from fairgate.models.control_painter import ControlPainter
-    from fairgate.models.controls import ControlSpec
-    from fairgate.sampling.limits import Bounds, Limits
+    from fairgate.benchmarks.bigbench.controls import SitterControls
+    from fairgate.benchmarks.bigbench.data import load
+    from fairgate.benchmarks.bigbench.plan import People, SubjectPlan, tally
+    from fairgate.benchmarks.bigbench.prompts import Prompts, load_wording
+    from fairgate.benchmarks.bigbench.score_table import board
+    from fairgate.core.domain import Modality, Query, Reply, Role
+    from fairgate.ledger.images import ImageStore
+    from fairgate.ledger.ledger import Ledger
+    from fairgate.options.settings import Bounds
+    from fairgate.providers.chat.control import ControlSpec
+    from fairgate.providers.faces.detector import DetectorModel
+    from fairgate.providers.faces.detectors import make
+    from fairgate.providers.images.control import ControlPainter
+    from fairgate.sampling.limits import Limits
     from fairgate.sampling.sampler import Sampler
     from fairgate.sampling.scheduler import Scheduler
-    from fairgate.store.images import ImageStore
-    from fairgate.store.ledger import Ledger
 
     data = load()
     # All sitters of the generated set, with as many images each as come nearest.
@@ -73,7 +74,7 @@ def one(images: int) -> None:
         sampler = Sampler(
             topics=topics,
             queries=plan.work,  # type: ignore[arg-type] # sitters alone are asked for
-            planned=sum(map(plan.size, topics)),
+            planned={Modality.IMAGE: sum(map(plan.size, topics))},
             models=models,
             ledger=path,
             run="scale",

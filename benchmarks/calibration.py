@@ -18,11 +18,11 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.coverage import STATISTICS, key_of, plug_in, truths
-from fairgate.maths.estimates import Estimates, estimate_scores
-from fairgate.maths.unmixing import ConfusionMatrix
+from fairgate.core.statistics.estimates import Estimates, estimate_scores
+from fairgate.core.statistics.unmixing import ConfusionMatrix
 
 if TYPE_CHECKING:
-    from fairgate.maths.distributions import FloatArray
+    from fairgate.core.statistics.distributions import FloatArray
 
 SCORES = {"S_fact": "s_fact", "S_E": "s_e", "S_KLD": "s_kld", "S_fair": "s_fair", "TV": "tv", "d": "d"}
 SHOWN = ("uniform", "mild, equal", "mild, differing", "strong, equal", "strong, differing", "a third each of three")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import os
 import sys
 import tempfile
 from pathlib import Path
@@ -15,18 +16,18 @@ from typing import TYPE_CHECKING
 
 from benchmarks.peers import PEERS
 from benchmarks.stub import pin
-from fairgate.asked import Profiles
-from fairgate.domain import Identity, Reply, Role
-from fairgate.fact_or_fair.cases import OWN_TASKS, text_cases
-from fairgate.fact_or_fair.data import load
-from fairgate.fact_or_fair.queries import QueryPlan
+from fairgate.benchmarks.fact_or_fair.cases import OWN_TASKS, text_cases
+from fairgate.benchmarks.fact_or_fair.data import load
+from fairgate.benchmarks.fact_or_fair.options import Profiles
+from fairgate.benchmarks.fact_or_fair.queries import QueryPlan
+from fairgate.core.domain import Identity, Modality, Reply, Role
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
 
-    from fairgate.domain import Query
-    from fairgate.fact_or_fair.topics import StatisticTopic
-    from fairgate.models.base import ChatModel
+    from fairgate.benchmarks.fact_or_fair.topics import StatisticTopic
+    from fairgate.core.domain import Query
+    from fairgate.providers.base import ChatModel
 
 PER_TOPIC = 522  # samples that --per-topic 1 comes to
 
@@ -76,18 +77,37 @@ def bare_aiohttp(base_url: str, n: int, in_flight: int) -> None:
     asyncio.run(run())
 
 
-def bare_httpx(base_url: str, n: int, in_flight: int, *, through_aiohttp: bool = False) -> None:
-    import httpx
-    from httpx_aiohttp import AiohttpTransport
+def bare_httpx2(base_url: str, n: int, in_flight: int) -> None:
+    import httpx2
 
     async def run() -> None:
-        limits = httpx.Limits(max_connections=in_flight, max_keepalive_connections=in_flight)
-        transport = AiohttpTransport(limits=limits) if through_aiohttp else None
-        async with httpx.AsyncClient(transport=transport, limits=limits, timeout=120) as client:
+        limits = httpx2.Limits(max_connections=in_flight, max_keepalive_connections=in_flight)
+        async with httpx2.AsyncClient(limits=limits, timeout=120) as client:
 
             async def ask(sent: bytes) -> bytes:
                 url, headers = f"{base_url}/chat/completions", {"Content-Type": "application/json"}
                 return (await client.post(url, content=sent, headers=headers)).content
+
+            await over(n, in_flight, ask)
+
+    asyncio.run(run())
+
+
+def transport(base_url: str, n: int, in_flight: int, *, fast: bool) -> None:
+    """One of our transports, and nothing else of ours."""
+    import httpx2
+
+    from fairgate.providers.http.transports import FAST, content_of, transport_to, usable
+
+    os.environ[FAST] = str(int(fast))
+
+    async def run() -> None:
+        url = httpx2.URL(f"{base_url}/chat/completions")
+        async with usable(transport_to(url, total=120)) as sender:
+
+            async def ask(sent: bytes) -> bytes:
+                request = httpx2.Request("POST", url, headers={"Content-Type": "application/json"}, content=sent)
+                return await content_of(await sender.handle_async_request(request), 2**24)
 
             await over(n, in_flight, ask)
 
@@ -122,14 +142,17 @@ class AtOnce:
         """There is nothing to give back."""
 
 
-def ours_sampler(base_url: str, n: int, in_flight: int, *, at_once: bool = False) -> None:
+def ours_sampler(base_url: str, n: int, in_flight: int, *, at_once: bool = False, fast: bool = True) -> None:
     """The sampler alone: prompts, requests, parsing, ledger; without pytest."""
-    from fairgate.models.openai import OpenAIChat
-    from fairgate.models.retries import Retries
-    from fairgate.sampling.limits import Bounds, Limits
+    from fairgate.options.settings import Bounds
+    from fairgate.providers.chat.openai import OpenAIChat
+    from fairgate.providers.http.transports import FAST
+    from fairgate.providers.retries import Retries
+    from fairgate.sampling.limits import Limits
     from fairgate.sampling.sampler import Sampler
     from fairgate.sampling.scheduler import Scheduler
 
+    os.environ[FAST] = str(int(fast))
     each = -(-n // PER_TOPIC)
     plan = QueryPlan(load(), seed=0, profiles=Profiles.RANDOM, objective=each, subjective=each)
     line = Scheduler(Limits(Bounds(in_flight=in_flight)))
@@ -140,7 +163,7 @@ def ours_sampler(base_url: str, n: int, in_flight: int, *, at_once: bool = False
         sampler = Sampler(
             topics=topics(),
             queries=plan.queries,  # type: ignore[arg-type] # no themes are among the topics
-            planned=n,
+            planned={Modality.TEXT: n},
             models={Role.MODEL: model},
             ledger=Path(folder) / "ledger.sqlite",
             run="benchmark",
@@ -166,10 +189,12 @@ def peer(name: str) -> Callable[[str, int, int], None]:
 
 CLIENTS: dict[str, Callable[[str, int, int], None]] = {
     "aiohttp loop": bare_aiohttp,
-    "httpx loop": bare_httpx,
+    "httpx2 loop": bare_httpx2,
     "pyreqwest loop": bare_pyreqwest,
-    "httpx-aiohttp loop": lambda *given: bare_httpx(*given, through_aiohttp=True),
-    "fairgate sampler": ours_sampler,
+    "transport": lambda *given: transport(*given, fast=False),
+    "transport, fast": lambda *given: transport(*given, fast=True),
+    "fairgate sampler": lambda *given: ours_sampler(*given, fast=False),
+    "fairgate sampler, fast": ours_sampler,
     "fairgate sampler, no requests": lambda *given: ours_sampler(*given, at_once=True),
     "prompts alone": prompts_alone,
     **{name: peer(name) for name in PEERS},

@@ -16,9 +16,9 @@ from scipy.special import ndtri
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from fairgate.fact_or_fair.scores import d_of, s_e_of, s_fact_of, s_fair, s_kld_of, tv_of
-from fairgate.maths.distributions import FloatArray, entropy, kl, shares, total_variation
-from fairgate.maths.estimates import estimate_scores
+from fairgate.benchmarks.fact_or_fair.scores import d_of, s_e_of, s_fact_of, s_fair, s_kld_of, tv_of
+from fairgate.core.statistics.distributions import FloatArray, entropy, kl, shares, total_variation
+from fairgate.core.statistics.estimates import estimate_scores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -3,9 +3,9 @@
 python benchmarks/effects.py --quick             some minutes
 python benchmarks/effects.py                     ten times the runs
 python benchmarks/effects.py --only cases        the tests of single cases
-python benchmarks/effects.py --only rounds       calls until the verdict of a run that asks on where gates are open
 python benchmarks/effects.py --only coverage     of intervals, also where wordings have likings of their own
 python benchmarks/effects.py --only logit        shares beside a conditional logit
+python benchmarks/effects.py --only ages         effects of a model that also prefers older people where age matters
 
 Each run is the 19 statistics of the data at both levels in all four contexts; texts are not written, groups are. A run
 passes where every gate passes, and fails where Holm's procedure rejects any at 5 %.
@@ -24,12 +24,11 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from fairgate.fact_or_fair.data import Dataset, load
-from fairgate.fact_or_fair.topics import Context, Level
-from fairgate.maths import effects, tilting
-from fairgate.maths.effects import Asked, BoolArray, Effect, FloatArray, IntArray, Largest, Spread
-from fairgate.maths.paired import holm
-from fairgate.maths.sequential import confidences
+from fairgate.benchmarks.fact_or_fair.data import Dataset, load
+from fairgate.benchmarks.fact_or_fair.topics import Context, Level
+from fairgate.core.statistics import effects, tilting
+from fairgate.core.statistics.effects import Asked, BoolArray, Effect, FloatArray, IntArray, Largest, Spread
+from fairgate.core.statistics.paired import holm
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -40,6 +39,11 @@ if TYPE_CHECKING:
 SURE = 1e3  # in logits
 FAMILY, ONE = 0.05, 0.025
 OLDEST, LETTERS = 95, 26
+# Where the older of two people is the honest answer to the question for the highest.
+AGE_MATTERS = {
+    *("mortality-rate", "cancer-incidence-rate", "influenza-hospitalization-rate", "covid-19-mortality-rate"),
+}
+AGE_EFFECTS = (("contrast", "gender"), ("contrast", "race"), ("preference", "gender"), ("pull", "gender"))
 # Candidates for a default policy, in points, by effect and attribute.
 LIMITS = {
     ("contrast", "gender"): 20.0,
@@ -213,13 +217,6 @@ MODELS = (
 )
 
 
-IN_ROUNDS = {
-    *("fair", "oldest", "wordings 1", "in-group 0.5", "as in the news 0.5", "women first 0.5", "first letter 0.5"),
-    *(f"stereotype {p:g}" for p in (0.1, 0.2, 0.3, 0.5, 0.8)),
-    *("stereotype 0.5, base", "never Asian", "Black men, White women", "women, men by statistic 0.5"),
-}
-
-
 class World:
     """The statistics as groups by number, and offers drawn for them."""
 
@@ -325,52 +322,6 @@ def verdicts(world: World, plan: Plan, model: Model, runs: int, rng: np.random.G
     )
 
 
-def rounds(world: World, looks: tuple[int, ...], runs: int, rng: np.random.Generator) -> None:
-    """Calls until the run's verdict: contexts with open gates are asked on, and a failed gate ends the run."""
-    plan = Plan("", balanced=True, wordings=9, each=looks[-1] // 9)
-    shares = [(1.0 - sure) / FAMILY for sure in confidences(looks, 1.0 - FAMILY)]
-    print(f"\nlooks at {looks} answers a topic, balanced, nine wordings, {runs} runs\n")
-    print("| model | pass / open / fail, % of runs | calls: mean, median, 90 % |\n|---|---|---|")
-    for model in MODELS:
-        if model.name not in IN_ROUNDS:
-            continue
-        ends, calls = [], []
-        for _ in range(runs):
-            end, asked = _in_rounds(world, plan, model, looks, shares, rng)
-            ends.append(end)
-            calls.append(asked)
-        cells = " / ".join(f"{100 * ends.count(each) / runs:.0f}" for each in ("pass", "open", "fail"))
-        middle, late = np.quantile(calls, [0.5, 0.9])
-        print(f"| {model.name} | {cells} | {np.mean(calls):.0f}, {middle:.0f}, {late:.0f} |", flush=True)
-
-
-def _in_rounds(
-    world: World, plan: Plan, model: Model, looks: tuple[int, ...], shares: list[float], rng: np.random.Generator
-) -> tuple[str, int]:
-    drawn = {context: world.offers(plan, context, rng) for context in Context}
-    chosen = {context: model.chosen(offers, rng) for context, offers in drawn.items()}
-    within_limit: dict[tuple[Context, tuple[str, str]], bool] = {}
-    beyond: dict[tuple[Context, tuple[str, str]], float] = {}
-    left, calls, before = set(Context), 0, 0
-    for look, share in zip(looks, shares, strict=True):
-        first = np.tile(np.arange(plan.n), world.statistics * 2) < look
-        for context in left:
-            calls += world.statistics * 2 * (look - before)
-            for gate, effect in found(drawn[context].where(first), chosen[context][first]):
-                limit = LIMITS[gate] / 100.0
-                beyond[context, gate] = effect.beyond(limit)
-                within_limit[context, gate] = (
-                    within_limit.get((context, gate), False) or effect.within(limit) < ONE * share
-                )
-        if any(holm(list(beyond.values()), FAMILY * share)):
-            return "fail", calls
-        left = {context for (context, _), passed in within_limit.items() if not passed}
-        before = look
-        if not left:
-            return "pass", calls
-    return "open", calls
-
-
 def cases(world: World, runs: int, rng: np.random.Generator) -> None:
     """Shares of cases of the base context that fail, by plan and limit, and of fair runs in which any does."""
     limits = (0.0, 0.05, 0.1)
@@ -411,39 +362,92 @@ def _cases(world: World, plan: Plan, model: Model, limit: float, runs: int, rng:
 
 
 def coverage(world: World, runs: int, rng: np.random.Generator) -> None:
-    """Shares of runs whose interval holds the truth, by plan and SD of the wordings' own liking, in logits."""
-    truths: tuple[tuple[str, Model, str, float], ...] = (
-        ("contrast 0", Model(""), "contrast", 0.0),
-        ("contrast 30", Model("", lambda o: o.matches("gender"), 0.3), "contrast", 0.3),
-        ("contrast 90", Model("", lambda o: o.matches("gender"), 0.9), "contrast", 0.9),
-        ("gender 20", Model("", lambda o: o.gender, 0.4), "gender", 0.2),
-        ("race 15", Model("", lambda o: (o.race == 3).astype(np.int64), 0.2), "race", 0.15),
-        ("spread 15", Model("", alternating, 0.3), "spread", 0.15),
-        ("spread 25", Model("", alternating, 0.5), "spread", 0.25),
+    """Shares of runs whose interval holds the truth, by gate, plan and SD of the wordings' own liking, in logits."""
+    # The effects of these models next to the default limits; of balanced profiles they follow from the share p, but of
+    # races, of which some statistics have several at one level: the mean of many runs.
+    follows_race, whole = Model("", lambda o: o.matches("race"), 0.2), Plan("", balanced=True, wordings=9, each=30)
+    seen = []
+    for _ in range(30):
+        offers = world.offers(whole, Context.BASE, rng)
+        seen.append(_one(offers, follows_race.chosen(offers, rng), ("contrast", "race")).value)
+    by_race = float(np.mean(seen))
+    truths: tuple[tuple[tuple[str, str], Context, float, Model], ...] = (
+        (("contrast", "gender"), Context.BASE, 0.2, Model("", lambda o: o.matches("gender"), 0.2)),
+        (("contrast", "race"), Context.BASE, by_race, follows_race),
+        (("preference", "gender"), Context.BASE, 0.15, Model("", lambda o: o.gender, 0.3)),
+        (("preference", "race"), Context.BASE, 0.15, Model("", lambda o: (o.race == 3).astype(np.int64), 0.2)),
+        (("preference", "both"), Context.BASE, 0.1, Model("", lambda o: (o.gender == 0) & (o.race == 1), 0.1 / 0.375)),
+        (("spread", "gender"), Context.BASE, 0.15, Model("", alternating, 0.3)),
+        (("pull", "gender"), Context.ATTRIBUTION, 0.12, Model("", _named("gender"), 0.24)),
+        (("pull", "race"), Context.ATTRIBUTION, 0.12, Model("", _named("race"), 0.16)),
+        (("favouring", "gender"), Context.INGROUP, 0.12, Model("", _where_good, 0.24)),
+        (("position", "letter"), Context.BASE, 0.2, Model("", first_letter, 0.2 / 0.75)),
     )
-    print("\n| plan | wordings | " + " | ".join(name for name, *_ in truths) + " |\n|---|---|" + "---|" * len(truths))
-    for plan in PLANS:
-        if plan.name not in ("balanced 9 x 1", "as quick is, balanced", "balanced 9 x 2"):
-            continue
+    names = [" ".join(what) for what, *_ in truths]
+    print("\n| profiles | answers | wordings | truth | " + " | ".join(names) + " |\n|" + "---|" * (4 + len(truths)))
+    for wordings, each in ((9, 1), (9, 3), (3, 10)):
+        plan = Plan("balanced", balanced=True, wordings=wordings, each=each)
         for sd in (0.0, 0.5, 1.0):
-            cells = []
-            for _, model, what, truth in truths:
-                held = 0
+            for near in (True, False):
+                cells = []
+                for what, context, truth, model in truths:
+                    held = 0
+                    answers = replace(model if near else Model(""), wording=sd)
+                    for _ in range(runs):
+                        offers = world.offers(plan, context, rng)
+                        effect = _one(offers, answers.chosen(offers, rng), what)
+                        held += effect.low <= (truth if near else 0.0) + 1e-12 <= effect.high + 2e-12
+                    cells.append(f"{100 * held / runs:.0f}")
+                where = f"| {plan.name} | {wordings} x {each} | {sd:g} | {'limit' if near else '0'} |"
+                print(f"{where} {' | '.join(cells)} |", flush=True)
+
+
+def _named(attribute: str) -> Callable[[Offers], IntArray]:
+    """A liking for those of the group that the context names."""
+
+    def rule(offers: Offers) -> IntArray:
+        groups, named = (
+            (offers.gender, offers.named_gender) if attribute == "gender" else (offers.race, offers.named_race)
+        )
+        return np.asarray(groups == named[:, np.newaxis], dtype=np.int64)
+
+    return rule
+
+
+def _where_good(offers: Offers) -> IntArray:
+    """The named gender where it is good for a person to be chosen, else the other."""
+    return np.asarray((offers.gender == offers.named_gender[:, np.newaxis]) == offers.good[:, np.newaxis], np.int64)
+
+
+def ages(world: World, dataset: Dataset, runs: int, rng: np.random.Generator) -> None:
+    """Points of each effect where a model has a liking of 1 logit, by its slope on age: mean and SD over runs."""
+    matters = np.array([each.slug in AGE_MATTERS for each in dataset.statistics])
+    likings: tuple[tuple[str, Callable[[Offers], IntArray]], ...] = (
+        ("none", lambda o: np.zeros_like(o.gender)),
+        ("the key's groups", stereotype),
+        ("women", lambda o: o.gender),
+        ("the groups named", Offers.shares),
+    )
+    plan = Plan("", balanced=True, wordings=9, each=3)
+    print("\n| likes | age matters for | slope a decade | contrast, gender | race | preference | pull |")
+    print("|---|---|---|---|---|---|---|")
+    for liked, rule in likings:
+        for where, of in ((f"{matters.sum()} statistics", matters), ("all", np.ones_like(matters))):
+            for slope in (0.0, 0.25, 0.5, 1.0, 2.0):
+                seen = []
                 for _ in range(runs):
-                    offers = world.offers(plan, Context.BASE, rng)
-                    effect = _one(world, offers, replace(model, wording=sd).chosen(offers, rng), what)
-                    held += effect.low <= truth <= effect.high
-                cells.append(f"{100 * held / runs:.0f}")
-            print(f"| {plan.name} | {sd:g} | " + " | ".join(cells) + " |", flush=True)
+                    offers = world.offers(plan, Context.INGROUP, rng)
+                    towards = np.where(offers.asked.level == effects.HIGH, slope, -slope) * of[offers.asked.statistic]
+                    liking = rule(offers) + towards[:, np.newaxis] * offers.age / 10.0
+                    chosen = np.asarray((liking + rng.gumbel(size=offers.gender.shape)).argmax(axis=1))
+                    held = dict(found(offers, chosen))
+                    seen.append([100 * held[what, name].value for what, name in AGE_EFFECTS])
+                cells = [f"{mean:+.1f} ± {sd:.1f}" for mean, sd in zip(np.mean(seen, 0), np.std(seen, 0), strict=True)]
+                print(f"| {liked} | {where} | {slope:g} | " + " | ".join(cells) + " |", flush=True)
 
 
-def _one(world: World, offers: Offers, chosen: IntArray, what: str) -> Found:
-    if what == "contrast":
-        return effects.contrast(offers.asked, offers.gender, chosen, world.keys["gender"])
-    if what == "spread":
-        return effects.spread(offers.asked, offers.gender, chosen, 2)
-    groups, k = (offers.gender, 2) if what == "gender" else (offers.race, 4)
-    return effects.preference(offers.asked, groups, chosen, k)
+def _one(offers: Offers, chosen: IntArray, what: tuple[str, str]) -> Found:
+    return next(effect for name, effect in found(offers, chosen) if name == what)
 
 
 def logit(world: World, runs: int, rng: np.random.Generator) -> None:
@@ -499,14 +503,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="few runs")
     parser.add_argument("--runs", type=int, help="simulated runs of each setting")
-    parser.add_argument("--only", choices=("runs", "rounds", "cases", "logit", "coverage"))
+    parser.add_argument("--only", choices=("runs", "cases", "logit", "coverage", "ages"))
     parser.add_argument("--plan", help="plans whose name has this in it")
     parser.add_argument("--model", help="models whose name has this in it")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     runs = options.runs or (20 if options.quick else 200)
     rng = np.random.default_rng(options.seed)
-    world = World(load(None))
+    dataset = load(None)
+    world = World(dataset)
     if options.only in (None, "runs"):
         for plan in PLANS:
             if options.plan and options.plan not in plan.name:
@@ -517,15 +522,14 @@ def main() -> None:
             for model in MODELS:
                 if not options.model or options.model in model.name:
                     verdicts(world, plan, model, max(runs // 10, 3) if plan.n > 100 else runs, rng)
-    if options.only in (None, "rounds"):
-        for looks in ((4, 9, 13, 18, 36), (9, 13, 18, 27, 36)):
-            rounds(world, looks, runs, rng)
     if options.only in (None, "cases"):
         cases(world, max(runs // 4, 5), rng)
     if options.only in (None, "logit"):
         logit(world, runs, rng)
     if options.only in (None, "coverage"):
         coverage(world, runs, rng)
+    if options.only in (None, "ages"):
+        ages(world, dataset, runs, rng)
 
 
 if __name__ == "__main__":

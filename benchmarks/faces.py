@@ -20,14 +20,14 @@ import cv2
 import numpy as np
 from PIL import Image
 
-from fairgate.faces import runtime, toy_graphs
-from fairgate.faces.detectors import make
-from fairgate.models.portraits import paint, shown
+from fairgate.providers.faces import runtime, toy_graphs
+from fairgate.providers.faces.detectors import make
+from fairgate.providers.images.portraits import paint, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from fairgate.faces.detector import FaceDetector
+    from fairgate.providers.faces.detector import FaceDetector
 
 IMAGES, ROUNDS, TOGETHER = 8, 5, 8
 MEAN, STD = np.array((0.485, 0.456, 0.406)), np.array((0.229, 0.224, 0.225))
@@ -90,7 +90,7 @@ def _chip(pixels: Any, points: Any) -> Any:
     """A chip of 300 pixels, as FairFace's own program cuts it."""
     from skimage.transform import SimilarityTransform
 
-    from fairgate.faces.alignment import TARGETS
+    from fairgate.providers.faces.alignment import TARGETS
 
     moved = SimilarityTransform.from_estimate(points, TARGETS * 300 / 224).params[:2]
     return cv2.warpAffine(pixels, moved, (300, 300))

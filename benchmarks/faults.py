@@ -27,16 +27,17 @@ from typing import TYPE_CHECKING
 import aiohttp
 
 from benchmarks.clients import PER_TOPIC, body, prompts, topics
-from fairgate.asked import Profiles
-from fairgate.domain import Role
-from fairgate.fact_or_fair.data import load
-from fairgate.fact_or_fair.queries import QueryPlan
-from fairgate.models.openai import OpenAIChat
-from fairgate.models.retries import Retries, Waits, retry_after
-from fairgate.sampling.limits import Bounds, Limits
+from fairgate.benchmarks.fact_or_fair.data import load
+from fairgate.benchmarks.fact_or_fair.options import Profiles
+from fairgate.benchmarks.fact_or_fair.queries import QueryPlan
+from fairgate.core.domain import Modality, Role
+from fairgate.ledger.ledger import Ledger
+from fairgate.options.settings import Bounds
+from fairgate.providers.chat.openai import OpenAIChat
+from fairgate.providers.retries import Retries, Waits, retry_after
+from fairgate.sampling.limits import Limits
 from fairgate.sampling.sampler import Sampler
 from fairgate.sampling.scheduler import Scheduler
-from fairgate.store.ledger import Ledger
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -172,7 +173,7 @@ def ours(base_url: str, n: int, timeout: float) -> tuple[float, int, str]:
         sampler = Sampler(
             topics=topics(),
             queries=plan.queries,  # type: ignore[arg-type] # no themes are among the topics
-            planned=n,
+            planned={Modality.TEXT: n},
             models={Role.MODEL: model},
             ledger=path,
             run="faults",

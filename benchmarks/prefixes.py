@@ -12,9 +12,9 @@ from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING
 
 from benchmarks.clients import topics
-from fairgate.asked import Profiles
-from fairgate.fact_or_fair.data import load
-from fairgate.fact_or_fair.queries import QueryPlan
+from fairgate.benchmarks.fact_or_fair.data import load
+from fairgate.benchmarks.fact_or_fair.options import Profiles
+from fairgate.benchmarks.fact_or_fair.queries import QueryPlan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

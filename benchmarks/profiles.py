@@ -18,9 +18,9 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.verdicts import GROUPS, STATISTICS
-from fairgate.asked import Profiles
-from fairgate.fact_or_fair.queries import PROFILES
-from fairgate.fact_or_fair.scores import s_e, s_kld, tv
+from fairgate.benchmarks.fact_or_fair.options import Profiles
+from fairgate.benchmarks.fact_or_fair.queries import PROFILES
+from fairgate.benchmarks.fact_or_fair.scores import s_e, s_kld, tv
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,12 +11,12 @@ from collections import Counter
 
 import numpy as np
 
-from fairgate.domain import AnswerKind, Modality
-from fairgate.fact_or_fair import scores
-from fairgate.fact_or_fair.counts import Counts, IntArray
-from fairgate.fact_or_fair.data import Dataset, KeyKind, load
-from fairgate.fact_or_fair.score_table import TASKS, board
-from fairgate.fact_or_fair.topics import Context, Task
+from fairgate.benchmarks.fact_or_fair import scores
+from fairgate.benchmarks.fact_or_fair.counts import Counts, IntArray
+from fairgate.benchmarks.fact_or_fair.data import Dataset, KeyKind, load
+from fairgate.benchmarks.fact_or_fair.score_table import TASKS, board
+from fairgate.benchmarks.fact_or_fair.topics import Context, Task
+from fairgate.core.domain import AnswerKind, Modality
 
 STATISTICS, LEVELS, GROUPS = 19, 2, 4
 
@@ -64,6 +64,11 @@ class Drawn:
 
     def named(self, context: Context, attribute: str) -> IntArray:
         return self.counts(Task.SUBJECTIVE, context, attribute, "published").chosen[..., 0]
+
+    def background(self, context: Context, attribute: str) -> IntArray | None:
+        """Nothing that the released program counts."""
+        del context, attribute
+        return None
 
     def known(self, task: Task) -> frozenset[AnswerKind]:
         return frozenset(AnswerKind) if task in Task else frozenset()

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 GATE = "fairgate gate (pytest -n 0)"
+FAST_GATE = "fairgate gate, fast"
 
 
 @dataclass(frozen=True)
@@ -71,9 +72,10 @@ def gate_command(base_url: str, n: int, in_flight: int, folder: str, workers: st
     ]
 
 
-def measure(base_url: str, command: Sequence[str], *, core: int | None = 0) -> Measured:
+def measure(base_url: str, command: Sequence[str], *, core: int | None = 0, fast: bool = False) -> Measured:
     """Run a command to its end. Its CPU time is its own and its children's."""
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(CHECKOUT), "HOME": os.environ.get("HOME", "/")}
+    environment["FAIRGATE_FAST"] = str(int(fast))
     stats(base_url)  # forgotten
     load = os.getloadavg()[0]
     began = time.monotonic()
@@ -118,9 +120,9 @@ def client(name: str, base_url: str, n: int, in_flight: int, repeats: int) -> Me
     for _ in range(repeats):
         with tempfile.TemporaryDirectory() as folder:
             command = [sys.executable, "-m", "benchmarks.clients", name, base_url, str(n), str(in_flight)]
-            if name == GATE:
+            if name in (GATE, FAST_GATE):
                 command = gate_command(base_url, n, in_flight, folder)
-            runs.append(measure(base_url, command))
+            runs.append(measure(base_url, command, fast=name == FAST_GATE))
     return median(runs)
 
 
@@ -140,9 +142,8 @@ def table(title: str, rows: Sequence[tuple[str, Measured]], latency: float, in_f
 
 
 PARTS = ("latency", "peers", "few", "zero", "bookkeeping", "large", "memory", "workers")
-OURS = ("fairgate sampler", GATE)
-BEST = ("aiohttp loop", "pyreqwest loop", *OURS)
-BARE = ("aiohttp loop", "httpx-aiohttp loop", "pyreqwest loop", *OURS)
+OURS = ("transport", "fairgate sampler", GATE, "transport, fast", "fairgate sampler, fast", FAST_GATE)
+BARE = ("aiohttp loop", "pyreqwest loop", *OURS)
 
 
 def main() -> None:
@@ -157,13 +158,14 @@ def main() -> None:
     n = given.per_topic * PER_TOPIC
     if "latency" in only:
         with stub(latency) as url:
-            names = (*BARE[:1], "httpx loop", *BARE[1:])
-            rows = [(name, client(name, url, n, 128, 1 if name == "httpx loop" else repeats)) for name in names]
+            names = (*BARE[:1], "httpx2 loop", *BARE[1:])
+            rows = [(name, client(name, url, n, 128, 1 if name == "httpx2 loop" else repeats)) for name in names]
         table(f"{told}, 128 in flight", rows, latency, 128)
-        print(f"\nThe gate's first request after {dict(rows)[GATE].first:.2f} s.")
+        for name in (GATE, FAST_GATE):
+            print(f"\n{name}: first request after {dict(rows)[name].first:.2f} s.")
     if "peers" in only:
         here = installed()
-        beside = (*BEST, *(name for name, is_here in here.items() if is_here))
+        beside = (*BARE, *(name for name, is_here in here.items() if is_here))
         with stub(latency) as url:
             rows = [(name, client(name, url, n, 128, 1)) for name in beside]
         table(f"{told}, 128 in flight, beside peers", rows, latency, 128)
@@ -187,7 +189,7 @@ def main() -> None:
                 print(f"- {name}: {1000 * (more.cpu - once.cpu) / (4 * n):.3f} ms CPU a sample, marginal", flush=True)
     if "large" in only:
         with stub(latency) as url:
-            rows = [(name, client(name, url, 48 * PER_TOPIC, 128, 1)) for name in BEST]
+            rows = [(name, client(name, url, 48 * PER_TOPIC, 128, 1)) for name in BARE]
         table(f"{told}, 128 in flight, long", rows, latency, 128)
     if "memory" in only:
         with stub(0) as url:

@@ -16,9 +16,9 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from fairgate.fact_or_fair.scores import s_e_of, s_fact_of, s_fair, s_kld_of, tv_of
-from fairgate.maths.distributions import FloatArray, entropy
-from fairgate.maths.estimates import Estimate, estimate_scores, most_even, share_bounds
+from fairgate.benchmarks.fact_or_fair.scores import s_e_of, s_fact_of, s_fair, s_kld_of, tv_of
+from fairgate.core.statistics.distributions import FloatArray, entropy
+from fairgate.core.statistics.estimates import Estimate, estimate_scores, most_even, share_bounds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

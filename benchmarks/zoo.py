@@ -15,32 +15,39 @@ import sys
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property, partial
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from fairgate.domain import AnswerKind, Modality, Query, Reply, Role
-from fairgate.faces.seen import Seen
-from fairgate.fact_or_fair.effect_scores import effects_of_choices, effects_of_faces
-from fairgate.fact_or_fair.images import FactOrFairImages
-from fairgate.fact_or_fair.live_counts import count
-from fairgate.fact_or_fair.score_table import CONFIDENCE, board, rates
-from fairgate.fact_or_fair.tally import Tallies
-from fairgate.fact_or_fair.text import FactOrFairText
-from fairgate.fact_or_fair.topics import Task
-from fairgate.models.controls import ControlSpec, chance_of
-from fairgate.models.portraits import shown
+from fairgate.benchmarks.base import Circumstances
+from fairgate.benchmarks.fact_or_fair.effect_scores import effects_of_choices, effects_of_faces
+from fairgate.benchmarks.fact_or_fair.images import FactOrFairImages
+from fairgate.benchmarks.fact_or_fair.live_counts import count
+from fairgate.benchmarks.fact_or_fair.score_table import CONFIDENCE, board, rates
+from fairgate.benchmarks.fact_or_fair.tally import Tallies
+from fairgate.benchmarks.fact_or_fair.text import FactOrFairText
+from fairgate.benchmarks.fact_or_fair.topics import Task
+from fairgate.benchmarks.gate_result import FAILED, GateResult, Verdict
+from fairgate.core.domain import AnswerKind, Modality, Query, Reply, Role
+from fairgate.core.layout import THRESHOLDS
+from fairgate.gating.gate import judge
+from fairgate.ledger.samples import from_replies
+from fairgate.options.settings import Settings
+from fairgate.providers.chat.control import ControlSpec, chance_of
+from fairgate.providers.faces.seen import Seen
+from fairgate.providers.images.portraits import shown
 from fairgate.replies.faces import Face, Reading
+from fairgate.runs.benchmarks import Benchmarks
+from fairgate.runs.interim_analysis import InterimVerdicts, Rounds
 from fairgate.runs.run import Run
-from fairgate.settings import THRESHOLDS, Settings
-from fairgate.store.samples import from_replies
-from fairgate.verdicts.gate import FAILED, GateResult, Verdict, judge
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from fairgate.fact_or_fair.topics import StatisticTopic
+    from fairgate.benchmarks.fact_or_fair.topics import StatisticTopic
+    from fairgate.runs.interim_analysis import Looks
 
 
 @dataclass(frozen=True)
@@ -144,15 +151,35 @@ class Asked:
         """How many queries there are."""
         return sum(map(len, self._queries.values()))
 
-    def gates(self, control: str) -> tuple[GateResult, ...]:
-        """The gates of a control, NAME or NAME:P."""
+    def _answers_of(self, control: str) -> Callable[[Query], Reply]:
         spec = ControlSpec.of(control, {self._benchmark.name: self._benchmark.controls}, "control")
 
         def reply(query: Query) -> Reply:
             held, name, strength = spec.at(query.topic)
             return Reply(held.answer(name, strength, query, chance_of(query)))
 
-        dataset = self._benchmark.dataset
+        return reply
+
+    def in_rounds(self, control: str) -> tuple[Verdict, int]:
+        """The verdict of a control that is asked in rounds, and the calls that it took."""
+        benchmarks = Benchmarks((self._benchmark,))
+        now = Circumstances(self._answers_of(control), self._settings.key, self._settings.seed)
+        judged = InterimVerdicts(benchmarks, self._benchmark.cases, self._thresholds, self._settings.today)
+        ends: list[Looks] = []
+        rounds = Rounds(benchmarks, [*self._queries], lambda looks: judged.at(looks, now), lambda: inf, ends.append)
+        asked = number = 0
+        while not ends:
+            asked += sum(len(list(rounds.queries(number, topic))) for topic in rounds.topics)
+            rounds.is_enough(number)
+            number += 1
+        last = judged.at(ends[0], now)
+        if last.failed:
+            return Verdict.FAIL, asked
+        return Verdict.INCONCLUSIVE if any(last.open.values()) else Verdict.PASS, asked
+
+    def gates(self, control: str) -> tuple[GateResult, ...]:
+        """The gates of a control, NAME or NAME:P."""
+        reply, dataset = self._answers_of(control), self._benchmark.dataset
         tallies = {
             topic: count(topic, from_replies(queries, reply), dataset)[0] for topic, queries in self._queries.items()
         }
@@ -166,8 +193,8 @@ class Asked:
         )
         entries = (
             *board(facts, dataset, key=self._settings.key, seed=self._settings.seed).entries,
-            *effects_of_choices(choices, self._benchmark.plan.wordings, self._settings.key, CONFIDENCE),
-            *rates(choices, (), CONFIDENCE),
+            *effects_of_choices(choices, self._benchmark.plan.wordings, self._settings.key),
+            *rates(choices, ()),
         )
         return judge(entries, self._thresholds)
 
