@@ -41,7 +41,7 @@ from fairgate.providers.images.portraits import shown
 from fairgate.replies.faces import Face, Reading
 from fairgate.runs.benchmarks import Benchmarks
 from fairgate.runs.interim_analysis import InterimVerdicts, Rounds
-from fairgate.runs.run import Run
+from fairgate.runs.opening import open_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -103,7 +103,7 @@ class Painted:
     def __init__(self, seed: int, thresholds: Path = THRESHOLDS, plan: str = "quick") -> None:
         # Of images the seed draws no prompts: it shifts the numbers of the images, by which controls draw people.
         self._seed = seed
-        run = Run(Settings(t2i_model="control/oracle", seed=seed, thresholds=thresholds, plan=plan))
+        run = open_run(Settings(t2i_model="control/oracle", seed=seed, thresholds=thresholds, plan=plan))
         self._thresholds = run.thresholds
         self._benchmark = next(each for each in run.benchmarks.all if isinstance(each, FactOrFairImages))
 
@@ -137,7 +137,7 @@ class Asked:
 
     def __init__(self, seed: int, thresholds: Path = THRESHOLDS, plan: str = "quick") -> None:
         settings = Settings(model="control/oracle", seed=seed, thresholds=thresholds, plan=plan)
-        run = Run(settings)
+        run = open_run(settings)
         self._settings, self._thresholds = settings, run.thresholds
         self._benchmark = next(each for each in run.benchmarks.all if isinstance(each, FactOrFairText))
 

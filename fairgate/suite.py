@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from typing import TYPE_CHECKING
@@ -15,15 +16,16 @@ from fairgate.core.errors import FairgateError, Finding, Unsampled
 from fairgate.core.redaction import printable
 from fairgate.launch import CONTROLLER, Session
 from fairgate.options.table import OptionTable
+from fairgate.runs.opening import open_run
 from fairgate.runs.outputs import check_outputs
 from fairgate.runs.past_run import recall
-from fairgate.runs.run import Run
+from fairgate.runs.session import RunSession
 
 if TYPE_CHECKING:
     from collections.abc import Generator
     from types import FrameType
 
-RUN = pytest.StashKey[Run]()
+SESSION = pytest.StashKey[RunSession]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -53,17 +55,17 @@ def pytest_configure(config: pytest.Config) -> None:
         if past is not None:
             given = options.read(config.getoption, config.invocation_params.dir, past.asked)
         told = getattr(config, "workerinput", {}).get("fairgate")
-        run = Run(given, told, past, Session.of(config).callables)
+        run = open_run(given, told, past, Session.of(config).callables)
     except FairgateError as error:
         # It may quote names of files, or what they hold: nothing in it is to be obeyed by a terminal or a CI's runner.
         raise pytest.UsageError("\n".join(map(printable, str(error).splitlines()))) from error
-    config.stash[RUN] = run
+    session = config.stash[SESSION] = RunSession(run, None if told is None else os.getppid())
     seen_by = {name: f"seen by {name}" for name in run.benchmarks.attributes}
     for mark, meaning in (registry().markers | seen_by).items():
         config.addinivalue_line("markers", f"{mark}: {meaning}")
     losses = _losses(config)
     if not hasattr(config, "workerinput"):
-        config.pluginmanager.register(Controller(config, run, losses), CONTROLLER)
+        config.pluginmanager.register(Controller(config, session, losses), CONTROLLER)
         _interrupt_on_sigterm(config)
 
 
