@@ -16,7 +16,7 @@ from fairgate.runs.recorded_run import RecordedSampler
 from fairgate.runs.selection import Selection
 from fairgate.sampling.canary import ROLES, Canary
 from fairgate.sampling.ledger_lock import LedgerLock
-from fairgate.sampling.sampler import Progress, Sampler
+from fairgate.sampling.sampler import Progress, Sampler, Work
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -70,20 +70,23 @@ class Sampling:
             except LedgerError:
                 self._turn.release()
                 raise
-        return Sampler(
+        work = Work(
             # The judge is judged first: one that is not fit would be paid for nothing.
             first=first,
-            topics=(each for each in asked if each not in first and each not in self._in_rounds),
+            topics=tuple(each for each in asked if each not in first and each not in self._in_rounds),
             asks=self._asks,
             queries=lambda topic: run.benchmarks.of(topic).work(topic),
             planned=self._sizes(asked),
-            models=models,
+            rounds=self._rounds() if self._in_rounds else None,
+        )
+        return Sampler(
+            work,
+            models,
             ledger=run.settings.ledger,
             run=run.id,
             line=run.participants.line,
             about=about(run, self.selection.cases),
             tell=lambda sample: run.whole.of(sample.query.topic).hear(sample),
-            rounds=self._rounds() if self._in_rounds else None,
             canary=None if settings.no_canary else Canary(self._watched),
         )
 
