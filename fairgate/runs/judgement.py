@@ -16,8 +16,8 @@ from fairgate.benchmarks.limits import RATES
 from fairgate.benchmarks.paired import Basis
 from fairgate.benchmarks.registry import registry
 from fairgate.benchmarks.sections import merged
-from fairgate.comparison.comparing import compare
-from fairgate.comparison.comparing import gates as drop_gates
+from fairgate.comparison.paired_comparison import compare
+from fairgate.comparison.paired_comparison import gates as drop_gates
 from fairgate.core.domain import AnswerKind, Modality, Role
 from fairgate.core.errors import FairgateError
 from fairgate.gating.gate import judge, waive
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.evidence import Cell, Evidence
     from fairgate.benchmarks.findings import Finding
     from fairgate.benchmarks.gate_result import GateResult
+    from fairgate.benchmarks.plot_spec import Sketch
     from fairgate.benchmarks.selection_rates import SelectionRates
-    from fairgate.benchmarks.sketch import Sketch
     from fairgate.core.domain import Topic
     from fairgate.runs.run import Run
     from fairgate.runs.sampling import Sampling
