@@ -32,7 +32,7 @@ from fairgate.benchmarks.bigbench.portrayals import Portrayal
 from fairgate.benchmarks.bigbench.prompts import Prompts, load_wording
 from fairgate.benchmarks.bigbench.topics import Task as BigTask
 from fairgate.benchmarks.f2bench.baseline import CONVERSATIONS
-from fairgate.benchmarks.f2bench.cells import Cell
+from fairgate.benchmarks.f2bench.case_summary import Cell
 from fairgate.benchmarks.f2bench.change import moved as themes_moved
 from fairgate.benchmarks.f2bench.topics import Task as F2Task
 from fairgate.benchmarks.fact_or_fair.baseline import CHOICES, PairedChoices, changed_of, right_groups
@@ -47,7 +47,7 @@ from fairgate.benchmarks.fact_or_fair.topics import Context, Level, Task
 from fairgate.benchmarks.gate_result import Verdict
 from fairgate.benchmarks.paired import LETTERS, Baseline, Changed
 from fairgate.benchmarks.registry import registry
-from fairgate.comparison.comparing import Scored, gates, scored_of
+from fairgate.comparison.paired_comparison import Scored, gates, scored_of
 from fairgate.core.domain import Modality
 from fairgate.core.statistics.distributions import shares
 from fairgate.core.statistics.estimates import estimate_scores

@@ -49,7 +49,7 @@ def one(images: int) -> None:
     from fairgate.options.settings import Bounds
     from fairgate.providers.chat.control import ControlSpec
     from fairgate.providers.faces.detector import DetectorModel
-    from fairgate.providers.faces.detectors import make
+    from fairgate.providers.faces.factory import make
     from fairgate.providers.images.control import ControlPainter
     from fairgate.sampling.limits import Limits
     from fairgate.sampling.sampler import Sampler, Work

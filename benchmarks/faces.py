@@ -21,7 +21,7 @@ import numpy as np
 from PIL import Image
 
 from fairgate.providers.faces import runtime, toy_graphs
-from fairgate.providers.faces.detectors import make
+from fairgate.providers.faces.factory import make
 from fairgate.providers.images.portraits import paint, shown
 
 if TYPE_CHECKING:

@@ -36,7 +36,7 @@ from fairgate.gating.gate import judge
 from fairgate.ledger.samples import from_replies
 from fairgate.options.settings import Settings
 from fairgate.providers.chat.control import ControlSpec, chance_of
-from fairgate.providers.faces.seen import Seen
+from fairgate.providers.faces.image_steps import Seen
 from fairgate.providers.images.portraits import shown
 from fairgate.replies.faces import Face, Reading
 from fairgate.runs.benchmarks import Benchmarks

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from fairgate.benchmarks.bigbench.prompts import SUPPLEMENTS, all_sitters, load_wording
-from fairgate.benchmarks.bigbench.released import files_of, identity
+from fairgate.benchmarks.bigbench.released_names import files_of, identity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

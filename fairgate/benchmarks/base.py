@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.image_files import ImageFiles
     from fairgate.benchmarks.limits import JudgeLimits
     from fairgate.benchmarks.paired import Paired, Part
+    from fairgate.benchmarks.plot_spec import Sketch
     from fairgate.benchmarks.published import Published
     from fairgate.benchmarks.score_result import ScoreResult
     from fairgate.benchmarks.scores import Score, SummaryKey, Task, View
     from fairgate.benchmarks.sections import Section
     from fairgate.benchmarks.selection_rates import SelectionRates
-    from fairgate.benchmarks.sketch import Sketch
     from fairgate.core.domain import AnswerKind, Identity, Modality, Query, Role, Topic
     from fairgate.ledger.samples import Sample, Steps
     from fairgate.options.settings import Settings

@@ -128,7 +128,7 @@ def _cuda(providers: list[str]) -> Check:
 
 def _control() -> Check:
     """Paints a portrait and reads it."""
-    from fairgate.providers.faces.detectors import make
+    from fairgate.providers.faces.factory import make
     from fairgate.providers.images.portraits import paint, shown
 
     chance = Random(1)  # noqa: S311 - draws people, guards nothing

@@ -149,7 +149,7 @@ def _verify(options: argparse.Namespace) -> tuple[str, int]:
 def _export(options: argparse.Namespace) -> str:
     from fairgate.ledger.export import Format, write
     from fairgate.ledger.ledger import Ledger
-    from fairgate.ledger.place import is_of
+    from fairgate.ledger.paths import is_of
 
     form = Format(options.format)
     if form is Format.PARQUET and options.output is None:

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from fairgate.core.errors import LedgerError
-from fairgate.ledger.place import keep_private, make_private, uri_of
+from fairgate.ledger.paths import keep_private, make_private, uri_of
 from fairgate.ledger.schema import OF_SCHEMA_2, SCHEMA, STEPS, misshapen, shapes
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from fairgate.core.errors import LedgerError, MissingDependency
 from fairgate.core.files import read_bytes
-from fairgate.ledger.place import place_of
+from fairgate.ledger.paths import place_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

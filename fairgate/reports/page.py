@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from fairgate.benchmarks.evidence import NOT_ASKED, telling_first
 from fairgate.benchmarks.gate_result import Verdict
 from fairgate.core.domain import AnswerKind
-from fairgate.reports import brief, numbers, terminal, thumbnails, wording
+from fairgate.reports import numbers, short_summary, terminal, thumbnails, wording
 from fairgate.reports.plots.drawing import has_pillow
 from fairgate.reports.report import NO_CERTIFICATE, WORDS
 
@@ -88,8 +88,8 @@ def _document(report: Report, plots: Sequence[Plot]) -> dict[str, object]:
         "notice": NO_CERTIFICATE,
         "warning": WARNING,
         "facts": facts(report),
-        "why": list(brief.reasons(report)),
-        "todo": brief.todo(report),
+        "why": list(short_summary.reasons(report)),
+        "next_step": short_summary.next_step(report),
         "about": about(report),
         "asks": _asks(report),
         "changes": wording.CHANGES,

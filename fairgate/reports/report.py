@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
     from fairgate.benchmarks.findings import Finding
     from fairgate.benchmarks.gate_result import GateResult
+    from fairgate.benchmarks.plot_spec import Sketch
     from fairgate.benchmarks.registry import Registry
     from fairgate.benchmarks.score_result import ScoreResult
     from fairgate.benchmarks.sections import Section
     from fairgate.benchmarks.selection_rates import SelectionRates
-    from fairgate.benchmarks.sketch import Sketch
 
 NO_CERTIFICATE = "A pass is not a certificate of fairness: docs/limits.md says what is not measured."
 WORDS = (

@@ -12,8 +12,8 @@ from fairgate.benchmarks.gate_result import Verdict
 from fairgate.benchmarks.paired import Basis
 from fairgate.benchmarks.registry import registry
 from fairgate.benchmarks.sections import merged
-from fairgate.comparison.comparing import compare
-from fairgate.comparison.comparing import gates as drop_gates
+from fairgate.comparison.paired_comparison import compare
+from fairgate.comparison.paired_comparison import gates as drop_gates
 from fairgate.core.domain import Modality, Role
 from fairgate.gating.gate import judge, waive
 from fairgate.options.settings import INCONCLUSIVE_EXIT

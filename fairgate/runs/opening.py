@@ -11,7 +11,7 @@ from msgspec import to_builtins
 
 from fairgate.benchmarks.registry import registry
 from fairgate.comparison.baseline import load as load_baseline
-from fairgate.comparison.comparing import check
+from fairgate.comparison.paired_comparison import check
 from fairgate.core.domain import Role
 from fairgate.core.errors import ConfigError
 from fairgate.core.typed import Mistyped, edited

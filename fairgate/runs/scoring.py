@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.evidence import Cell, Evidence
     from fairgate.benchmarks.findings import Finding
     from fairgate.benchmarks.gate_result import GateResult
+    from fairgate.benchmarks.plot_spec import Sketch
     from fairgate.benchmarks.score_result import ScoreResult
     from fairgate.benchmarks.selection_rates import SelectionRates
-    from fairgate.benchmarks.sketch import Sketch
     from fairgate.core.domain import Topic
     from fairgate.runs.run import Run
     from fairgate.runs.selection import Selection

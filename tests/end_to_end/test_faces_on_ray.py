@@ -19,7 +19,7 @@ from fairgate.ledger.images import ImageStore, said
 from fairgate.ledger.ledger import Ledger
 from fairgate.ledger.samples import read
 from fairgate.providers.faces import bulk
-from fairgate.providers.faces.detectors import make
+from fairgate.providers.faces.factory import make
 from fairgate.providers.images import portraits
 from fairgate.replies.labels import label_map
 

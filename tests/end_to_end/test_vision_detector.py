@@ -17,8 +17,8 @@ from fairgate.core.errors import CallFailed
 from fairgate.ledger.images import ImageStore
 from fairgate.providers.chat.openai import OpenAIChat
 from fairgate.providers.endpoint import Server
-from fairgate.providers.faces.asking import VisionDetector, questions, read_faces, read_people
-from fairgate.providers.faces.detectors import make
+from fairgate.providers.faces.factory import make
+from fairgate.providers.faces.vision_detector import VisionDetector, questions, read_faces, read_people
 from fairgate.providers.images.portraits import LABELS, paint
 from tests.servers.chat import ChatStub
 

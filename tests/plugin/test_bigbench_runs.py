@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fairgate.providers.faces.calibration import Calibration, Confusion
-from fairgate.providers.faces.detectors import make
+from fairgate.providers.faces.factory import make
 from tests.running import CHECKOUT, Outcome, bench, environment
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from fairgate.benchmarks.fact_or_fair.topics import Level, Task
 from fairgate.core.domain import Form, Query, Role
 from fairgate.ledger.images import ImageStore
 from fairgate.providers.chat.control import ControlSpec
-from fairgate.providers.faces import detectors
+from fairgate.providers.faces import factory
 from fairgate.providers.faces.calibration import Calibration, Confusion
 from fairgate.providers.images import portraits
 from fairgate.providers.images.control import ControlPainter
@@ -143,7 +143,7 @@ def test_two_faces_count_twice_and_what_shows_none_is_counted_as_what_it_is(tmp_
 
 
 def test_estimates_are_corrected_by_the_calibration_of_this_very_detector(tmp_path: Path) -> None:
-    detector = detectors.make("control/fairface").identity
+    detector = factory.make("control/fairface").identity
     errs = ((90, 10), (30, 70))  # of 100 men 10 are called women, of 100 women 30 men
     found = Confusion("fact-or-fair", "gender", "default", ("male", "female"), errs, (0, 0))
     path = tmp_path / "calibration.json"
@@ -169,7 +169,7 @@ def test_estimates_are_corrected_by_the_calibration_of_this_very_detector(tmp_pa
 
 def test_a_calibration_that_cannot_be_used_is_found_before_anything_is_asked(tmp_path: Path) -> None:
     """Its part for another benchmark too, whose cases are not selected: what is reported at the end reads both."""
-    detector = detectors.make("control/fairface").identity
+    detector = factory.make("control/fairface").identity
     same = ((50, 50), (50, 50))
     found = Confusion("bigbench", "gender", "default", ("male", "female"), same, (0, 0))
     path = tmp_path / "calibration.json"

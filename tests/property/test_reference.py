@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from fairgate.benchmarks.bigbench import reference, reference_files
 from fairgate.benchmarks.bigbench.data import Bigbench, load
 from fairgate.benchmarks.bigbench.prompts import all_sitters
-from fairgate.benchmarks.bigbench.released import files_of, identity
+from fairgate.benchmarks.bigbench.released_names import files_of, identity
 from fairgate.benchmarks.f2bench import reference as f2bench
 from tests import released_bigbench
 from tests.strategies import THOROUGH

@@ -19,9 +19,9 @@ from fairgate.benchmarks.bigbench.portrayals import UNKNOWN, Portrayal
 from fairgate.benchmarks.bigbench.prompts import all_sitters, load_wording
 from fairgate.benchmarks.f2bench import data as f2bench_data
 from fairgate.benchmarks.f2bench.baseline import CONVERSATIONS, PairedConversations, of_theme, theme_of
+from fairgate.benchmarks.f2bench.case_summary import cell_of
 from fairgate.benchmarks.f2bench.cases import GOLD, theme
 from fairgate.benchmarks.f2bench.cases import cases as theme_cases
-from fairgate.benchmarks.f2bench.cells import cell_of
 from fairgate.benchmarks.f2bench.data import Category, Kind
 from fairgate.benchmarks.f2bench.gold import GoldMark, load_gold
 from fairgate.benchmarks.f2bench.plan import DEFINITION, Balanced, Dialogue, Judged, Plan, Reading
@@ -37,11 +37,11 @@ from fairgate.benchmarks.fact_or_fair.topics import Task
 from fairgate.benchmarks.gate_result import Verdict
 from fairgate.benchmarks.paired import LETTERS, Baseline, Basis
 from fairgate.comparison.baseline import load, merged, parsed, save
-from fairgate.comparison.comparing import check, compare, gates, scores_of
+from fairgate.comparison.paired_comparison import check, compare, gates, scores_of
 from fairgate.core.domain import AnswerKind
 from fairgate.core.errors import ConfigError, DataError
 from fairgate.gating.thresholds import load as load_thresholds
-from fairgate.providers.faces.seen import Seen
+from fairgate.providers.faces.image_steps import Seen
 from tests.plugins import REGISTRY
 from tests.running import CHECKOUT
 

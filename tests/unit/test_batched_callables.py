@@ -16,7 +16,7 @@ from fairgate.core.errors import CallFailed, ConfigError, RunStopped
 from fairgate.ledger.images import ImageStore, hash_in
 from fairgate.providers.python.batching import Batches
 from fairgate.providers.python.chat import PythonChat
-from fairgate.providers.python.child import ChildChat
+from fairgate.providers.python.child_process import ChildChat
 from fairgate.providers.python.images import PythonPainter
 from tests.builders import query
 

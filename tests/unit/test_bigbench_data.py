@@ -18,9 +18,9 @@ from fairgate.benchmarks.bigbench.data import (
     normalised,
     read_aliases,
 )
-from fairgate.benchmarks.bigbench.original import names, read_original
+from fairgate.benchmarks.bigbench.original_files import names, read_original
 from fairgate.benchmarks.bigbench.prompts import SUPPLEMENTS, IdentityPrompt, Prompts, all_sitters, cells, load_wording
-from fairgate.benchmarks.bigbench.released import files_of
+from fairgate.benchmarks.bigbench.released_names import files_of
 from fairgate.core.errors import DataError
 from tests.original_layouts import write_bigbench
 from tests.published import published_data

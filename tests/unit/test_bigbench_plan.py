@@ -16,7 +16,7 @@ from fairgate.benchmarks.bigbench.prompts import IdentityPrompt, Prompts, load_w
 from fairgate.benchmarks.bigbench.topics import SubjectTopic, Task
 from fairgate.core.domain import AnswerKind, Form, Reply, Role
 from fairgate.ledger.images import said
-from fairgate.providers.faces.asking import questions
+from fairgate.providers.faces.vision_detector import questions
 from fairgate.replies.faces import Face, Reading
 
 if TYPE_CHECKING:

@@ -12,11 +12,11 @@ import pytest
 from fairgate.benchmarks.bigbench import estimates, reference, scores
 from fairgate.benchmarks.bigbench.alignment import read_alignment
 from fairgate.benchmarks.bigbench.data import FAMILIES, Bigbench, load
-from fairgate.benchmarks.bigbench.original import read_original
+from fairgate.benchmarks.bigbench.original_files import read_original
 from fairgate.benchmarks.bigbench.portrayals import UNKNOWN, Portrayal
 from fairgate.benchmarks.bigbench.prompts import IdentityPrompt, all_sitters
 from fairgate.benchmarks.bigbench.published import BigBenchTables
-from fairgate.benchmarks.bigbench.released import files_of, identity
+from fairgate.benchmarks.bigbench.released_names import files_of, identity
 from fairgate.benchmarks.bigbench.score_table import board, pair_rows
 from fairgate.benchmarks.bigbench.tables import effects, stability
 from fairgate.cli.published import render_standing

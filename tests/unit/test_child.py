@@ -13,7 +13,7 @@ import pytest
 from fairgate.core.domain import Message, Reply
 from fairgate.core.errors import CallFailed, ConfigError, FairgateError, RunStopped
 from fairgate.ledger.images import ImageStore, hash_in
-from fairgate.providers.python.child import ChildChat
+from fairgate.providers.python.child_process import ChildChat
 from tests.builders import query
 
 if TYPE_CHECKING:

@@ -24,9 +24,9 @@ from fairgate.ledger.images import ImageStore
 from fairgate.providers.faces import toy_graphs
 from fairgate.providers.faces.alignment import TARGETS, chip, points_of, similarity
 from fairgate.providers.faces.attributes import FairFace, GenderAge, range_of
-from fairgate.providers.faces.detection import FaceFinder, Found
 from fairgate.providers.faces.detector import DetectorModel
-from fairgate.providers.faces.detectors import make
+from fairgate.providers.faces.face_finder import FaceFinder, Found
+from fairgate.providers.faces.factory import make
 from fairgate.providers.images.portraits import LABELS, paint, shown
 from fairgate.replies.faces import Reading
 from fairgate.replies.labels import label_map, own_labels

@@ -18,7 +18,7 @@ from fairgate.benchmarks.fact_or_fair.topics import Level, Task
 from fairgate.core.domain import AnswerKind, Form, Modality, Query, Reply, Role
 from fairgate.ledger.images import said
 from fairgate.ledger.samples import replay, spares
-from fairgate.providers.faces.seen import Seen
+from fairgate.providers.faces.image_steps import Seen
 from fairgate.replies.faces import Face, Reading
 
 HIGH = Level.HIGH

@@ -13,7 +13,7 @@ from fairgate.core.domain import Message, Reply
 from fairgate.core.errors import CallFailed, ConfigError
 from fairgate.ledger.images import ImageStore, hash_in
 from fairgate.providers.local.options import ImageOptions, Named, TextOptions
-from fairgate.providers.python.child import Child
+from fairgate.providers.python.child_process import Child
 from tests.builders import query
 from tests.tiny_models import tiny_llama, tiny_pipeline, tiny_tokenizer
 

@@ -31,7 +31,7 @@ from fairgate.core.domain import Form, Query, Reply, Role
 from fairgate.core.errors import CallFailed, ConfigError, DataError
 from fairgate.ledger.images import ImageStore, hash_in
 from fairgate.providers.chat.control import ControlSpec, chance_of
-from fairgate.providers.faces import detectors
+from fairgate.providers.faces import factory
 from fairgate.providers.images.control import ControlPainter
 from fairgate.providers.images.folder import FolderPainter
 from fairgate.providers.python.images import PythonPainter
@@ -97,7 +97,7 @@ def sitter_plan() -> SubjectPlan:
 
 
 def test_what_a_control_paints_is_what_the_detector_reads(store: ImageStore) -> None:
-    detector = detectors.make("control/fairface")
+    detector = factory.make("control/fairface")
     for name in ("oracle", "uniform", "stereotype", "constant"):
         painter = control(name, store)
         for index in range(4):
@@ -110,7 +110,7 @@ def test_what_a_control_paints_is_what_the_detector_reads(store: ImageStore) -> 
 
 
 def test_two_people_of_a_relation_are_found_where_they_were_painted(store: ImageStore) -> None:
-    detector, plan = detectors.make("control/fairface"), sitter_plan()
+    detector, plan = factory.make("control/fairface"), sitter_plan()
     people = People.of(plan.data)
     topics = [each for each in plan.every if len(plan.sitter(each).subject.people) > 1]
     for topic in topics[::12]:

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fairgate.benchmarks.bigbench.original import SIDES, names
+from fairgate.benchmarks.bigbench.original_files import SIDES, names
 from fairgate.benchmarks.bigbench.portrayals import Portrayal
 from fairgate.core.errors import DataError
 from fairgate.core.files import read_text
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fairgate.benchmarks.bigbench.data import Bigbench
-    from fairgate.benchmarks.bigbench.original import Names
+    from fairgate.benchmarks.bigbench.original_files import Names
 
 # The paper's word for gender.
 SPELLED = {"sex": "gender"}

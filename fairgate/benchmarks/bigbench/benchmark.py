@@ -26,7 +26,7 @@ from fairgate.benchmarks.detector_errors import detector_errors
 from fairgate.benchmarks.evidence import Cell, shown_images
 from fairgate.core.domain import AnswerKind, Modality, Role
 from fairgate.ledger.samples import replay
-from fairgate.providers.faces.seen import painted
+from fairgate.providers.faces.image_steps import painted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -42,13 +42,13 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.evidence import Evidence, Painted, Shown
     from fairgate.benchmarks.findings import Finding
     from fairgate.benchmarks.gate_result import GateResult
+    from fairgate.benchmarks.plot_spec import Sketch
     from fairgate.benchmarks.score_result import ScoreResult
     from fairgate.benchmarks.sections import Section
-    from fairgate.benchmarks.sketch import Sketch
     from fairgate.core.domain import Identity
     from fairgate.core.statistics.unmixing import ConfusionMatrix
     from fairgate.ledger.samples import Sample, Steps
-    from fairgate.providers.faces.seen import Seen
+    from fairgate.providers.faces.image_steps import Seen
 
 # What each sitter's images show.
 Sat = dict["SubjectTopic", SubjectTally]

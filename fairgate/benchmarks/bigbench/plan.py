@@ -16,7 +16,7 @@ from fairgate.benchmarks.bigbench.prompts import SUPPLEMENTS, IdentityPrompt, si
 from fairgate.benchmarks.bigbench.topics import SubjectTopic, Task
 from fairgate.core.domain import AnswerKind
 from fairgate.ledger.samples import replay
-from fairgate.providers.faces.seen import readings, steps
+from fairgate.providers.faces.image_steps import readings, steps
 from fairgate.replies.labels import label_map, map_names
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.bigbench.prompts import Prompts
     from fairgate.core.domain import Query, Reply
     from fairgate.ledger.samples import Sample
-    from fairgate.providers.faces.asking import Questions
-    from fairgate.providers.faces.seen import Seen
+    from fairgate.providers.faces.image_steps import Seen
+    from fairgate.providers.faces.vision_detector import Questions
     from fairgate.replies.faces import Face, Reading
     from fairgate.replies.labels import LabelMap
 

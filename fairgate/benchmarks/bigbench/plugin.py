@@ -13,11 +13,11 @@ from fairgate.benchmarks.bigbench.baseline import SUBJECTS
 from fairgate.benchmarks.bigbench.benchmark import BigBench
 from fairgate.benchmarks.bigbench.data import BENCHMARK, load
 from fairgate.benchmarks.bigbench.options import BigBenchOptions
-from fairgate.benchmarks.bigbench.original import read_original
+from fairgate.benchmarks.bigbench.original_files import read_original
 from fairgate.benchmarks.bigbench.plan import SubjectPlan
 from fairgate.benchmarks.bigbench.prompts import Prompts, load_wording
-from fairgate.providers.faces.asking import questions
 from fairgate.providers.faces.registry import asked_of
+from fairgate.providers.faces.vision_detector import questions
 from fairgate.providers.images import registry as painters
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import numpy as np
 
 from fairgate.benchmarks.bigbench import estimates, reference, reference_files, scores
 from fairgate.benchmarks.bigbench.data import BENCHMARK
-from fairgate.benchmarks.bigbench.released import files_of, identity
+from fairgate.benchmarks.bigbench.released_names import files_of, identity
 from fairgate.benchmarks.bigbench.topics import Task
 from fairgate.benchmarks.score_result import ScoreResult
 from fairgate.core.domain import AnswerKind, Modality

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairgate.benchmarks.f2bench import scores
+from fairgate.benchmarks.f2bench.case_summary import Cell
 from fairgate.benchmarks.f2bench.cases import GOLD, theme
-from fairgate.benchmarks.f2bench.cells import Cell
 from fairgate.benchmarks.f2bench.estimates import estimated
 from fairgate.benchmarks.f2bench.tally import tally
 from fairgate.benchmarks.f2bench.topics import Task

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from fairgate.benchmarks.fact_or_fair.data import Dataset
     from fairgate.benchmarks.fact_or_fair.topics import StatisticTopic
-    from fairgate.providers.faces.seen import Seen
+    from fairgate.providers.faces.image_steps import Seen
     from fairgate.replies.faces import Face
     from fairgate.replies.labels import LabelMap
 

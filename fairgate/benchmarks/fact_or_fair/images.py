@@ -26,7 +26,7 @@ from fairgate.benchmarks.fact_or_fair.tally import Tallies
 from fairgate.benchmarks.fact_or_fair.topics import Task
 from fairgate.core.domain import AnswerKind, Modality, Role
 from fairgate.ledger.samples import replay
-from fairgate.providers.faces.seen import painted
+from fairgate.providers.faces.image_steps import painted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -45,12 +45,12 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.findings import Finding
     from fairgate.benchmarks.gate_result import GateResult
     from fairgate.benchmarks.image_files import ImageFiles
+    from fairgate.benchmarks.plot_spec import Sketch
     from fairgate.benchmarks.score_result import ScoreResult
     from fairgate.benchmarks.sections import Section
-    from fairgate.benchmarks.sketch import Sketch
     from fairgate.core.statistics.unmixing import ConfusionMatrix
     from fairgate.ledger.samples import Sample, Steps
-    from fairgate.providers.faces.seen import Seen
+    from fairgate.providers.faces.image_steps import Seen
 
 
 class FactOrFairImages(Benchmark["StatisticTopic", "Case", "Source"]):

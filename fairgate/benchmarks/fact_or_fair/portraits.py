@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fairgate.benchmarks.fact_or_fair.topics import Task
-from fairgate.providers.faces.seen import readings, steps
+from fairgate.providers.faces.image_steps import readings, steps
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.fact_or_fair.data import Dataset
     from fairgate.benchmarks.fact_or_fair.topics import StatisticTopic
     from fairgate.core.domain import Query, Reply
-    from fairgate.providers.faces.asking import Questions
-    from fairgate.providers.faces.seen import Seen
+    from fairgate.providers.faces.image_steps import Seen
+    from fairgate.providers.faces.vision_detector import Questions
 
 
 @dataclass(frozen=True, eq=False)

@@ -58,9 +58,9 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.fact_or_fair.topics import Context
     from fairgate.benchmarks.findings import Finding
     from fairgate.benchmarks.gate_result import GateResult
+    from fairgate.benchmarks.plot_spec import Sketch
     from fairgate.benchmarks.score_result import ScoreResult
     from fairgate.benchmarks.selection_rates import SelectionRates
-    from fairgate.benchmarks.sketch import Sketch
     from fairgate.core.domain import Query
     from fairgate.ledger.samples import Sample, Steps
 # Answers a topic at the first looks, and their shares of the error (docs/effects.md): chosen by simulation, so that a

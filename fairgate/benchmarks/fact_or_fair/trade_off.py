@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairgate.benchmarks.sketch import Sketch
+from fairgate.benchmarks.plot_spec import Sketch
 from fairgate.core.statistics.distributions import g
 from fairgate.reports.numbers import interval, number
 from fairgate.reports.plots.drawing import BEST, FAINT, MARKERS, OTHERS, OWN

@@ -284,7 +284,7 @@ class BatchChat:
             reply = read_completion(content, 0.0, 1)
             reply = reply and self._chat.endpoint.redaction.clean(reply)
             return reply or CallFailed("no choices in the answer.", where=self._chat.identity.label)
-        judged = self._chat.endpoint.judged(status, content, {}, 0.0, 1)
+        judged = self._chat.endpoint.classified(status, content, {}, 0.0, 1)
         if isinstance(judged, Filtered):
             return Reply("", filtered=True)
         return (

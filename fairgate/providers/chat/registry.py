@@ -140,14 +140,14 @@ def chat_model(given: NamedModel, settings: Settings, retries: Retries) -> ChatM
 
 def _python(given: NamedModel, settings: Settings, _: Retries) -> ChatModel:
     from fairgate.providers.python.chat import revision
-    from fairgate.providers.python.child import ChildChat
+    from fairgate.providers.python.child_process import ChildChat
 
     return ChildChat(given.name, revision(given.arguments), settings.max_in_flight, settings.timeout)
 
 
 def _local(given: NamedModel, settings: Settings, _: Retries) -> ChatModel:
     from fairgate.providers.local.options import Named, TextOptions
-    from fairgate.providers.python.child import Child
+    from fairgate.providers.python.child_process import Child
 
     arguments = [*_as_arguments(given.usual), *given.arguments]
     named = Named.of(given.provider, given.name, arguments, TextOptions, given.system_prompt)

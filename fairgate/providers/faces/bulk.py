@@ -65,9 +65,9 @@ class Maker:
         """The detector. Raises FairgateError, with the command to run, where packages or weights lack."""
         from pathlib import Path
 
-        from fairgate.providers.faces import detectors
+        from fairgate.providers.faces import factory
 
-        return detectors.make(
+        return factory.make(
             self.spec, weights=None if self.weights is None else Path(self.weights), arguments=self.arguments
         )
 
@@ -125,7 +125,7 @@ def images_in(
 
 
 def _looks(topic: Pictured, index: int, digest: str) -> Query:
-    """As `fairgate.providers.faces.asking.read_faces` asks a detector."""
+    """As `fairgate.providers.faces.vision_detector.read_faces` asks a detector."""
     return Query(topic, index, digest, step="faces", to=Role.DETECTOR, form=Form.FACES, images=(digest,))
 
 

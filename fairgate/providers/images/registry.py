@@ -88,12 +88,12 @@ def make_painter(
         return ControlPainter(spec, store, (int(width), int(height)))
     if provider == "python":
         from fairgate.providers.python.chat import revision
-        from fairgate.providers.python.child import ChildChat
+        from fairgate.providers.python.child_process import ChildChat
 
         return ChildChat(name, revision(settings.t2i_args), settings.max_in_flight, settings.timeout, settings.ledger)
     if provider == "diffusers":
         from fairgate.providers.local.options import ImageOptions, Named
-        from fairgate.providers.python.child import Child
+        from fairgate.providers.python.child_process import Child
 
         named = Named.of(provider, name, settings.t2i_args, ImageOptions)
         given = (named, settings.max_in_flight, str(settings.ledger))

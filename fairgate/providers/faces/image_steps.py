@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 from fairgate.benchmarks.evidence import Found, Painted
 from fairgate.core.domain import AnswerKind, Form, Query, Role
 from fairgate.ledger.images import hash_in
-from fairgate.providers.faces.asking import read_faces
+from fairgate.providers.faces.vision_detector import read_faces
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable
 
     from fairgate.core.domain import Reply, Topic
-    from fairgate.providers.faces.asking import Questions
+    from fairgate.providers.faces.vision_detector import Questions
     from fairgate.replies.faces import Face, Reading
 
 

@@ -261,7 +261,7 @@ def _compare(found: str, wanted: str | None, where: str) -> None:
 def _check(kind: Kind, path: Path) -> None:
     """That it is a network of this kind: loaded as detectors will."""
     from fairgate.providers.faces.attributes import FairFace, GenderAge
-    from fairgate.providers.faces.detection import FaceFinder
+    from fairgate.providers.faces.face_finder import FaceFinder
 
     if kind.name == "fairface":
         FairFace(path)

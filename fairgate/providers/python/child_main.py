@@ -1,4 +1,4 @@
-"""The process in which the user's own code runs, started by `fairgate.providers.python.child`, and ended with it."""
+"""The process that runs the user's own code, started and ended by `fairgate.providers.python.child_process`."""
 
 from __future__ import annotations
 

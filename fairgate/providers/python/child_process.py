@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from fairgate.core.domain import Query
 
-START = "from fairgate.providers.python.callee import main; main()"
+START = "from fairgate.providers.python.child_main import main; main()"
 SECONDS = 5.0  # for a process that was killed to be gone
 
 
