@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.bigbench.data import Attribute, Bigbench
     from fairgate.core.statistics.distributions import FloatArray
     from fairgate.core.statistics.estimates import Estimate
-    from fairgate.core.statistics.misclassification import Interval
+    from fairgate.core.statistics.intervals import Interval
 
 ATTRIBUTES = ("gender", "race")
 SHOWN = ("the truth", "0.3 one group", "0.8 one group", "one group", "any shares")

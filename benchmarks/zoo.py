@@ -25,13 +25,14 @@ from fairgate.benchmarks.base import Circumstances
 from fairgate.benchmarks.fact_or_fair.effect_scores import effects_of_choices, effects_of_faces
 from fairgate.benchmarks.fact_or_fair.images import FactOrFairImages
 from fairgate.benchmarks.fact_or_fair.live_counts import count
-from fairgate.benchmarks.fact_or_fair.score_table import CONFIDENCE, board, rates
+from fairgate.benchmarks.fact_or_fair.score_table import board, rates
 from fairgate.benchmarks.fact_or_fair.tally import Tallies
 from fairgate.benchmarks.fact_or_fair.text import FactOrFairText
 from fairgate.benchmarks.fact_or_fair.topics import Task
 from fairgate.benchmarks.gate_result import FAILED, GateResult, Verdict
 from fairgate.core.domain import AnswerKind, Modality, Query, Reply, Role
 from fairgate.core.layout import THRESHOLDS
+from fairgate.core.statistics.intervals import CONFIDENCE
 from fairgate.gating.gate import judge
 from fairgate.ledger.samples import from_replies
 from fairgate.options.settings import Settings

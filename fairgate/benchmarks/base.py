@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from fairgate.benchmarks.limits import Strict
+from fairgate.core.statistics import intervals
 from fairgate.core.typed import Mistyped, edited, typed
 
 if TYPE_CHECKING:
@@ -46,7 +47,8 @@ TopicT = TypeVar("TopicT", bound="Topic")
 CaseT = TypeVar("CaseT", bound="Case")
 Held = TypeVar("Held")
 T = TypeVar("T")
-CONFIDENCE = 0.95  # of all intervals, but those of interim analyses
+CONFIDENCE = intervals.CONFIDENCE  # of all intervals, but those of interim analyses
+MISSING_SHOWN = 5  # of what is missing, in a note
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import beta
 
+from fairgate.core.statistics.intervals import Interval
 from fairgate.core.statistics.misclassification import (
-    Interval,
     JudgeConfusion,
     Paired,
     agreement,

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from fairgate.benchmarks.bigbench.data import Attribute, Bigbench, Member
     from fairgate.core.statistics.distributions import FloatArray
-    from fairgate.core.statistics.misclassification import Interval
+    from fairgate.core.statistics.intervals import Interval
 
 RUNS = 400
 Pictures = dict[str, Portrayal]

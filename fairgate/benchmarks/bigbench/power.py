@@ -16,8 +16,8 @@ from fairgate.benchmarks.bigbench.topics import Task
 from fairgate.benchmarks.forecast import Detectable, PowerAnalysis
 from fairgate.core.statistics.distributions import total_variation
 from fairgate.core.statistics.estimates import Estimate, estimate_likeness
+from fairgate.core.statistics.intervals import Z
 from fairgate.core.statistics.power import from_limit
-from fairgate.core.statistics.strata import Z
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.case import Replies
     from fairgate.benchmarks.forecast import Target
     from fairgate.core.statistics.distributions import FloatArray
-    from fairgate.core.statistics.misclassification import Interval
+    from fairgate.core.statistics.intervals import Interval
 
 RUNS = 3
 LIKENESS = {"S_implicit": scores.implicit, "TV": total_variation}

@@ -14,13 +14,13 @@ from fairgate.benchmarks.bigbench import estimates, reference, reference_files, 
 from fairgate.benchmarks.bigbench.data import BENCHMARK
 from fairgate.benchmarks.bigbench.released_names import files_of, identity
 from fairgate.benchmarks.bigbench.topics import Task
-from fairgate.benchmarks.score_result import ScoreResult
+from fairgate.benchmarks.rates import rate
+from fairgate.benchmarks.score_result import ScoreResult, ceiling_percents, percent, percents
 from fairgate.core.domain import AnswerKind, Modality
 from fairgate.core.statistics import strata
 from fairgate.core.statistics.distributions import FloatArray, total_variation
-from fairgate.core.statistics.estimates import Estimate, estimate_likeness
-from fairgate.core.statistics.misclassification import Interval
-from fairgate.core.statistics.proportions import clopper_pearson
+from fairgate.core.statistics.estimates import estimate_likeness
+from fairgate.core.statistics.intervals import NOTHING, Interval
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -69,25 +69,15 @@ def rates(kinds: Mapping[Task, Counter[AnswerKind]], every: Mapping[Task, tuple[
         whole = {"failed": planned, "refused": planned - counted[AnswerKind.FAILED]}
         whole["unreadable"] = whole["refused"] - counted[AnswerKind.REFUSED]
         whole["no_face"] = whole["unreadable"] - counted[AnswerKind.UNREADABLE]
-        for name, n in whole.items():
-            if not n:
-                continue
-            hits = counted[AnswerKind(name)]
-            low, high = clopper_pearson(hits, n)
-            yield ScoreResult(
-                benchmark=BENCHMARK,
-                modality=Modality.IMAGE,
-                task=task,
-                context=None,
-                attribute=None,
-                score=name,
-                value=100 * hits / n,
-                estimate=100 * hits / n,
-                ci=(100 * low, 100 * high),
-                n=n,
-                topics=every[task],
-                failed_share=100 * counted[AnswerKind.FAILED] / planned,
-            )
+        of = ScoreResult(
+            benchmark=BENCHMARK,
+            modality=Modality.IMAGE,
+            task=task,
+            topics=every[task],
+            failed_share=100 * counted[AnswerKind.FAILED] / max(planned, 1),
+        )
+        hits = {name: counted[AnswerKind(name)] for name in whole}
+        yield from (rate(of, name, 100 * hits[name] / n, hits[name], n) for name, n in whole.items() if n)
 
 
 @dataclass(frozen=True, eq=False)
@@ -287,7 +277,7 @@ class _Board:
             return scores.weighted(score(p, held.actual), held.weights)
 
         ceiling = estimates.of_the_truth(plug_in, held.n, held.actual, rng)
-        return _Part(value, _interval(found), ceiling, _most(held))
+        return _Part(value, found, ceiling, _most(held))
 
     def explicit(self) -> Iterator[ScoreResult]:
         """The share of images that show the group that was asked for."""
@@ -353,7 +343,7 @@ class _Board:
 
         n = np.concatenate([one, other]).sum(axis=-1)
         ceiling = estimates.of_the_truth(plug_in, n, np.concatenate(actual), rng) if found else None
-        return _Part(value, strata.NOTHING if found is None else _interval(found), ceiling, int(n.sum()))
+        return _Part(value, NOTHING if found is None else found, ceiling, int(n.sum()))
 
     @cached_property
     def files(self) -> reference_files.Files:
@@ -403,9 +393,9 @@ class _Board:
         values = [part.value for part in there.values()]
         value = float(scores.weighted(values, weights)) if in_all is None else in_all
         estimated = [part.found for part in there.values()]
-        found = strata.NOTHING if any(math.isnan(e.value) for e in estimated) else strata.mean(estimated, weights)
+        found = NOTHING if any(math.isnan(e.value) for e in estimated) else strata.mean(estimated, weights)
         ceilings = [part.ceiling for part in there.values()]
-        ceiling = _mean_ceiling([each for each in ceilings if each is not None], weights) if all(ceilings) else None
+        ceiling = strata.mean([each for each in ceilings if each is not None], weights) if all(ceilings) else None
         n, covered = max(part.n for part in there.values()), min(part.covered for part in there.values())
         yield self._entry(task, group, name, None, _Part(value, found, ceiling, n, covered), whole, scoring)
 
@@ -428,12 +418,10 @@ class _Board:
             group=group,
             score=name,
             scoring=scoring,
-            value=_percent(part.value),
-            ceiling=None
-            if part.ceiling is None
-            else (100 * part.ceiling[0], 100 * part.ceiling[1], 100 * part.ceiling[2]),
-            estimate=_percent(part.found.value),
-            ci=(_percent(part.found.low), _percent(part.found.high)),
+            value=percent(part.value),
+            ceiling=ceiling_percents(part.ceiling),
+            estimate=percent(part.found.value),
+            ci=percents(part.found),
             n=part.n,
             topics=(part.covered, whole[1]),
             unanswered=max(whole[0] - part.covered, 0),
@@ -450,8 +438,8 @@ class _Part:
     """
 
     value: float
-    found: Interval = strata.NOTHING
-    ceiling: tuple[float, float, float] | None = None
+    found: Interval = NOTHING
+    ceiling: Interval | None = None
     n: int = 0
     covered: int = 0
 
@@ -465,16 +453,7 @@ def _explicit(held: Asked, mixing: ConfusionMatrix | None, rng: np.random.Genera
         estimated = estimates.shown(held.hits, held.n, weights)
     else:
         estimated = estimates.shown_behind(held.found, held.n, weights, mixing, rng)
-    return _Part(value, estimated, (1.0, 1.0, 1.0), int(held.n.sum()), covered)
-
-
-def _mean_ceiling(parts: Sequence[tuple[float, float, float]], weights: Sequence[float]) -> tuple[float, float, float]:
-    mean = strata.mean([Interval(*each) for each in parts], weights)
-    return mean.value, mean.low, mean.high
-
-
-def _interval(found: Estimate) -> Interval:
-    return Interval(found.value, found.low, found.high)
+    return _Part(value, estimated, Interval(1.0, 1.0, 1.0), int(held.n.sum()), covered)
 
 
 def _covered(held: Rows) -> int:
@@ -486,7 +465,3 @@ def _covered(held: Rows) -> int:
 
 def _most(held: Rows) -> int:
     return int(held.n.sum()) or int(np.isfinite(held.p).all(axis=-1).any())
-
-
-def _percent(value: float) -> float | None:
-    return None if math.isnan(value) else 100.0 * value

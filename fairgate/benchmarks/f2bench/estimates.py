@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from fairgate.benchmarks.f2bench import scores
 from fairgate.benchmarks.f2bench.topics import Task
 from fairgate.core.statistics import strata
-from fairgate.core.statistics.misclassification import DRAWS, Interval, corrected_replicates
+from fairgate.core.statistics.intervals import Interval
+from fairgate.core.statistics.misclassification import DRAWS, corrected_replicates
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

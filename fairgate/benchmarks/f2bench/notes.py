@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fairgate.benchmarks.base import MISSING_SHOWN
 from fairgate.benchmarks.f2bench.data import Kind
 from fairgate.benchmarks.f2bench.plan import DEFINITION
 from fairgate.benchmarks.f2bench.swap import without_twin
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.f2bench.tally import ThemeTally
     from fairgate.benchmarks.score_result import ScoreResult
     from fairgate.core.domain import Identity
-
-MISSING_SHOWN = 5
 
 
 def reviewed(spoken: Sequence[ThemeTally], entries: Sequence[ScoreResult]) -> Iterator[str]:

@@ -18,10 +18,10 @@ from fairgate.benchmarks.f2bench.estimates import estimated
 from fairgate.benchmarks.f2bench.tally import tally
 from fairgate.benchmarks.f2bench.topics import Task
 from fairgate.benchmarks.forecast import Detectable, PowerAnalysis
+from fairgate.core.statistics.intervals import Z
 from fairgate.core.statistics.misclassification import JudgeConfusion
 from fairgate.core.statistics.power import POWER
 from fairgate.core.statistics.special import ndtri
-from fairgate.core.statistics.strata import Z
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -20,11 +20,13 @@ from fairgate.benchmarks.f2bench.cases import BENCHMARK, GOLD
 from fairgate.benchmarks.f2bench.estimates import estimated
 from fairgate.benchmarks.f2bench.plan import DEFINITION, REFERENCE
 from fairgate.benchmarks.f2bench.topics import Task
-from fairgate.benchmarks.score_result import ScoreResult
+from fairgate.benchmarks.rates import rate
+from fairgate.benchmarks.score_result import ScoreResult, percent, percents
 from fairgate.core.domain import AnswerKind, Modality
 from fairgate.core.statistics import strata
-from fairgate.core.statistics.misclassification import Interval, JudgeConfusion
-from fairgate.core.statistics.proportions import clopper_pearson
+from fairgate.core.statistics.ceilings import ceiling_of
+from fairgate.core.statistics.intervals import NOTHING, Interval
+from fairgate.core.statistics.misclassification import JudgeConfusion
 from fairgate.core.statistics.reviews import corrected, counted, enough
 
 if TYPE_CHECKING:
@@ -100,7 +102,7 @@ class _Task:
             estimates["S_dialogue"] = by_marks
         ceilings = _ceilings(there, self.task, rng) if scoring == DEFINITION and there else {}
         for name, value in means.items():
-            found = estimates.get(name, strata.NOTHING)
+            found = estimates.get(name, NOTHING)
             yield ScoreResult(
                 benchmark=BENCHMARK,
                 modality=Modality.TEXT,
@@ -110,10 +112,10 @@ class _Task:
                 group=group,
                 score=name,
                 scoring=scoring,
-                value=_percent(value),
+                value=percent(value),
                 ceiling=ceilings.get(name),
-                estimate=_percent(found.value),
-                ci=(_percent(found.low), _percent(found.high)),
+                estimate=percent(found.value),
+                ci=percents(found),
                 n=sum(n for n, _ in known[name]),
                 topics=(sum(bool(n) if group is None else covered for n, covered in known[name]), whole),
                 failed_share=100 * missing / planned if planned else 0.0,
@@ -141,9 +143,9 @@ class _Task:
             context=None,
             attribute=None,
             score="S_dialogue@gold",
-            value=_percent(found.value),
-            estimate=_percent(found.value),
-            ci=(_percent(found.low), _percent(found.high)),
+            value=percent(found.value),
+            estimate=percent(found.value),
+            ci=percents(found),
             n=sum(len(each.unmarked) for each in self.tallies),
             topics=(len(self.tallies), self.categories),
         )
@@ -158,24 +160,14 @@ class _Task:
             "failed": (sum(each.missing for each in self.tallies), sum(each.planned for each in self.tallies)),
         }
         covered = sum(bool(each.dialogues or each.balanced) for each in self.tallies)
-        for name, (hits, of) in counts.items():
-            if not of:
-                continue
-            low, high = clopper_pearson(hits, of)
-            yield ScoreResult(
-                benchmark=BENCHMARK,
-                modality=Modality.TEXT,
-                task=self.task,
-                context=None,
-                attribute=None,
-                score=name,
-                value=100 * hits / of,
-                estimate=100 * hits / of,
-                ci=(100 * low, 100 * high),
-                n=of,
-                topics=(covered, self.categories),
-                failed_share=100 * counts["failed"][0] / max(counts["failed"][1], 1),
-            )
+        of = ScoreResult(
+            benchmark=BENCHMARK,
+            modality=Modality.TEXT,
+            task=self.task,
+            topics=(covered, self.categories),
+            failed_share=100 * counts["failed"][0] / max(counts["failed"][1], 1),
+        )
+        yield from (rate(of, name, 100 * hits / n, hits, n) for name, (hits, n) in counts.items() if n)
 
 
 def _names(task: Task) -> tuple[str, ...]:
@@ -220,14 +212,9 @@ def _ceilings(cells: Sequence[Cell], task: Task, rng: np.random.Generator) -> di
             runs.append(1.0 - np.abs((signs * gaps).mean(axis=1)))
     if not runs:
         return {"S_factuality": whole}
-    fair = 100 * np.mean(runs, axis=0)
-    low, high = np.quantile(fair, [0.025, 0.975])
-    return {"S_fairness": (float(fair.mean()), float(low), float(high)), "S_factuality": whole}
+    fair = ceiling_of(100 * np.mean(runs, axis=0))
+    return {"S_fairness": (fair.value, fair.low, fair.high), "S_factuality": whole}
 
 
 def _mean_of(repeats: FloatArray) -> float:
     return float(mean_known(np.atleast_1d(repeats), 0))
-
-
-def _percent(value: float) -> float | None:
-    return None if math.isnan(value) else 100.0 * value

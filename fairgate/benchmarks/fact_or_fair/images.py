@@ -20,11 +20,12 @@ from fairgate.benchmarks.fact_or_fair.image_baseline import PairedPortraits
 from fairgate.benchmarks.fact_or_fair.knowledge import knowledge
 from fairgate.benchmarks.fact_or_fair.plots import sketches
 from fairgate.benchmarks.fact_or_fair.power import StatisticsPower
-from fairgate.benchmarks.fact_or_fair.score_table import CONFIDENCE, board, key_of, outcomes
+from fairgate.benchmarks.fact_or_fair.score_table import board, key_of, outcomes
 from fairgate.benchmarks.fact_or_fair.sections import sections
 from fairgate.benchmarks.fact_or_fair.tally import Tallies
 from fairgate.benchmarks.fact_or_fair.topics import Task
 from fairgate.core.domain import AnswerKind, Modality, Role
+from fairgate.core.statistics.intervals import CONFIDENCE
 from fairgate.ledger.samples import replay
 from fairgate.providers.faces.image_steps import painted
 

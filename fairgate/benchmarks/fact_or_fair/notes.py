@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from fairgate.benchmarks.base import MISSING_SHOWN
 from fairgate.benchmarks.fact_or_fair.cases import OWN_TASKS
 from fairgate.benchmarks.fact_or_fair.score_table import TASKS
 from fairgate.benchmarks.fact_or_fair.topics import Task
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.fact_or_fair.tally import Tallies, TopicTally
     from fairgate.core.domain import Identity
 
-MISSING_SHOWN = 5
 # Of a model that picks letters by chance, one run in a thousand is said to follow position.
 POSITION_ALPHA = 0.001
 

@@ -20,7 +20,7 @@ from fairgate.benchmarks.fact_or_fair.scores import s_e_of, s_fact_of, s_fair, s
 from fairgate.benchmarks.fact_or_fair.specs import EFFECTS
 from fairgate.benchmarks.forecast import Detectable, PowerAnalysis
 from fairgate.core.statistics.estimates import estimate_scores
-from fairgate.core.statistics.paired import Z
+from fairgate.core.statistics.intervals import Z
 from fairgate.core.statistics.power import from_limit
 
 if TYPE_CHECKING:

@@ -29,12 +29,13 @@ from fairgate.benchmarks.fact_or_fair.live_counts import LiveCounts, Served, cou
 from fairgate.benchmarks.fact_or_fair.options import Profiles
 from fairgate.benchmarks.fact_or_fair.plots import sketches
 from fairgate.benchmarks.fact_or_fair.power import StatisticsPower
-from fairgate.benchmarks.fact_or_fair.score_table import CONFIDENCE, TASKS, board, key_of, outcomes
+from fairgate.benchmarks.fact_or_fair.score_table import TASKS, board, key_of, outcomes
 from fairgate.benchmarks.fact_or_fair.sections import sections
 from fairgate.benchmarks.fact_or_fair.selection_rates import rates_of_choices
 from fairgate.benchmarks.fact_or_fair.tally import Tallies
 from fairgate.benchmarks.fact_or_fair.topics import StatisticTopic, Task
 from fairgate.core.domain import AnswerKind, Modality, Role
+from fairgate.core.statistics.intervals import CONFIDENCE
 from fairgate.core.statistics.sequential import shares_of_looks
 from fairgate.ledger.samples import from_replies, replay
 

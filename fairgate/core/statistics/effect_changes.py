@@ -23,6 +23,7 @@ from fairgate.core.statistics.effects import (
     reach_of,
 )
 from fairgate.core.statistics.estimates import Estimate
+from fairgate.core.statistics.paired import NOTHING as NO_SHIFT
 from fairgate.core.statistics.paired import Moved, Shift
 
 if TYPE_CHECKING:
@@ -86,5 +87,5 @@ def _size(found: Effect | Largest) -> Estimate:
 
 def _shift(found: Effect) -> Shift:
     if math.isnan(found.value):
-        return Shift(math.nan, math.nan, math.nan, math.nan)
+        return NO_SHIFT
     return Shift(found.value, found.low, found.high, found.value / found.error)

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from fairgate.core.statistics.intervals import CONFIDENCE, Interval
 from fairgate.core.statistics.special import fdtr, ncfdtr, stdtr, stdtrit
 
 if TYPE_CHECKING:
@@ -35,7 +36,6 @@ IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 
 HIGH, LOW = 0, 1
-CONFIDENCE = 0.95
 HALVINGS = 60
 DIGITS = 9  # to which effects of one size are the same
 # What F is on average where statistics do not differ. A smaller one is an accident, and must not narrow an interval.
@@ -88,12 +88,9 @@ def _numbered(*columns: IntArray) -> IntArray:
 
 
 @dataclass(frozen=True)
-class Effect:
+class Effect(Interval):
     """A mean effect with its interval; `error` is its standard error, of `degrees` of freedom. NaN over nothing."""
 
-    value: float
-    low: float
-    high: float
     error: float
     degrees: float
 
@@ -113,16 +110,13 @@ class Effect:
 
 
 @dataclass(frozen=True)
-class Largest:
+class Largest(Interval):
     """The largest of several effects, whichever its sign: `value` is its size, `place` which it is.
 
     The interval is of the largest true size. Its lower end is lowered for the choice among them (Bonferroni); its upper
     end need not be: the largest is below it where each is (Berger 1982).
     """
 
-    value: float
-    low: float
-    high: float
     place: int
     effects: tuple[Effect, ...]
 
@@ -138,16 +132,13 @@ class Largest:
 
 
 @dataclass(frozen=True)
-class Spread:
+class Spread(Interval):
     """How far effects differ over statistics: the root of their mean square about their mean, noise taken out.
 
     `ratio` is the variance between statistics over that of noise, F with `degrees` (between, within); `unit` the square
     of the spread for each unit of the noncentrality. NaN where there is no noise to be compared with.
     """
 
-    value: float
-    low: float
-    high: float
     ratio: float
     degrees: tuple[float, float]
     unit: float

@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairgate.core.statistics.distributions import entropy
+from fairgate.core.statistics.intervals import JEFFREYS
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from fairgate.core.statistics.distributions import FloatArray
 
-JEFFREYS = 0.5
 STEPS = 400
 # A face of one group is then likelier to be called so than a face of any other: else nothing can be turned back.
 LEAST_DETERMINANT = 1e-3
