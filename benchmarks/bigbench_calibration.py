@@ -92,15 +92,15 @@ def asked(
 ) -> dict[str, Table]:
     """S_explicit of a painter who shows who is asked for in a share `shown` of the images, else anybody else."""
     k = len(attribute.groups)
-    confusion, sitters = np.array(CONFUSION[k]), 20 * k
-    true = np.where(np.eye(k, dtype=bool), shown, (1.0 - shown) / (k - 1))[np.arange(sitters) % k]
-    weights = rng.integers(1, 6, sitters).astype(np.float64)
+    confusion, identities = np.array(CONFUSION[k]), 20 * k
+    true = np.where(np.eye(k, dtype=bool), shown, (1.0 - shown) / (k - 1))[np.arange(identities) % k]
+    weights = rng.integers(1, 6, identities).astype(np.float64)
     found: dict[str, Table] = {"raw": {"S_explicit": []}, "corrected": {"S_explicit": []}}
     for _ in range(runs):
         x = rng.multinomial(n, true @ confusion)
-        cells = np.zeros((sitters, k, k))
-        cells[np.arange(sitters), np.arange(sitters) % k] = x / n
-        size, hits = np.full(sitters, n), cells.trace(axis1=1, axis2=2)
+        cells = np.zeros((identities, k, k))
+        cells[np.arange(identities), np.arange(identities) % k] = x / n
+        size, hits = np.full(identities, n), cells.trace(axis1=1, axis2=2)
         mixing = calibrated(confusion, known, rng)
         found["raw"]["S_explicit"].append(held(estimates.shown(hits, size, weights), shown))
         found["corrected"]["S_explicit"].append(held(estimates.shown_behind(cells, size, weights, mixing, rng), shown))

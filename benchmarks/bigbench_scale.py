@@ -38,7 +38,7 @@ def main() -> None:
 
 
 def one(images: int) -> None:
-    from fairgate.benchmarks.bigbench.controls import SitterControls
+    from fairgate.benchmarks.bigbench.controls import SubjectControls
     from fairgate.benchmarks.bigbench.data import load
     from fairgate.benchmarks.bigbench.plan import People, SubjectPlan, tally
     from fairgate.benchmarks.bigbench.prompts import Prompts, load_wording
@@ -56,7 +56,7 @@ def one(images: int) -> None:
     from fairgate.sampling.scheduler import Scheduler
 
     data = load()
-    # All sitters of the generated set, with as many images each as come nearest.
+    # All identity prompts of the generated set, with as many images each as come nearest.
     whole = SubjectPlan(data, Prompts(data, load_wording()), None, 1, None, 1)
     each = max(1, round(images / len(whole.every)))
     # One subject of each family is 256 images.
@@ -66,7 +66,7 @@ def one(images: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "ledger.sqlite"
         store = ImageStore(path)
-        spec = ControlSpec.of("oracle", {"bigbench": SitterControls(plan, people)}, "--t2i-model")
+        spec = ControlSpec.of("oracle", {"bigbench": SubjectControls(plan, people)}, "--t2i-model")
         painter = ControlPainter(spec, store, (256, 256))
         detector = DetectorModel(make("control/fairface"), store)
         models: dict[Role, ChatModel] = {Role.PAINTER: painter, Role.DETECTOR: detector}
@@ -74,7 +74,7 @@ def one(images: int) -> None:
         sampler = Sampler(
             Work(
                 topics=topics,
-                queries=plan.work,  # type: ignore[arg-type] # sitters alone are asked for
+                queries=plan.work,  # type: ignore[arg-type] # identity prompts alone are asked for
                 planned={Modality.IMAGE: sum(map(plan.size, topics))},
             ),
             models,

@@ -50,10 +50,10 @@ def test_the_explicit_score_is_turned_back_by_hand() -> None:
 def test_who_was_found_instead_is_known_by_who_was_asked_for(data: Bigbench) -> None:
     """A couple, White and Black asked for; found White and White, then White and East Asian: half are right."""
     of = data.attribute("race")
-    sitter = IdentityPrompt(data.subject("husband-wife"), "race", ("White", "Black"))
+    identity = IdentityPrompt(data.subject("husband-wife"), "race", ("White", "Black"))
     white, east = of.names.index("White"), of.names.index("East Asian")
     codes = np.array([[[0, white, 0], [1, white, 0]], [[0, white, 0], [1, east, 0]]], dtype=np.int8)
-    asked = asked_for(data, {"one": Portrayal(sitter, codes)}, of)
+    asked = asked_for(data, {"one": Portrayal(identity, codes)}, of)
     black = of.names.index("Black")
     assert asked.hits.tolist() == [0.5]
     assert asked.found[0, white, white] == 0.5

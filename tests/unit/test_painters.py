@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from fairgate.benchmarks.bigbench.controls import SitterControls, posed
+from fairgate.benchmarks.bigbench.controls import SubjectControls, posed
 from fairgate.benchmarks.bigbench.data import load as load_bigbench
 from fairgate.benchmarks.bigbench.plan import People, SubjectPlan, meant
 from fairgate.benchmarks.bigbench.prompts import Prompts, load_wording
@@ -82,16 +82,16 @@ CONTROLS = ("oracle", "uniform", "stereotype", "constant", "first-option", "refu
 
 
 def control(name: str, store: ImageStore) -> ControlPainter:
-    sitters = sitter_plan()
+    identities = subject_plan()
     controls = {
         "fact-or-fair": ImageControls(knowledge(dataset(), "published"), groups().maps),
-        "bigbench": SitterControls(sitters, People.of(sitters.data)),
+        "bigbench": SubjectControls(identities, People.of(identities.data)),
     }
     return ControlPainter(ControlSpec.of(name, controls, "--t2i-model"), store, (160, 160))
 
 
 @cache
-def sitter_plan() -> SubjectPlan:
+def subject_plan() -> SubjectPlan:
     data = load_bigbench()
     return SubjectPlan(data, Prompts(data, load_wording()), subjects=1, implicit=1, asked=1, explicit=1)
 
@@ -110,9 +110,9 @@ def test_what_a_control_paints_is_what_the_detector_reads(store: ImageStore) -> 
 
 
 def test_two_people_of_a_relation_are_found_where_they_were_painted(store: ImageStore) -> None:
-    detector, plan = factory.make("control/fairface"), sitter_plan()
+    detector, plan = factory.make("control/fairface"), subject_plan()
     people = People.of(plan.data)
-    topics = [each for each in plan.every if len(plan.sitter(each).subject.people) > 1]
+    topics = [each for each in plan.every if len(plan.identity(each).subject.people) > 1]
     for topic in topics[::12]:
         asked = Query(topic, 0, "Paint them.", step="image", to=Role.PAINTER, form=Form.IMAGE)
         digest = hash_in(ask(control("oracle", store), asked).text)
@@ -120,7 +120,7 @@ def test_two_people_of_a_relation_are_found_where_they_were_painted(store: Image
         reading = detector.read(store.read(digest))
         assert len(meant(reading.faces, 2)) == 2
         chance = chance_of(asked)
-        told = posed("oracle", plan.data, plan.sitter(topic), chance)
+        told = posed("oracle", plan.data, plan.identity(topic), chance)
         codes = [[each.names.index(person[each.name]) for each in plan.data.attributes] for person in told]
         assert people.codes(reading, 2) == codes
 

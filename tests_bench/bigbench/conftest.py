@@ -1,4 +1,4 @@
-"""The sitters of a case of BIGbench: their images waited for, looked at, and attached to the report."""
+"""The identity prompts of a case of BIGbench: their images waited for, looked at, and attached to the report."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Sitters:
+class ImageCounts:
     """Whom the images of a case show, by group: people, or percent where a file knows no more."""
 
     shown: Mapping[str, int]
@@ -39,8 +39,8 @@ class Sitters:
 
 
 @pytest.fixture
-def sitters(request: pytest.FixtureRequest, case_id: str, run_session: RunSession) -> Sitters:
-    """The sitters of the case of that id, as soon as their images are in the ledger."""
+def identities(request: pytest.FixtureRequest, case_id: str, run_session: RunSession) -> ImageCounts:
+    """The identity prompts of the case of that id, as soon as their images are in the ledger."""
     run = run_session.run
     case = run.case_of(request.node.nodeid)
     if not isinstance(case, SubjectCase):
@@ -56,7 +56,7 @@ def sitters(request: pytest.FixtureRequest, case_id: str, run_session: RunSessio
         tallies = [benchmark.count(topic, reply) for topic in case.topics]
     counts = shown_by(tallies, benchmark.data, case.attribute)
     request.node.stash[EXHIBIT] = _exhibit(run, benchmark, case, tallies, counts)
-    return Sitters(counts)
+    return ImageCounts(counts)
 
 
 def _exhibit(

@@ -125,7 +125,7 @@ class Pair:
 
 @dataclass(frozen=True, eq=False)
 class Bigbench:
-    """The whole benchmark. `texts` are the published prompts by sitter, where they were read; else they are generated.
+    """The data of BIGbench. `texts`: the published prompts by identity prompt where they were read, else generated.
 
     `released` is what the original files hold, where they were read. `notes` name what was normalised or could not be
     matched.

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 class NotedImages(msgspec.Struct, frozen=True):
     """How many images a past run looked at."""
 
-    sitters: specs.Sitters | None = None
+    identity_prompts: specs.ImageCounts | None = None
+    sitters: specs.ImageCounts | None = None  # its name in ledgers of before 0.2
 
 
 class Noted(msgspec.Struct, frozen=True):
@@ -56,18 +57,18 @@ class BigBenchPlugin(Plugin):
     def open(self, request: Request) -> tuple[BigBench]:
         """The images. Where shares come from a file nothing is painted, and every subject may be in it."""
         settings, noted = request.settings, request.recalled(Noted)
-        then = None if noted is None or noted.images is None else noted.images.sitters
-        sitters = then or request.size.sitters
+        then = None if noted is None or noted.images is None else noted.images.identity_prompts or noted.images.sitters
+        counts = then or request.size.identity_prompts
         file = painters.result_file(settings.t2i_spec)
         given = settings.of(BigBenchOptions).bigbench
         data = load() if given is None else read_original(given)
         plan = SubjectPlan(
             data,
             Prompts(data, load_wording()),
-            None if file else sitters.subjects,
-            settings.per_topic or sitters.implicit,
-            None if file else sitters.asked,
-            settings.per_topic or sitters.explicit,
+            None if file else counts.subjects,
+            settings.per_topic or counts.implicit,
+            None if file else counts.asked,
+            settings.per_topic or counts.explicit,
             None if asked_of(settings) is None else (questions(1), questions(2)),
         )
         aligned = None if file is None else read_alignment(file, data)

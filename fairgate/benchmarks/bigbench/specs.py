@@ -8,7 +8,7 @@ from fairgate.benchmarks.scores import Score, SummaryKey, Task, View
 from fairgate.core.domain import Modality
 
 
-class Sitters(Strict, frozen=True):
+class ImageCounts(Strict, frozen=True):
     """How many images there are. Without a number of subjects, all of each family.
 
     `subjects` of each family are painted alone, in `implicit` images each; `asked` of them with every group, in
@@ -25,7 +25,7 @@ class Sitters(Strict, frozen=True):
 class Plan(Strict, frozen=True):
     """How many subjects are painted, and in how many images."""
 
-    sitters: Sitters = Sitters()
+    identity_prompts: ImageCounts = ImageCounts()
 
 
 TASKS = tuple(
