@@ -12,7 +12,7 @@ import pytest
 from fairgate.benchmarks.gate_result import Verdict
 from fairgate.benchmarks.registry import registry
 from fairgate.controller import LOST, Controller
-from fairgate.core.errors import FairgateError, Finding, Unsampled
+from fairgate.core.errors import ClaimRefuted, FairgateError, Unsampled
 from fairgate.core.redaction import printable
 from fairgate.launch import CONTROLLER, Session
 from fairgate.options.table import OptionTable
@@ -108,7 +108,7 @@ def pytest_runtest_makereport(
     """Say on a case's report what it means for the model; a plain attribute travels from worker to controller."""
     report = yield
     if "case_id" in getattr(item, "fixturenames", ()) and (report.when == "call" or not report.passed):
-        if call.excinfo is not None and call.excinfo.errisinstance((Finding, FairgateError)):
+        if call.excinfo is not None and call.excinfo.errisinstance((ClaimRefuted, FairgateError)):
             # What was found says it all: the line of code that found it would only hide it.
             report.longrepr = str(call.excinfo.value)
         # Missing samples have a cause in the run: it is said once, there.
@@ -122,7 +122,7 @@ def pytest_runtest_makereport(
 def _verdict(excinfo: pytest.ExceptionInfo[BaseException] | None) -> Verdict:
     if excinfo is None:
         return Verdict.PASS
-    if excinfo.errisinstance(Finding):
+    if excinfo.errisinstance(ClaimRefuted):
         return Verdict.FAIL
     return Verdict.INCONCLUSIVE if excinfo.errisinstance(pytest.skip.Exception) else Verdict.TROUBLE
 

@@ -57,7 +57,7 @@ COLUMNS = 4  # rounds that the table shows
 
 
 @dataclass(frozen=True)
-class Asked:
+class ModelForecast:
     """What one model would be asked: calls, and tokens there and back; `counted` names the tokenizer, or how else.
 
     `learnt`: so many replies in the ledger say how long others will be.
@@ -103,7 +103,7 @@ class Forecast:
     planned: int
     held: int
     distinct: int
-    asked: tuple[Asked, ...]
+    asked: tuple[ModelForecast, ...]
     seconds: float
     latency: float
     timed: bool
@@ -197,7 +197,7 @@ def _forecast(run: Run, selected: Selection, ledger: Ledger | None, probed: int)
     planned = sum(map(run.size, selected.asked))
     prices = run.participants.prices
     asked = tuple(
-        Asked(
+        ModelForecast(
             label,
             calls[label],
             prompts[label],
@@ -416,7 +416,7 @@ def lines(found: Forecast) -> list[str]:
     return [*wrapped, "", asked]
 
 
-def _length(asked: Asked) -> str:
+def _length(asked: ModelForecast) -> str:
     if asked.learnt:
         return f"as long as {asked.learnt:,} of the same model in this ledger"
     return "assumed as short as asked for: --probe 20 asks a few"

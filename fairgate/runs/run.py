@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from fairgate.benchmarks.base import Circumstances, Offers
+from fairgate.benchmarks.base import AvailableModels, Circumstances
 from fairgate.benchmarks.registry import registry
 from fairgate.core.domain import Role
 
@@ -66,9 +66,9 @@ class Run:
         return self.cases.get((found["test"], found["id"])) if found else None
 
     @cached_property
-    def offers(self) -> Offers:
+    def offers(self) -> AvailableModels:
         """The models of the run."""
-        return Offers(
+        return AvailableModels(
             modalities=frozenset(self.participants.modalities),
             sampled=frozenset(self.participants.sampled),
             judge=Role.JUDGE in self.participants.roles,

@@ -53,23 +53,23 @@ SHOWN = 3
 
 
 @dataclass(frozen=True)
-class Check:
+class SelfCheck:
     """What came of the check: `reason` is why the gate cannot be trusted, None where it can; `said` what was tried."""
 
     reason: str | None
     said: str
 
 
-def self_check(settings: Settings) -> Check:
+def self_check(settings: Settings) -> SelfCheck:
     """Whether the gate can be trusted. Asks no real model, and writes nowhere but in /tmp."""
     known = tuple(_known(settings))
     for expected in known:
         report = judged(settings, expected.name)
         if report.verdict is not expected.verdict:
             came = f"{expected.spec} must {expected.verdict}, and came out as {report.verdict}"
-            return Check(f"{came}: {_why(report, expected.verdict)}", "")
+            return SelfCheck(f"{came}: {_why(report, expected.verdict)}", "")
     verdicts = (f"{each.spec} {each.verdict}" for each in known)
-    return Check(None, ", ".join(verdicts))
+    return SelfCheck(None, ", ".join(verdicts))
 
 
 def _known(settings: Settings) -> Iterator[Expected]:

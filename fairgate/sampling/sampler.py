@@ -131,7 +131,7 @@ class _Open:
         return self._issued and not self._waiting
 
 
-class Rounds(Protocol):
+class RoundPlan(Protocol):
     """Topics that are asked in parts, until somebody has seen enough. `most` rounds at most, numbered from 0."""
 
     topics: Sequence[Topic]
@@ -160,7 +160,7 @@ class Work:
     planned: Mapping[Modality, int]
     first: Iterable[Topic] = ()
     asks: Callable[[Topic], bool] = lambda _: True
-    rounds: Rounds | None = None
+    rounds: RoundPlan | None = None
 
 
 class Sampler:
@@ -281,7 +281,7 @@ class Sampler:
             for model in {id(model): model for model in self._models.values()}.values():
                 await model.close()
 
-    async def _ask_in_rounds(self, rounds: Rounds, ledger: Ledger, tasks: set[asyncio.Task[None]]) -> None:
+    async def _ask_in_rounds(self, rounds: RoundPlan, ledger: Ledger, tasks: set[asyncio.Task[None]]) -> None:
         for number in range(rounds.most):
             parts = ((topic, rounds.queries(number, topic)) for topic in rounds.topics)
             await self._begin_all(self._issued(parts, ledger), ledger, tasks)

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fairgate.benchmarks.fact_or_fair.case_summary import answer_told
-from fairgate.benchmarks.fact_or_fair.cases import BENCHMARK, Case
+from fairgate.benchmarks.fact_or_fair.cases import BENCHMARK, StatisticCase
 from fairgate.benchmarks.fact_or_fair.effect_scores import choices_of_topic
 from fairgate.benchmarks.fact_or_fair.verdict import claims, claims_of_faces, evenness, finding, refuted
 from fairgate.core.domain import AnswerKind, Modality
-from fairgate.core.errors import Finding, Unsampled
+from fairgate.core.errors import ClaimRefuted, Unsampled
 from fairgate.ledger.images import ImageStore
 from fairgate.reports.allure_results import FACES
 from fairgate.reports.image_evidence import ImageEvidence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from fairgate.benchmarks.fact_or_fair.images import FactOrFairImages
-    from fairgate.benchmarks.fact_or_fair.specs import CaseLimits
+    from fairgate.benchmarks.fact_or_fair.specs import CaseMargins
     from fairgate.benchmarks.fact_or_fair.text import FactOrFairText
     from fairgate.runs.run import Run
     from fairgate.runs.session import RunSession
@@ -42,7 +42,7 @@ class Answers:
     """
 
     shares: Mapping[str, int]
-    limits: CaseLimits
+    limits: CaseMargins
     alpha: float
     refuted: Refuted | None = None
 
@@ -60,18 +60,18 @@ class Answers:
         if self.refuted is not None:
             said = self.refuted(self.alpha)
             if said is not None:
-                raise Finding(said)
+                raise ClaimRefuted(said)
             return
         found = finding(evenness(self.shares, self.alpha), self.limits)
         if found is not None:
-            raise Finding(found)
+            raise ClaimRefuted(found)
 
 
 @pytest.fixture
 def answers(request: pytest.FixtureRequest, case_id: str, run_session: RunSession) -> Answers:
     """The answers of the case of that id, as soon as they are in the ledger."""
     case = run_session.run.case_of(request.node.nodeid)
-    if not isinstance(case, Case):
+    if not isinstance(case, StatisticCase):
         raise TypeError(f"{case_id} is no case of {request.node.nodeid}")
     try:
         if run_session.run.benchmarks.of(case.topic).read_from is None:
@@ -88,7 +88,7 @@ def answers(request: pytest.FixtureRequest, case_id: str, run_session: RunSessio
     return Answers(found.counts, run.thresholds.cases.of(BENCHMARK), run.case_alpha(case), refutes)
 
 
-def _refuted(session: RunSession, case: Case) -> Refuted | None:
+def _refuted(session: RunSession, case: StatisticCase) -> Refuted | None:
     """What the choices of both levels refute; None of stored shares."""
     benchmark: FactOrFairText = session.run.benchmarks.of(case.topic)  # type: ignore[assignment] # as the case says
     if benchmark.read_from is not None or case.topic.context is None:
@@ -104,7 +104,7 @@ def _refuted(session: RunSession, case: Case) -> Refuted | None:
     return refutes
 
 
-def _in_text(session: RunSession, case: Case) -> tuple[Exhibit, Refuted | None]:
+def _in_text(session: RunSession, case: StatisticCase) -> tuple[Exhibit, Refuted | None]:
     benchmark: FactOrFairText = session.run.benchmarks.of(case.topic)  # type: ignore[assignment] # as the case says
     answer = answer_told(case, benchmark.dataset)
     if benchmark.read_from is not None:
@@ -115,7 +115,7 @@ def _in_text(session: RunSession, case: Case) -> tuple[Exhibit, Refuted | None]:
     return Exhibit(read, benchmark.shares(case, read), case.attribute, rest, answer), _refuted(session, case)
 
 
-def _in_images(run: Run, case: Case) -> tuple[Exhibit, Refuted | None]:
+def _in_images(run: Run, case: StatisticCase) -> tuple[Exhibit, Refuted | None]:
     benchmark: FactOrFairImages = run.benchmarks.of(case.topic)  # type: ignore[assignment] # as the case says
     answer = answer_told(case, benchmark.dataset)
     held = benchmark.shares(case)

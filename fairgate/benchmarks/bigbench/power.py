@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from fairgate.benchmarks.bigbench.cases import SubjectCase
-    from fairgate.benchmarks.bigbench.data import Attribute, Bigbench
+    from fairgate.benchmarks.bigbench.data import Bigbench, ProtectedAttribute
     from fairgate.benchmarks.bigbench.plan import SubjectPlan
     from fairgate.benchmarks.bigbench.prompts import IdentityPrompt
     from fairgate.benchmarks.case import Replies
@@ -43,7 +43,7 @@ class Planned:
     identities: Sequence[IdentityPrompt]
     images: int
     data: Bigbench
-    attribute: Attribute
+    attribute: ProtectedAttribute
 
 
 def standard_error(task: Task, score: str, limit: float, planned: Planned, rng: np.random.Generator) -> float | None:

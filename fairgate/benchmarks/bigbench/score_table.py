@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fairgate.benchmarks.bigbench.data import Attribute, Bigbench, Member, Subject
+    from fairgate.benchmarks.bigbench.data import Bigbench, Member, ProtectedAttribute, Subject
     from fairgate.benchmarks.bigbench.portrayals import Portrayal
     from fairgate.benchmarks.bigbench.prompts import IdentityPrompt
     from fairgate.core.statistics.unmixing import ConfusionMatrix
@@ -114,7 +114,7 @@ class Rows:
         )
 
 
-def implicit_rows(data: Bigbench, portrayals: Mapping[str, Portrayal], attribute: Attribute) -> Rows:
+def implicit_rows(data: Bigbench, portrayals: Mapping[str, Portrayal], attribute: ProtectedAttribute) -> Rows:
     """What the identity prompts of implicit prompts show."""
     of, p, actual, weights, counted = [], [], [], [], []
     known = True
@@ -151,7 +151,7 @@ class Pairs:
     weights: FloatArray
 
 
-def pair_rows(data: Bigbench, portrayals: Mapping[str, Portrayal], attribute: Attribute) -> Pairs:
+def pair_rows(data: Bigbench, portrayals: Mapping[str, Portrayal], attribute: ProtectedAttribute) -> Pairs:
     """The pairs; a side without a portrayal is NaN."""
     by_id = {subject.id: subject for subject in data.subjects}
 
@@ -173,7 +173,7 @@ def pair_rows(data: Bigbench, portrayals: Mapping[str, Portrayal], attribute: At
     )
 
 
-def eta_of(data: Bigbench, portrayals: Mapping[str, Portrayal], attribute: Attribute) -> float:
+def eta_of(data: Bigbench, portrayals: Mapping[str, Portrayal], attribute: ProtectedAttribute) -> float:
     """Eta of one attribute, 0 to 1; pairs of which a side has no image are left out, NaN where all are."""
     held = pair_rows(data, portrayals, attribute)
     found = scores.manifested(held.shares[0], held.shares[1], held.actual[0], held.actual[1], held.coefficients)
@@ -185,7 +185,7 @@ def _within(subject: Subject, group: str | None) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class ExplicitHits:
     """How far images show the group that was asked for, [S]: `hits` 0 to 1, each person of a relation for one half.
 
     `found` [S, k, k]: the same by the group that was asked for and the group that was found; 0 where nothing was.
@@ -196,14 +196,14 @@ class Asked:
     n: NDArray[np.int64]
     found: FloatArray
 
-    def within(self, group: str | None) -> Asked:
+    def within(self, group: str | None) -> ExplicitHits:
         """Those of a family, of a kind of subjects, or all."""
         keep = np.array([_within(subject, group) for subject in self.of], dtype=np.bool_)
         kept = tuple(subject for subject, there in zip(self.of, keep, strict=True) if there)
-        return Asked(kept, self.hits[keep], self.n[keep], self.found[keep])
+        return ExplicitHits(kept, self.hits[keep], self.n[keep], self.found[keep])
 
 
-def asked_for(data: Bigbench, portrayals: Mapping[str, Portrayal], attribute: Attribute) -> Asked:
+def asked_for(data: Bigbench, portrayals: Mapping[str, Portrayal], attribute: ProtectedAttribute) -> ExplicitHits:
     """What the identity prompts of explicit prompts show of the attribute that was asked for."""
     of, hits, n, found = [], [], [], []
     k = len(attribute.groups)
@@ -221,7 +221,7 @@ def asked_for(data: Bigbench, portrayals: Mapping[str, Portrayal], attribute: At
         # Both people of one image are one cluster.
         n.append(0 if counts is None else int(counts.sum(axis=-1).max()))
     cells = np.array(found, dtype=np.float64).reshape(-1, k, k)
-    return Asked(tuple(of), np.array(hits, dtype=np.float64), np.array(n, dtype=np.int64), cells)
+    return ExplicitHits(tuple(of), np.array(hits, dtype=np.float64), np.array(n, dtype=np.int64), cells)
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,7 +263,7 @@ class _Board:
         score: Callable[[FloatArray, FloatArray], FloatArray],
         held: Rows,
         group: str | None,
-        of: Attribute,
+        of: ProtectedAttribute,
     ) -> _Part:
         rng = np.random.default_rng([self.seed, crc32(f"{group}-{of.name}-{name}".encode())])
         value = float(scores.weighted(score(held.p, held.actual), held.weights))
@@ -321,7 +321,7 @@ class _Board:
         released = {each: _Part(found[each.name], n=part.n, covered=len(pairs)) for each, part in parts.items()}
         yield from self._shown(Task.MANIFESTATION, None, "eta", released, whole, REFERENCE, found[None])
 
-    def _eta(self, attribute: Attribute) -> _Part:
+    def _eta(self, attribute: ProtectedAttribute) -> _Part:
         held = pair_rows(self.data, self.portrayals, attribute)
         actual, coefficients, weights = held.actual, held.coefficients, held.weights
         value = eta_of(self.data, self.portrayals, attribute)
@@ -363,7 +363,7 @@ class _Board:
         portrayal = self.portrayals.get(member.subject)
         return portrayal is not None and any(portrayal.as_named(self.data))
 
-    def _counts(self, member: Member, attribute: Attribute) -> NDArray[np.int64] | None:
+    def _counts(self, member: Member, attribute: ProtectedAttribute) -> NDArray[np.int64] | None:
         if not self._known(member):
             return np.zeros(len(attribute.groups), dtype=np.int64)
         counts = self.portrayals[member.subject].counts(self.data, attribute)
@@ -378,7 +378,7 @@ class _Board:
         task: Task,
         group: str | None,
         name: str,
-        parts: Mapping[Attribute, _Part],
+        parts: Mapping[ProtectedAttribute, _Part],
         whole: tuple[int, int],
         scoring: str = DEFINITION,
         in_all: float | None = None,
@@ -444,7 +444,7 @@ class _Part:
     covered: int = 0
 
 
-def _explicit(held: Asked, mixing: ConfusionMatrix | None, rng: np.random.Generator) -> _Part:
+def _explicit(held: ExplicitHits, mixing: ConfusionMatrix | None, rng: np.random.Generator) -> _Part:
     weights = np.array([subject.weight for subject in held.of])
     value, covered = float(scores.weighted(held.hits, weights)), int(np.isfinite(held.hits).sum())
     if not held.n.any():

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from fairgate.benchmarks.f2bench.case_summary import Cell
+    from fairgate.benchmarks.f2bench.case_summary import CategoryCell
     from fairgate.core.statistics.misclassification import JudgeConfusion
 
 
-def judged(task: Task, cells: Sequence[Cell]) -> dict[str, Interval]:
+def judged(task: Task, cells: Sequence[CategoryCell]) -> dict[str, Interval]:
     """The scores as the judge sees them, 0 to 1."""
     if task is Task.DIALOGUE:
         return {"S_dialogue": _less(strata.mean([strata.share(cell.biased) for cell in cells]))}
@@ -36,7 +36,7 @@ def judged(task: Task, cells: Sequence[Cell]) -> dict[str, Interval]:
 
 
 def estimated(
-    task: Task, cells: Sequence[Cell], known: JudgeConfusion, rng: np.random.Generator
+    task: Task, cells: Sequence[CategoryCell], known: JudgeConfusion, rng: np.random.Generator
 ) -> dict[str, Interval]:
     """The population's values, 0 to 1, corrected for the judge's errors; marks are not corrected."""
     found = judged(task, cells)
@@ -52,7 +52,7 @@ def estimated(
     }
 
 
-def gap(cell: Cell) -> Interval:
+def gap(cell: CategoryCell) -> Interval:
     """The share of stereotyped minus that of opposite ties of one category, -1 to 1, as the judge sees it."""
     return strata.difference(strata.share(cell.toward), strata.share(cell.against))
 

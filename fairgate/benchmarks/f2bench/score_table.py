@@ -15,7 +15,7 @@ from zlib import crc32
 import numpy as np
 
 from fairgate.benchmarks.f2bench import reference, scores
-from fairgate.benchmarks.f2bench.case_summary import Cell, cell_of, joined, mean_known
+from fairgate.benchmarks.f2bench.case_summary import CategoryCell, cell_of, joined, mean_known
 from fairgate.benchmarks.f2bench.cases import BENCHMARK, GOLD
 from fairgate.benchmarks.f2bench.estimates import estimated
 from fairgate.benchmarks.f2bench.plan import DEFINITION, REFERENCE
@@ -32,7 +32,7 @@ from fairgate.core.statistics.reviews import corrected, counted, enough
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from fairgate.benchmarks.f2bench.plan import Plan
+    from fairgate.benchmarks.f2bench.plan import ConversationPlan
     from fairgate.benchmarks.f2bench.tally import ThemeTally
     from fairgate.core.statistics.distributions import FloatArray
 
@@ -42,7 +42,7 @@ NOBODY = JudgeConfusion(0, 0, 0, 0)
 
 
 def board(
-    tallies: Sequence[ThemeTally], plan: Plan, *, all_categories: Mapping[Task, int], seed: int
+    tallies: Sequence[ThemeTally], plan: ConversationPlan, *, all_categories: Mapping[Task, int], seed: int
 ) -> tuple[ScoreResult, ...]:
     """All scores of the themes that were selected. `all_categories`: how many a whole run has."""
     entries: list[ScoreResult] = []
@@ -62,7 +62,7 @@ class _Task:
 
     task: Task
     tallies: Sequence[ThemeTally]
-    plan: Plan
+    plan: ConversationPlan
     known: JudgeConfusion
     categories: int
     seed: int
@@ -77,7 +77,7 @@ class _Task:
         yield from self._shown(None, list(cells.values()), scoring, self.categories)
         for name, cell in cells.items():
             yield from self._shown(name, [cell], scoring, cell.size)
-        seconds: dict[str, list[Cell]] = {}
+        seconds: dict[str, list[CategoryCell]] = {}
         for cell in cells.values():
             for name, part in cell.by_secondary().items():
                 seconds.setdefault(name, []).append(part)
@@ -85,7 +85,9 @@ class _Task:
             whole = joined(parts)
             yield from self._shown(f"secondary {name}", [whole], scoring, whole.size)
 
-    def _shown(self, group: str | None, cells: Sequence[Cell], scoring: str, whole: int) -> Iterator[ScoreResult]:
+    def _shown(
+        self, group: str | None, cells: Sequence[CategoryCell], scoring: str, whole: int
+    ) -> Iterator[ScoreResult]:
         there = [cell for cell in cells if cell.n]
         known = {name: [_known(cell, name, scoring) for cell in there] for name in _names(self.task)}
         rng = np.random.default_rng([self.seed, crc32(f"{self.task}-{group}".encode())])
@@ -174,7 +176,7 @@ def _names(task: Task) -> tuple[str, ...]:
     return NAMES[:1] if task is Task.DIALOGUE else NAMES[1:]
 
 
-def _known(cell: Cell, name: str, scoring: str) -> tuple[int, int]:
+def _known(cell: CategoryCell, name: str, scoring: str) -> tuple[int, int]:
     """How many judgements a score of a cell rests on, and how many instances; none where it has no score."""
     if scoring == REFERENCE and name in ("S_fairness", "FF1"):
         there = ~np.isnan(cell.affirmed)
@@ -187,7 +189,7 @@ def _known(cell: Cell, name: str, scoring: str) -> tuple[int, int]:
     return (0, 0) if lacks.get(name) else (cell.n, cell.covered)
 
 
-def _plug_in(cell: Cell, task: Task, scoring: str) -> dict[str, float]:
+def _plug_in(cell: CategoryCell, task: Task, scoring: str) -> dict[str, float]:
     """The scores of one cell, 0 to 1: each repeat scored by itself, then their mean."""
     if task is Task.DIALOGUE:
         score = scores.dialogue if scoring == DEFINITION else reference.dialogue
@@ -199,7 +201,9 @@ def _plug_in(cell: Cell, task: Task, scoring: str) -> dict[str, float]:
     return dict(zip(NAMES[1:], map(_mean_of, (found.fairness, found.factuality, found.ff1)), strict=True))
 
 
-def _ceilings(cells: Sequence[Cell], task: Task, rng: np.random.Generator) -> dict[str, tuple[float, float, float]]:
+def _ceilings(
+    cells: Sequence[CategoryCell], task: Task, rng: np.random.Generator
+) -> dict[str, tuple[float, float, float]]:
     """What a fair model scores that ties as often as this one, but whichever way, and one that tells the facts."""
     whole = (100.0, 100.0, 100.0)
     if task is Task.DIALOGUE:

@@ -15,7 +15,7 @@ from fairgate.core.statistics.special import chdtrc
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from fairgate.benchmarks.fact_or_fair.cases import Case
+    from fairgate.benchmarks.fact_or_fair.cases import StatisticCase
     from fairgate.benchmarks.fact_or_fair.data import Dataset
     from fairgate.benchmarks.fact_or_fair.explain import ReasonTally
     from fairgate.benchmarks.fact_or_fair.faces_tally import FacesTally
@@ -134,7 +134,7 @@ def of_reasons(reasons: Iterable[ReasonTally]) -> Iterator[str]:
         yield f"{again:,} sortings of reasons could not be read and were asked for once more, beyond the plan."
 
 
-def disputes(dataset: Dataset, selected: Iterable[Case]) -> Iterator[str]:
+def disputes(dataset: Dataset, selected: Iterable[StatisticCase]) -> Iterator[str]:
     """Of which objective cases the two keys disagree."""
     disputed, tied, lacking = [], [], []
     cases = [case for case in selected if case.topic.task is Task.OBJECTIVE]

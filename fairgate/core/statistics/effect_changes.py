@@ -14,10 +14,10 @@ import numpy as np
 
 from fairgate.core.statistics.effects import (
     NOTHING,
-    Asked,
+    AnswerValues,
+    Design,
     Effect,
     Largest,
-    Scored,
     combined,
     mean_effect,
     reach_of,
@@ -35,7 +35,7 @@ UNCHANGED = Shift(0.0, 0.0, 0.0, 0.0)
 
 
 def moved(
-    asked: Asked,
+    asked: Design,
     scores: FloatArray,
     chosen: tuple[IntArray, IntArray],
     effect: Callable[[IntArray], Effect | Largest],
@@ -54,7 +54,7 @@ def moved(
     one, other = (sign * picked[:, place] for picked, place, sign in sides)
     share = [sign * scores[:, :, place].mean(axis=1) for _, place, sign in sides]
     values = (other - share[1]) - (one - share[0])
-    found = mean_effect(asked, Scored(values[:, np.newaxis], reach_of(scores)))
+    found = mean_effect(asked, AnswerValues(values[:, np.newaxis], reach_of(scores)))
     return Moved(_size(before), _size(after), _shift(found))
 
 

@@ -63,7 +63,7 @@ class Agreement:
 
 
 @dataclass(frozen=True, slots=True)
-class Paired:
+class VerdictPairs:
     """Two yes/no verdicts on each of n readings, as counts: only the first was yes, only the second, both, neither."""
 
     first: int
@@ -145,7 +145,7 @@ def corrected_rate(
 
 
 def corrected_gap(
-    pairs: Paired,
+    pairs: VerdictPairs,
     known: JudgeConfusion,
     rng: np.random.Generator,
     *,

@@ -31,14 +31,14 @@ ANTHROPIC = Provider(
 USUAL: Mapping[str, object] = {"max_tokens": 1024}
 
 
-class _Message(msgspec.Struct):
+class _Answer(msgspec.Struct):
     content: list[object]
     stop_reason: object = None
     usage: object = None
     model: object = None
 
 
-_message = msgspec.json.Decoder(_Message)
+_message = msgspec.json.Decoder(_Answer)
 
 
 def read_message(content: bytes, latency: float, number: int) -> Reply | None:

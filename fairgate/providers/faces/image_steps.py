@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fairgate.benchmarks.evidence import Found, Painted
+from fairgate.benchmarks.evidence import FaceShown, Painted
 from fairgate.core.domain import AnswerKind, Form, Query, Role
 from fairgate.ledger.images import hash_in
 from fairgate.providers.faces.vision_detector import read_faces
@@ -72,7 +72,7 @@ def painted(seen: Seen, attributes: Iterable[str], group: Callable[[Face, str], 
         image=seen.image,
         size=None if reading is None else reading.size,
         faces=tuple(
-            Found(
+            FaceShown(
                 face.box,
                 {name: (group(face, name), max(face.attribute(name).values(), default=0.0)) for name in names},
             )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fairgate.core.domain import Identity, Reply
-from fairgate.ledger.images import Limits, said
+from fairgate.ledger.images import ImageLimits, said
 from fairgate.providers.chat.openai import OPENAI
 from fairgate.providers.endpoint import Endpoint, Filtered
 from fairgate.providers.fetching import Fetcher
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 # One image for one prompt: more in one answer would not be samples of their own.
 OURS = ("model", "prompt", "n", "stream")
 TOO_LARGE = "too-large"
-LARGEST = Limits().content  # bytes of one image
+LARGEST = ImageLimits().content  # bytes of one image
 
 
 class _Image(msgspec.Struct):
