@@ -24,7 +24,7 @@ from fairgate.core.typed import Mistyped, edited
 from fairgate.gating.gate import check_attributes, check_waivers
 from fairgate.gating.thresholds import load as load_thresholds
 from fairgate.providers.chat import registry as providers
-from fairgate.providers.images import registry as painters
+from fairgate.providers.images import registry as image_models
 from fairgate.runs.benchmarks import benchmarks_of
 from fairgate.runs.note import decode_note
 from fairgate.runs.participants import Participants
@@ -63,7 +63,7 @@ class Run:
         callables: Mapping[Role, Callable[..., object]] = MappingProxyType({}),
     ) -> None:
         if past is not None:
-            settings = replace(settings, imageless=Role.PAINTER not in past.identities)
+            settings = replace(settings, imageless=Role.IMAGE_MODEL not in past.identities)
         self.settings, self.past = settings, past
         if past is not None:
             # Who was asked is known: no model is made, and no key needed.
@@ -78,7 +78,7 @@ class Run:
         if settings.model_spec is not None:
             providers.split(settings.model_spec)
         if settings.t2i_spec is not None:
-            painters.split(settings.t2i_spec)
+            image_models.split(settings.t2i_spec)
         self.whole = self.benchmarks = benchmarks_of(settings, self.thresholds, size, past)
         if past is not None:
             self._catch_up(past.note.looks, past.where)
