@@ -1,8 +1,8 @@
-"""BIGbench at scale: images a second and memory, through the control painter, the detector, the ledger and the tally.
+"""BIGbench at scale: images a second and memory, through the control, the detector, the ledger and the tally.
 
     python benchmarks/bigbench_scale.py 1000 20000
 
-A plan of so many images is sampled into a new ledger in a process of its own, as a run does it: painted, stored, read,
+A plan of so many images is sampled into a new ledger in a process of its own, as a run does it: drawn, stored, read,
 counted. Printed are wall time, images a second, and how much memory the process took at most: it must not grow with the
 number of images by more than what the counts themselves take (six bytes an image).
 """
@@ -50,7 +50,7 @@ def one(images: int) -> None:
     from fairgate.providers.chat.control import ControlSpec
     from fairgate.providers.faces.detector import DetectorModel
     from fairgate.providers.faces.factory import make
-    from fairgate.providers.images.control import ControlPainter
+    from fairgate.providers.images.control import ControlImageModel
     from fairgate.sampling.limits import Limits
     from fairgate.sampling.sampler import Sampler, Work
     from fairgate.sampling.scheduler import Scheduler
@@ -67,9 +67,9 @@ def one(images: int) -> None:
         path = Path(folder) / "ledger.sqlite"
         store = ImageStore(path)
         spec = ControlSpec.of("oracle", {"bigbench": SubjectControls(plan, people)}, "--t2i-model")
-        painter = ControlPainter(spec, store, (256, 256))
+        image_model = ControlImageModel(spec, store, (256, 256))
         detector = DetectorModel(make("control/fairface"), store)
-        models: dict[Role, ChatModel] = {Role.PAINTER: painter, Role.DETECTOR: detector}
+        models: dict[Role, ChatModel] = {Role.IMAGE_MODEL: image_model, Role.DETECTOR: detector}
         topics = plan.every
         sampler = Sampler(
             Work(

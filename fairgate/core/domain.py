@@ -53,7 +53,7 @@ class Role(StrEnum):
     MODEL = "model"
     SPEAKER = "speaker"
     JUDGE = "judge"
-    PAINTER = "painter"
+    IMAGE_MODEL = "painter"
     DETECTOR = "detector"
 
 

@@ -208,8 +208,8 @@ class Report:
             # Both controls are of one name: what they are is said by the gates.
             return f"{self.model or self.t2i_model} (no model was given: only a control was gated)"
         language = f"{self.model} (a control)" if self.control else self.model
-        painter = f"{self.t2i_model} (a control)" if self.t2i_control else self.t2i_model
-        return " and ".join(name for name in (language, painter) if name is not None)
+        image_model = f"{self.t2i_model} (a control)" if self.t2i_control else self.t2i_model
+        return " and ".join(name for name in (language, image_model) if name is not None)
 
     def score(
         self,

@@ -58,7 +58,7 @@ def report_of(sampled: Sampled, verdicts: Mapping[Case, Verdict]) -> Report:
         t2i_model=named[Modality.IMAGE],
         given=settings.given,
         control=_is_control(run, Role.MODEL),
-        t2i_control=_is_control(run, Role.PAINTER),
+        t2i_control=_is_control(run, Role.IMAGE_MODEL),
         detector=None if scores.now.detector is None else scores.now.detector.label,
         plan=settings.plan if settings.per_topic is None else f"{settings.plan} with --per-topic {settings.per_topic}",
         seed=settings.seed,

@@ -18,7 +18,7 @@ from fairgate.core.typed import Mistyped, edited
 from fairgate.gating.gate import check_attributes, check_waivers
 from fairgate.gating.thresholds import load as load_thresholds
 from fairgate.providers.chat import registry as providers
-from fairgate.providers.images import registry as painters
+from fairgate.providers.images import registry as image_models
 from fairgate.runs.benchmarks import benchmarks_of
 from fairgate.runs.participants import Participants
 from fairgate.runs.run import Run
@@ -46,7 +46,7 @@ def open_run(
     for the models of a role.
     """
     if past is not None:
-        settings = replace(settings, imageless=Role.PAINTER not in past.identities)
+        settings = replace(settings, imageless=Role.IMAGE_MODEL not in past.identities)
         # Who was asked is known: no model is made, and no key needed.
         told = {"run": past.id, "identities": to_builtins(past.identities)}
     thresholds = load_thresholds(settings.thresholds, registry())
@@ -54,7 +54,7 @@ def open_run(
     if settings.model_spec is not None:
         providers.split(settings.model_spec)
     if settings.t2i_spec is not None:
-        painters.split(settings.t2i_spec)
+        image_models.split(settings.t2i_spec)
     benchmarks = benchmarks_of(settings, thresholds, size, past)
     participants = Participants(settings, thresholds, benchmarks, told["identities"] if told else {}, callables)
     run = Run(

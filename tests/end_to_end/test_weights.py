@@ -27,7 +27,7 @@ from fairgate.providers.faces import download, toy_graphs
 from fairgate.providers.faces.download import Puller, package_address
 from fairgate.providers.faces.factory import make
 from fairgate.providers.faces.weights import Network, WeightsFolder, default_folder, kind
-from fairgate.providers.images.portraits import paint, shown
+from fairgate.providers.images.portraits import draw, shown
 from tests.running import CHECKOUT
 from tests.unit.test_face_detection import constant_graph
 
@@ -109,10 +109,10 @@ def test_pulled_weights_read_faces(tmp_path: Path, capsys: pytest.CaptureFixture
     assert json.loads(recorded)["fairface/f.onnx"]["from"] == f"{url}/f.onnx"
 
     chance = Random(1)  # noqa: S311
-    painted = shown({}, {}, chance)
-    portrait = paint([painted], (512, 512), chance)
+    drawn = shown({}, {}, chance)
+    portrait = draw([drawn], (512, 512), chance)
     (face,) = make("faces/fairface", weights=weights).read(portrait).faces
-    assert face.race[painted["race"]] > 0.9
+    assert face.race[drawn["race"]] > 0.9
     (other,) = make("faces/insightface", weights=weights).read(portrait).faces
     assert (other.gender, other.race) == ({"Male": 1.0}, {})
 
@@ -345,7 +345,7 @@ def test_the_doctor_says_what_to_do_about_each_thing_missing(
 ) -> None:
     assert main(["doctor", "--weights", str(tmp_path)]) == 7
     told = capsys.readouterr().out
-    assert "ok   the control detector needs no weights, and reads a control's portrait as it was painted" in told
+    assert "ok   the control detector needs no weights, and reads a control's portrait as it was drawn" in told
     assert "ok   onnxruntime's telemetry is off" in told
     assert told.count("FIX  ") == 2
     assert "python -m fairgate weights pull --fairface-url URL" in told

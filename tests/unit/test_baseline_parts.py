@@ -117,8 +117,8 @@ def tallied(topic: Theme, ties: float, marks: float, rng: Random) -> ThemeTally:
     return counted
 
 
-def painted(stereotyped: float, seed: int) -> dict[str, str]:
-    """A painter that follows the key with subjective portraits so often, else paints by chance; now and then two."""
+def drawn(stereotyped: float, seed: int) -> dict[str, str]:
+    """An image model that follows the key with subjective portraits so often, else draws by chance; at times two."""
     rng, known = Random(seed), GROUPS[FACES]  # noqa: S311 - draws answers, guards nothing
     whole = [names for names in known if all(names)]
     found = {}
@@ -225,7 +225,7 @@ def test_faces_are_words() -> None:
 
 
 def test_all_parts_are_saved_and_read_and_small(tmp_path: Path) -> None:
-    whole = baseline(spoken(0.2, 0.7, 1), painted(0.1, 1), sat(0.1, 0.1, 1))
+    whole = baseline(spoken(0.2, 0.7, 1), drawn(0.1, 1), sat(0.1, 0.1, 1))
     save(tmp_path / "b.json", whole)
     assert load(tmp_path / "b.json", PARTS) == whole
     assert (tmp_path / "b.json").stat().st_size < 100_000
@@ -288,7 +288,7 @@ ANY = st.recursive(
 def good(tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("good") / "b.json"
     some = spoken(0.2, 0.7, 1)
-    few = {name: some[name] for name in list(some)[:3]} | dict(list(painted(0.1, 1).items())[:2])
+    few = {name: some[name] for name in list(some)[:3]} | dict(list(drawn(0.1, 1).items())[:2])
     save(path, baseline(few | dict(list(sat(0.1, 0.1, 1).items())[:2])))
     return path.read_text()
 
@@ -347,7 +347,7 @@ def test_a_file_larger_than_any_baseline_is_not_read(tmp_path: Path) -> None:
 
 
 def test_the_same_answers_are_no_change_in_any_part() -> None:
-    whole = baseline(spoken(0.2, 0.7, 1), painted(0.1, 1), sat(0.1, 0.1, 1))
+    whole = baseline(spoken(0.2, 0.7, 1), drawn(0.1, 1), sat(0.1, 0.1, 1))
     found, held = compared(whole, whole)
     assert len(found.sentences) == 6
     assert all(each.endswith("no change is beyond chance.") for each in found.sentences)
@@ -373,14 +373,14 @@ def test_open_answers_are_compared_and_both_sides_are_said() -> None:
 
 
 def test_portraits_are_compared_and_no_other_attribute_alarms() -> None:
-    found, held = compared(baseline(painted(0.0, 1)), baseline(painted(0.7, 2)))
+    found, held = compared(baseline(drawn(0.0, 1)), baseline(drawn(0.7, 2)))
     assert [
         each
         for each in found.sentences
         if each.startswith("portraits by race: less fair than the baseline (contrast +")
     ]
     assert held["fact-or-fair-image-subjective-race-contrast@change"] is Verdict.FAIL
-    _, still = compared(baseline(painted(0.0, 1)), baseline(painted(0.0, 2)))
+    _, still = compared(baseline(drawn(0.0, 1)), baseline(drawn(0.0, 2)))
     assert Verdict.FAIL not in still.values()
 
 
@@ -432,7 +432,7 @@ def test_what_a_baseline_does_not_hold_is_said_and_nothing_in_common_is_refused(
 
 
 def test_every_part_stands_in_a_table() -> None:
-    whole = baseline(spoken(0.2, 0.7, 1), painted(0.1, 1), sat(0.1, 0.1, 1))
+    whole = baseline(spoken(0.2, 0.7, 1), drawn(0.1, 1), sat(0.1, 0.1, 1))
     found = scores_of(whole, SIDES, NOW)
     names = {each.name for each in found if each.scoring == "definition" and each.group is None}
     assert names >= {

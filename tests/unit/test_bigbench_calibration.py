@@ -1,4 +1,4 @@
-"""BIGbench's scores behind a detector that errs: turned back by hand, and painters of known behaviour."""
+"""BIGbench's scores behind a detector that errs: turned back by hand, and image models of known behaviour."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_eta_is_turned_back_by_hand() -> None:
 
 
 @pytest.mark.parametrize(("share", "images"), [(0.3, 40), (1.0, 4)])
-def test_a_painter_of_one_race_is_held_behind_errors_and_missed_without_their_correction(
+def test_an_image_model_of_one_race_is_held_behind_errors_and_missed_without_their_correction(
     data: Bigbench, share: float, images: int
 ) -> None:
     rows = [(truth["race"], each.weight / len(each.people)) for each in data.subjects for truth in each.truth]

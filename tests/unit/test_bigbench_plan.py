@@ -113,7 +113,7 @@ def test_what_becomes_of_an_image(steps: tuple[Reply | None, ...], kind: AnswerK
     assert counted.kinds == {kind: 1}
     assert len(samples) == len(steps)
     assert (log[0].to, log[0].form, log[0].prompt) == (
-        Role.PAINTER,
+        Role.IMAGE_MODEL,
         Form.IMAGE,
         chosen.prompt(chosen.identity(topic), 0),
     )
@@ -198,7 +198,7 @@ def test_controls_pose_as_they_are_known_to() -> None:
     assert share("constant", asked, "female") == 0
 
 
-def test_a_control_that_is_dominant_paints_the_first_gender_and_race_as_often_as_its_strength_says() -> None:
+def test_a_control_that_is_dominant_draws_the_first_gender_and_race_as_often_as_its_strength_says() -> None:
     data = load()
     nurse = IdentityPrompt(data.subject("nurse"))
     assert share("dominant", nurse, "male", 1.0) == share("dominant", nurse, "White", 1.0) == 1

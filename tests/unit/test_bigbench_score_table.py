@@ -1,4 +1,4 @@
-"""Portrayals -> scores: small cases by hand, painters of known behaviour, the released program's rules in a loop."""
+"""Portrayals -> scores: small cases by hand, image models of known behaviour, the released rules in a loop."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ def entry(
     return found
 
 
-def painted(data: Bigbench, how: str, implicit: int, explicit: int = 0) -> list[Portrayal]:
-    """What a painter of known behaviour paints: by the truth, one group alone, or by advantage."""
+def drawn(data: Bigbench, how: str, implicit: int, explicit: int = 0) -> list[Portrayal]:
+    """What an image model of known behaviour draws: by the truth, one group alone, or by advantage."""
     rng = np.random.default_rng(7)
     favoured = {(pair.advantage.subject, pair.advantage.person) for pair in data.pairs}
     found = []
@@ -166,14 +166,14 @@ def test_an_interval_of_eta_reaches_beyond_0_and_100_with_it() -> None:
     assert found.low < found.value < found.high
 
 
-def test_a_painter_of_the_truth_is_near_its_ceiling(data: Bigbench) -> None:
-    entries = board(painted(data, "truth", 4, 1), data, seed=0)
+def test_an_image_model_of_the_truth_is_near_its_ceiling(data: Bigbench) -> None:
+    entries = board(drawn(data, "truth", 4, 1), data, seed=0)
     for each in entries:
         if each.group is None and each.scoring == "definition" and each.attribute is not None:
             assert each.value is not None
             assert each.ceiling is not None
             mean, low, high = each.ceiling
-            # Three times as far as 95 % of such painters come.
+            # Three times as far as 95 % of such image models come.
             assert mean - 3 * (mean - low) - 1e-6 <= each.value <= mean + 3 * (high - mean) + 1e-6, each.name
     implicit = entry(entries, "implicit", "S_implicit", None)
     assert implicit.ci[1] == pytest.approx(100)
@@ -185,7 +185,7 @@ def test_a_painter_of_the_truth_is_near_its_ceiling(data: Bigbench) -> None:
 
 @pytest.mark.parametrize(("how", "sign"), [("one group", -1), ("advantage", 1)])
 def test_ignorance_is_below_and_discrimination_above_a_half(data: Bigbench, how: str, sign: int) -> None:
-    entries = board(painted(data, how, 4), data, seed=0)
+    entries = board(drawn(data, how, 4), data, seed=0)
     for attribute in ("gender", "race", "age", None):
         found = entry(entries, "manifestation", "eta", attribute)
         ends = [end for end in found.ci if end is not None]
@@ -482,7 +482,7 @@ def test_the_effect_of_asking_by_hand(data: Bigbench) -> None:
 
 
 def test_scores_settle_as_images_come_in(data: Bigbench) -> None:
-    found = {(each.score, each.images): each for each in stability(painted(data, "truth", 8, 2), data)}
+    found = {(each.score, each.images): each for each in stability(drawn(data, "truth", 8, 2), data)}
     assert [size for score, size in found if score == "S_implicit"] == [1, 2, 4, 8]
     assert [size for score, size in found if score == "S_explicit"] == [1, 2]
     assert found["S_implicit", 1].runs == 8

@@ -201,7 +201,7 @@ def test_only_images_lack_faces(path: Path) -> None:
     assert load(path, REGISTRY).gates[0].score == "no_face"
 
 
-def test_a_plan_says_how_many_images_and_else_paints_as_many_as_published(path: Path) -> None:
+def test_a_plan_says_how_many_images_and_else_draws_as_many_as_published(path: Path) -> None:
     path.write_text(HEAD + GATE)
     assert load(path, REGISTRY).plan("quick").size("fact-or-fair").images == fact_or_fair.Images()
     path.write_text(HEAD.replace("[plans.quick]\n", "[plans.quick]\nimages = { objective = 3 }\n") + GATE)

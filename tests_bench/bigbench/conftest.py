@@ -65,7 +65,7 @@ def _exhibit(
     kinds: Counter[AnswerKind] = sum((each.kinds for each in tallies), Counter())
     rest = {str(kind): n for kind, n in kinds.items() if kind is not AnswerKind.CHOSEN}
     truth = beside_truth((each.portrayal for each in tallies), benchmark.data, case.attribute)
-    images = [benchmark.painted(seen, each.topic) for each in tallies for seen in each.seen]
+    images = [benchmark.drawn(seen, each.topic) for each in tallies for seen in each.seen]
     evidence = ImageEvidence(images, case.attribute, tuple(counts), ImageStore(run.settings.ledger))
     return Exhibit(
         tuple,

@@ -26,7 +26,7 @@ from fairgate.benchmarks.detector_errors import detector_errors
 from fairgate.benchmarks.evidence import Cell, shown_images
 from fairgate.core.domain import AnswerKind, Modality, Role
 from fairgate.ledger.samples import replay
-from fairgate.providers.faces.image_steps import painted
+from fairgate.providers.faces.image_steps import drawn
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.bigbench.plan import SubjectPlan
     from fairgate.benchmarks.bigbench.topics import SubjectTopic
     from fairgate.benchmarks.case import Replies
-    from fairgate.benchmarks.evidence import Evidence, Painted, Shown
+    from fairgate.benchmarks.evidence import Drawn, Evidence, Shown
     from fairgate.benchmarks.findings import Finding
     from fairgate.benchmarks.gate_result import GateResult
     from fairgate.benchmarks.plot_spec import Sketch
@@ -61,7 +61,7 @@ class BigBench(Benchmark["SubjectTopic", "SubjectCase", Sat]):
     detector's races stand for, None as usual. `seed` decides the intervals.
     """
 
-    modality, roles = Modality.IMAGE, frozenset((Role.PAINTER, Role.DETECTOR))
+    modality, roles = Modality.IMAGE, frozenset((Role.IMAGE_MODEL, Role.DETECTOR))
 
     def __init__(
         self,
@@ -107,7 +107,7 @@ class BigBench(Benchmark["SubjectTopic", "SubjectCase", Sat]):
 
     @cached_property
     def controls(self) -> SubjectControls:
-        """Whom they paint."""
+        """Whom they draw."""
         return SubjectControls(self.plan, self.people)
 
     def about(self, case: SubjectCase) -> str:
@@ -168,14 +168,14 @@ class BigBench(Benchmark["SubjectTopic", "SubjectCase", Sat]):
         sat, samples = tally(self.plan, topic, self.people, reply)
         return samples, sat.missing
 
-    def painted(self, seen: Seen, topic: SubjectTopic) -> Painted:
+    def drawn(self, seen: Seen, topic: SubjectTopic) -> Drawn:
         """An image with its faces by groups."""
-        return painted(seen, [each.name for each in self.data.attributes], self.people.group, topic.identity)
+        return drawn(seen, [each.name for each in self.data.attributes], self.people.group, topic.identity)
 
     def shown(self, topic: SubjectTopic, reply: Replies) -> Iterator[Shown]:
         """The images."""
         seen = (replay(steps, reply) for steps in self.plan.work(topic))
-        return shown_images((self.painted(image, topic), samples) for image, samples in seen)
+        return shown_images((self.drawn(image, topic), samples) for image, samples in seen)
 
     def tally(self, cases: Sequence[SubjectCase], reply: Replies) -> Sat | None:
         """What the images of these cases' identity prompts show."""

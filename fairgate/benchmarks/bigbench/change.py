@@ -1,4 +1,4 @@
-"""How the scores of BIGbench moved between two painters of the same prompts.
+"""How the scores of BIGbench moved between two image models of the same prompts.
 
 An image is one unit, with both people of a relation: images are resampled, and exchanged by chance, within their
 identity prompt. Only people whose group is known in both runs' image of a prompt count.
@@ -53,7 +53,7 @@ def changes(
     rng: np.random.Generator,
     tasks: Sequence[Task],
 ) -> list[ScoreMove]:
-    """Every score's move by one attribute, over the images of prompts that both runs painted."""
+    """Every score's move by one attribute, over the images of prompts that both runs drew."""
     both = common(before, after, data.attributes.index(attribute))
     found: list[ScoreMove] = []
     if Task.IMPLICIT in tasks:
@@ -66,7 +66,7 @@ def changes(
 
 
 def common(before: Mapping[str, Portrayal], after: Mapping[str, Portrayal], place: int) -> tuple[Pictures, Pictures]:
-    """The images of prompts that both painted; a person who is unknown in one is unknown in both."""
+    """The images of prompts that both drew; a person who is unknown in one is unknown in both."""
     sides: tuple[Pictures, Pictures] = {}, {}
     for name, one in before.items():
         other = after.get(name)

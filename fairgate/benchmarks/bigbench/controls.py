@@ -1,4 +1,4 @@
-"""Whom controls paint for BIGbench.
+"""Whom controls draw for BIGbench.
 
 | control | implicit prompts | explicit prompts |
 | --- | --- | --- |
@@ -11,7 +11,7 @@
 | dominant | with the probability of its strength (1.0) the first gender and race | the same, but the group asked for |
 | women-first | with the probability of its strength (1.0) the last gender | the same, but the group asked for |
 
-*Gender* and *race* are the first and the second attribute of the data; where a control follows no bias, it paints as
+*Gender* and *race* are the first and the second attribute of the data; where a control follows no bias, it draws as
 oracle does.
 """
 
@@ -48,7 +48,7 @@ NAMES = {
 
 @dataclass(frozen=True)
 class SubjectControls(Controls):
-    """The people of one image, as the plan's data names them and the maps of `people` paint them."""
+    """The people of one image, as the plan's data names them and the maps of `people` draw them."""
 
     plan: SubjectPlan
     meant: People
@@ -98,7 +98,7 @@ def posed(
 
 
 def _wanted(control: str, data: Bigbench, identity: IdentityPrompt, person: int, attribute: int) -> int | None:
-    """The place of the group that a control's bias paints for the attribute at this place; None where it has none."""
+    """The place of the group that a control's bias draws for the attribute at this place; None where it has none."""
     if control == "stereotype":
         return _side(data, identity.subject.id, person)
     if control == "dominant" and attribute < 2:

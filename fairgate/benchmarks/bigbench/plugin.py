@@ -18,7 +18,7 @@ from fairgate.benchmarks.bigbench.plan import SubjectPlan
 from fairgate.benchmarks.bigbench.prompts import Prompts, load_wording
 from fairgate.providers.faces.registry import asked_of
 from fairgate.providers.faces.vision_detector import questions
-from fairgate.providers.images import registry as painters
+from fairgate.providers.images import registry as image_models
 
 if TYPE_CHECKING:
     from fairgate.benchmarks.base import Request
@@ -55,11 +55,11 @@ class BigBenchPlugin(Plugin):
         return BigBenchTables()
 
     def open(self, request: Request) -> tuple[BigBench]:
-        """The images. Where shares come from a file nothing is painted, and every subject may be in it."""
+        """The images. Where shares come from a file nothing is drawn, and every subject may be in it."""
         settings, noted = request.settings, request.recalled(Noted)
         then = None if noted is None or noted.images is None else noted.images.identity_prompts or noted.images.sitters
         counts = then or request.size.identity_prompts
-        file = painters.result_file(settings.t2i_spec)
+        file = image_models.result_file(settings.t2i_spec)
         given = settings.of(BigBenchOptions).bigbench
         data = load() if given is None else read_original(given)
         plan = SubjectPlan(

@@ -1,7 +1,7 @@
 """What a plan of BIGbench can tell: the standard error of a score next to its limit.
 
-Painters are simulated that leave the truth towards one group, or miss the group that was asked for, as far as brings
-them to the limit.
+Image models are simulated that leave the truth towards one group, or miss the group that was asked for, by as much as
+brings them to the limit.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ NEAR = 0.005  # a model is at the limit where its score is no further from it
 
 @dataclass(frozen=True)
 class Planned:
-    """What is painted: so many `images` of each of these `identities`, looked at in one `attribute`."""
+    """What is drawn: so many `images` of each of these `identities`, looked at in one `attribute`."""
 
     identities: Sequence[IdentityPrompt]
     images: int

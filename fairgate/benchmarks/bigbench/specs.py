@@ -11,7 +11,7 @@ from fairgate.core.domain import Modality
 class ImageCounts(Strict, frozen=True):
     """How many images there are. Without a number of subjects, all of each family.
 
-    `subjects` of each family are painted alone, in `implicit` images each; `asked` of them with every group, in
+    `subjects` of each family are drawn alone, in `implicit` images each; `asked` of them with every group, in
     `explicit` images each. Those that stand in pairs of advantage and disadvantage come first. As published: all
     subjects, 20 prompts of 8 images each.
     """
@@ -23,7 +23,7 @@ class ImageCounts(Strict, frozen=True):
 
 
 class Plan(Strict, frozen=True):
-    """How many subjects are painted, and in how many images."""
+    """How many subjects are drawn, and in how many images."""
 
     identity_prompts: ImageCounts = ImageCounts()
 

@@ -102,7 +102,7 @@ class FacesTally:
         return shares
 
     def offered(self, attribute: str, right: Iterable[str]) -> int:
-        """Faces for which a right group could have been chosen: all, as a painter may paint whom it likes."""
+        """Faces for which a right group could have been chosen: all, as an image model may draw anybody."""
         del right
         return self.by(attribute).total()
 

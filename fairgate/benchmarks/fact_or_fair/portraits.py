@@ -1,4 +1,4 @@
-"""Images of Fact-or-Fair: what is painted for a topic, and how often."""
+"""Images of Fact-or-Fair: what is drawn for a topic, and how often."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class PortraitPlan:
         return self.images(topic) * (1 + readings(self.asked))
 
     def prompt(self, topic: StatisticTopic) -> str:
-        """What is asked of the painter: the papers' template, or the sentence of the statistic and level."""
+        """What is asked of the image model: the papers' template, or the sentence of the statistic and level."""
         dataset = self.dataset
         if topic.task is Task.SUBJECTIVE:
             return dataset.portraits[topic.statistic, topic.level]

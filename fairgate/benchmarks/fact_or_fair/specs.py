@@ -12,7 +12,7 @@ from fairgate.core.domain import Modality
 
 
 class Images(Strict, frozen=True):
-    """How many images are painted for each objective and each subjective topic; 20, as published."""
+    """How many images are drawn for each objective and each subjective topic; 20, as published."""
 
     objective: Times = 20
     subjective: Times = 20

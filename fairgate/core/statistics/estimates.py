@@ -251,7 +251,7 @@ def estimate_likeness(
     (low, value, high), (low_few, _, high_few) = found
     low, high = min(low, low_few), max(high, high_few)
     if mixing is not None:
-        # Errors make a painter of one group look as if some rows had another: no row's own shares then lead to it.
+        # Errors make an image model of one group look as if some rows had another: no row's own shares then lead to it.
         same = np.broadcast_to(mixing.unmixed(x.sum(axis=0) / x.sum()), p.shape)
 
         def together(radii: FloatArray) -> FloatArray:

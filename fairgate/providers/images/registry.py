@@ -61,7 +61,7 @@ def image_folder(spec: str | None) -> Path | None:
     return Path(name).expanduser() if provider == "folder" else None
 
 
-def make_painter(
+def make_image_model(
     settings: Settings,
     benchmarks: Sequence[AnyBenchmark],
     store: ImageStore,
@@ -76,16 +76,16 @@ def make_painter(
         raise ConfigError(f"{settings.t2i_args[0]!r}: {provider}/ takes none.", where="--t2i-arg", hint="Remove it.")
     held = [each.files for each in benchmarks if each.files is not None]
     if provider == "folder" and held:
-        from fairgate.providers.images.folder import FolderPainter, merged
+        from fairgate.providers.images.folder import FolderImageModel, merged
 
-        return FolderPainter(merged(held), store)
+        return FolderImageModel(merged(held), store)
     if provider == "control":
         from fairgate.providers.chat.control import ControlSpec, controls_of
-        from fairgate.providers.images.control import ControlPainter
+        from fairgate.providers.images.control import ControlImageModel
 
         width, _, height = settings.image_size.partition("x")
         spec = ControlSpec.of(name, controls_of(benchmarks, Modality.IMAGE), OPTION)
-        return ControlPainter(spec, store, (int(width), int(height)))
+        return ControlImageModel(spec, store, (int(width), int(height)))
     if provider == "python":
         from fairgate.providers.python.chat import revision
         from fairgate.providers.python.child_process import ChildChat
@@ -119,7 +119,7 @@ def _fields(settings: Settings) -> dict[str, object]:
     """The body fields beside the prompt."""
     from fairgate.providers.fields import body_fields
 
-    # Painters know no temperature; all else that is usual may be taken away again.
+    # Image models know no temperature; all else that is usual may be taken away again.
     return body_fields(("temperature=", *settings.t2i_args), {"size": settings.image_size})
 
 

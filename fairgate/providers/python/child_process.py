@@ -249,6 +249,9 @@ class ChildChat(Child):
         maker = "fairgate.providers.python.chat:PythonChat"
         given: tuple[object, ...] = (target, revision, max_in_flight)
         if ledger is not None:
-            maker, given = "fairgate.providers.python.images:painter", (target, str(ledger), revision, max_in_flight)
+            maker, given = (
+                "fairgate.providers.python.images:image_model",
+                (target, str(ledger), revision, max_in_flight),
+            )
         super().__init__(identity, maker, given, timeout)
         self.start()
