@@ -38,6 +38,7 @@ class RunSession:
     def sample(self, selected: Iterable[Case]) -> Sampling:
         """The sampling of these cases, which the process that calls this is to start."""
         self._sampling = Sampling(self._run, selected)
+        self._run = self._sampling.sampled.run
         return self._sampling
 
     def wait_for(self, topic: Topic) -> Sequence[Sample]:
@@ -57,7 +58,7 @@ class RunSession:
             self.wait_for(topic)
 
     def _is_counted(self, topic: Topic) -> bool:
-        return self._run.benchmarks.of(topic).is_heard(topic)
+        return self._run.benchmarks.of(topic).is_counted(topic)
 
     def _wait(self, topic: Topic, ledger: Ledger) -> str | None:
         """None once the topic is sampled, or why the run stopped before."""

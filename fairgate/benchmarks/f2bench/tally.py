@@ -82,9 +82,10 @@ def tally(
     plan: ConversationPlan, theme: Theme, reply: Callable[[Query], Reply | None]
 ) -> tuple[ThemeTally, list[Sample]]:
     """Read a theme's conversations back: `reply` gives what is stored for a query."""
-    counted = ThemeTally(theme, plan.size(theme))
     samples: list[Sample] = []
+    outcomes: list[Dialogue | Balanced | Judged] = []
     judged: list[tuple[Dialogue, Sample]] = []
+    missing = 0
     for steps in plan.work(theme):
         outcome, said = replay(steps, reply)
         samples += said
@@ -93,21 +94,23 @@ def tally(
         failed = sum(each.answer.kind is AnswerKind.FAILED for each in said)
         if failed:
             length = 1 if isinstance(outcome, Judged) else LENGTH[theme.task, outcome.scoring]
-            counted.missing += length - sum(not each.query.again for each in said) + failed
-        if isinstance(outcome, Dialogue):
-            counted.dialogues.append(outcome)
-        elif isinstance(outcome, Balanced):
-            counted.balanced.append(outcome)
-        else:
-            counted.gold.append(outcome)
+            missing += length - sum(not each.query.again for each in said) + failed
+        outcomes.append(outcome)
+    counted = ThemeTally(
+        theme,
+        plan.size(theme),
+        dialogues=[each for each in outcomes if isinstance(each, Dialogue)],
+        balanced=[each for each in outcomes if isinstance(each, Balanced)],
+        gold=[each for each in outcomes if isinstance(each, Judged)],
+        again=sum(sample.query.again for sample in samples),
+        unread=sum(sample.query.again and sample.answer.kind in NOT_READ for sample in samples),
+        missing=missing,
+    )
     for dialogue, last in judged:
         own = None if last.reply is None else read_verdict(last.reply.text).yes
         if own is not None and last.reply is not None:
             counted.reviews.append(Review(last.query.id, own, None if last.reply.mark is None else dialogue.biased))
             counted.unmarked.append(replace(dialogue, biased=own))
-    for sample in samples:
-        counted.again += sample.query.again
-        counted.unread += sample.query.again and sample.answer.kind in NOT_READ
     return counted, samples
 
 
