@@ -249,11 +249,11 @@ class Benchmark(ABC, Generic[TopicT, CaseT, Held]):
         del reply
         return None
 
-    def hear(self, sample: Sample) -> None:
+    def count_live(self, sample: Sample) -> None:
         """Called in the sampler's process for every answered query that is no conversation."""
 
-    def is_heard(self, topic: TopicT) -> bool:
-        """Whether all answers to a topic were counted by `hear`, so that nothing need be read."""
+    def is_counted(self, topic: TopicT) -> bool:
+        """Whether all answers to a topic were counted by `count_live`, so that nothing need be read."""
         del topic
         return False
 

@@ -253,10 +253,10 @@ class Run:
     def wait_until_answered(self, topic: Topic) -> None:
         """The same, where what this process counted as it came makes reading needless."""
         benchmark = self.benchmarks.of(topic)
-        if self.sampling is not None and not benchmark.is_heard(topic):
+        if self.sampling is not None and not benchmark.is_counted(topic):
             with self.participants.ledger() as ledger:
                 self._wait(topic, ledger)
-        if not self.benchmarks.of(topic).is_heard(topic):
+        if not self.benchmarks.of(topic).is_counted(topic):
             self.wait_for(topic)
 
     def _waited_for(self, topic: Topic) -> Sequence[Sample]:

@@ -70,7 +70,7 @@ class Sampling(Selection):
             run=run.id,
             line=run.participants.line,
             about=about(run, self.cases),
-            tell=lambda sample: run.whole.of(sample.query.topic).hear(sample),
+            tell=lambda sample: run.whole.of(sample.query.topic).count_live(sample),
             rounds=self._rounds() if self._in_rounds else None,
             canary=None if settings.no_canary else Canary(self._watched),
         )
