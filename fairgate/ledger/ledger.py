@@ -21,7 +21,7 @@ from fairgate.core.errors import LedgerError
 from fairgate.ledger.batches import Batches
 from fairgate.ledger.database import Database
 from fairgate.ledger.marks import Marks
-from fairgate.ledger.rows import FILTERED, TRUNCATED, Scored, decoded, storable
+from fairgate.ledger.rows import FILTERED, TRUNCATED, ReplyRow, decoded, storable
 from fairgate.ledger.runs import Runs
 from fairgate.replies.choices import PARSER_VERSION
 
@@ -117,7 +117,7 @@ class Ledger(Database):
                 where=str(self.path),
                 hint="Use a copy of the file from before, or name another ledger.",
             )
-        found = decoded(Scored, held, "samples", str(self.path))
+        found = decoded(ReplyRow, held, "samples", str(self.path))
         reply = Reply(
             found.reply,
             bool(found.filtered & FILTERED),

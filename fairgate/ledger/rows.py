@@ -29,7 +29,7 @@ AT = re.compile(r"(?P<what>.*?)(?: - at `\$\[(?P<index>\d+)\](?P<rest>.*)`)?", r
 FILTERED, TRUNCATED = 1, 2
 
 
-class Scored(msgspec.Struct, array_like=True, frozen=True):
+class ReplyRow(msgspec.Struct, array_like=True, frozen=True):
     """What scoring reads of a sample."""
 
     reply: str
@@ -52,7 +52,7 @@ class Started(msgspec.Struct, array_like=True, frozen=True):
     started_at: Moment
 
 
-class Counted(msgspec.Struct, array_like=True, frozen=True):
+class SampleCounts(msgspec.Struct, array_like=True, frozen=True):
     """How many samples of something there are, by kind; tokens where they were counted."""
 
     of: str
