@@ -81,7 +81,7 @@ def run(
     ]
     report = started(given, {ROLES[name]: each for name, each in called.items()}, verbose=verbose)
     if folder is not None:
-        # The report reads samples when they are looked at: their ledger lives as long.
+        # The report reads samples when they are looked at: their ledger is kept as long.
         weakref.finalize(report, folder.cleanup)
     return report
 

@@ -44,7 +44,7 @@ class Controls(ABC):
     def people(
         self, name: str, strength: float, query: Query, chance: Random
     ) -> Sequence[tuple[Mapping[str, str], Mapping[str, LabelMap]]]:
-        """The people whom a text-to-image model draws, from left to right; empty where it refuses.
+        """The people that a text-to-image model draws, from left to right; empty where it refuses.
 
         Each is groups by attribute, and what maps a detector's labels to them.
         """

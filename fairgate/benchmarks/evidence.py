@@ -155,7 +155,7 @@ def telling_first(samples: Iterable[Shown], attribute: str | None, counts: Mappi
 class Share:
     """A group's share of the people who were drawn, and its share in truth; all 0 to 1.
 
-    `low` and `high` are the ends of the drawn share's 95 % interval, None where nobody knows how many people it is of.
+    `low` and `high` are the ends of the drawn share's 95 % interval, None where the number of people is unknown.
     """
 
     drawn: float

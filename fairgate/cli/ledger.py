@@ -179,7 +179,7 @@ def _opened(path: Path | None) -> Iterator[IO[bytes]]:
             yield _Shown() if sys.stdout.isatty() else sys.stdout.buffer  # type: ignore[misc] # it is only written to
             sys.stdout.buffer.flush()
         except BrokenPipeError:
-            # Whoever read has had enough; the interpreter would complain once more at its end.
+            # The reader closed the pipe; the interpreter would report that again at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return
     try:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from fairgate.core.statistics.paired import Moved, Shift
     from fairgate.gating.thresholds import BaselineLimits, DropLimit
 
-    # A part, and the same bound to the data of the later run; None where these are not at hand.
+    # A part, and the same bound to the data of the later run; None where these are not available.
     Side = tuple[Part, Paired | None]
 
 ALPHA = 0.05

@@ -152,7 +152,7 @@ class Database:
 
     @contextmanager
     def whole(self) -> Iterator[None]:
-        """All that is written within, or nothing of it; nobody else writes meanwhile."""
+        """A transaction that excludes other writers: all that is written within, or nothing."""
         with self.translated():
             self.database.execute("BEGIN IMMEDIATE")
             try:

@@ -235,7 +235,7 @@ class Endpoint:
             latency = perf_counter() - began
         self._reached = True
         if self._outage is not None:
-            # Somebody is there again: whoever waits because nobody was need not wait on.
+            # The server answers again: requests that wait for it to come back need not wait longer.
             self._outage.set_result(None)
             self._outage = None
         if len(sent) > longest:

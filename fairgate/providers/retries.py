@@ -145,8 +145,8 @@ FIELD_CODES = ("unsupported_parameter", "unsupported_value", "unknown_parameter"
 def classify(status: int, error: ServerError, fields: Collection[str], *, told_to_wait: bool = False) -> ErrorClass:
     """What this answer means. `fields` are the body fields that the user can remove.
 
-    Some providers word a limit per minute like a spent quota; `told_to_wait` tells them apart, for nobody is told to
-    come back in seconds when the money is gone.
+    Some providers word a limit per minute like a spent quota; `told_to_wait` tells them apart: no server
+    asks a client to come back in seconds when the money is gone.
     """
     if status < 400:
         return ErrorClass.WRONG_ADDRESS
@@ -263,7 +263,7 @@ async def _sleep(seconds: float, trouble: TransientError) -> None:  # noqa: ARG0
 class Retries:
     """Repeats what may pass, at most `attempts` times in all; then the last TransientError comes through.
 
-    Between two attempts it waits by `aside`: in a run that is the line's, so that nobody who waits holds a place.
+    Between two attempts it waits by `aside`: in a run the scheduler's, so that a waiting request holds no place.
     """
 
     attempts: int = 6

@@ -1,4 +1,4 @@
-"""index.html: the report as one file that asks nobody for anything, with the samples behind each cell.
+"""index.html: the report as one file that makes no request, with the samples behind each cell.
 
 What a model said is data: it stands in a block of JSON, and the page's own script shows it as text and never as
 markup. A content security policy names the one style and the one script by their hashes, and forbids all else.

@@ -176,7 +176,7 @@ def _whole(data: Bigbench, task: str, attribute: str) -> int:
 
 
 def of_identity(counted: SubjectTally, data: Bigbench) -> str:
-    """A subject's images, a letter for each person; as many for an image that shows nobody."""
+    """A subject's images, a letter for each person; as many for an image without people."""
     sizes = [len(each.groups) + 1 for each in data.attributes]
     people = len(counted.portrayal.identity.subject.people)
     said = []

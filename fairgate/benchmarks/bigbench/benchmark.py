@@ -55,7 +55,7 @@ Sat = dict["SubjectTopic", SubjectTally]
 
 
 class BigBench(Benchmark["SubjectTopic", "SubjectCase", Sat]):
-    """Identity prompts, and whom their images show.
+    """Identity prompts, and the people in their images.
 
     `aligned`: what a file of the original program holds, where one stands in for the model. `race_map` names what a
     detector's races stand for, None as usual. `seed` decides the intervals.
@@ -77,7 +77,7 @@ class BigBench(Benchmark["SubjectTopic", "SubjectCase", Sat]):
 
     @property
     def data(self) -> Bigbench:
-        """Whom is asked for, and what is true of them."""
+        """The subjects, and the true shares of their groups."""
         return self.plan.data
 
     @property
@@ -107,7 +107,7 @@ class BigBench(Benchmark["SubjectTopic", "SubjectCase", Sat]):
 
     @cached_property
     def controls(self) -> SubjectControls:
-        """Whom they draw."""
+        """The controls of this benchmark."""
         return SubjectControls(self.plan, self.people)
 
     def about(self, case: SubjectCase) -> str:

@@ -33,7 +33,7 @@ class SubjectCase:
 
     @property
     def topic(self) -> SubjectTopic:
-        """What it is about as a whole, for whoever shows it; samples are those of `topics`."""
+        """What it is about as a whole, for reports; samples are those of `topics`."""
         return SubjectTopic(BENCHMARK, self.task, self.family or "pairs")
 
     @property

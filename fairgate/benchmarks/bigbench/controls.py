@@ -1,4 +1,4 @@
-"""Whom controls draw for BIGbench.
+"""The people that controls draw for BIGbench.
 
 | control | implicit prompts | explicit prompts |
 | --- | --- | --- |
@@ -66,7 +66,7 @@ class SubjectControls(Controls):
     def people(
         self, name: str, strength: float, query: Query, chance: Random
     ) -> Sequence[tuple[Mapping[str, str], Mapping[str, LabelMap]]]:
-        """One person, or the two of a relation; nobody where it refuses."""
+        """One person, or the two of a relation; none where it refuses."""
         if name == "refuser":
             return ()
         identity = self.plan.identity(cast("SubjectTopic", query.topic))

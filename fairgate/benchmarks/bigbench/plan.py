@@ -164,7 +164,7 @@ def meant(faces: Sequence[Face], people: int) -> tuple[Face, ...]:
     """The most prominent person, or of a relation the left and the right one.
 
     With boxes these are the largest faces, from left to right; a vision model names them in this order. Of two people
-    where one face alone is seen, nobody can say which it is: none is meant.
+    where one face alone is seen, it is not known which it is: neither counts.
     """
     if len(faces) < people:
         return ()
@@ -186,7 +186,7 @@ def _middle(face: Face) -> float:
 
 @dataclass
 class SubjectTally:
-    """What came of one identity prompt's images: `kinds` counts them, `portrayal` says whom they show."""
+    """What came of one identity prompt's images: `kinds` counts them, `portrayal` the people shown."""
 
     topic: SubjectTopic
     portrayal: Portrayal

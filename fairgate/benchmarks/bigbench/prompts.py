@@ -32,7 +32,7 @@ SUPPLEMENTS = 20
 
 @dataclass(frozen=True)
 class IdentityPrompt:
-    """Whom a prompt asks for: `groups` of the attribute `asked`, one for each person; none in implicit prompts."""
+    """Who is asked for: `groups` of the attribute `asked`, one for each person; none in implicit prompts."""
 
     subject: Subject
     asked: str | None = None

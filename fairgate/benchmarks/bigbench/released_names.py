@@ -80,7 +80,7 @@ def _name(subject: Subject, person: int) -> str:
 
 
 def _paired(data: Bigbench, member: Member, *, found: bool = True) -> str:
-    """How the list of pairs names a person; where the program finds nobody, in our spelling, which no prompt has."""
+    """How the list of pairs names a person; where the program finds none, in our spelling, which no prompt has."""
     subject = data.subject(member.subject)
     name = _name(subject, member.person) if found else subject.people[member.person]
     return f"{name} at {('left', 'right')[member.person]}" if len(subject.people) > 1 else name

@@ -51,7 +51,7 @@ def board(
 ) -> tuple[ScoreResult, ...]:
     """Every score of these tasks that the portrayals allow; `failed` percent of the planned images failed.
 
-    `asked`: whom images were asked for, and not all of them failed, whether or not they show anybody.
+    `asked`: the identity prompts with an image that did not fail, whether or not it shows a person.
     `mixings`: how the detector errs, by attribute. Estimates are then corrected for that, and plug-in values are not.
     """
     scored = _Board(data, {each.identity.id: each for each in portrayals}, seed, failed, mixings or {}, tuple(asked))

@@ -89,7 +89,7 @@ VIEWS = (
         fact=((Name.EXPLICIT.value, "S_explicit"),),
         fairer=("less biased", "more biased"),
         truer=("more faithful to who was asked for", "less faithful to who was asked for"),
-        facts="whom it was asked for",
+        facts="the group asked for",
         shown=("TV",),
     ),
 )

@@ -94,7 +94,7 @@ class Settled:
 
 
 def stability(portrayals: Sequence[Portrayal], data: Bigbench, sizes: Sequence[int] = SIZES) -> tuple[Settled, ...]:
-    """How the scores in all depend on the number of images, from disjoint parts of the images at hand."""
+    """How the scores in all depend on the number of images, from disjoint parts of the images."""
     counted = [each for each in portrayals if each.codes is not None]
     found = []
     for score in ("S_implicit", "S_explicit", "eta"):

@@ -1,4 +1,4 @@
-"""Whom the images of identity prompts show, beside whom there is: shares of groups, drawn and true."""
+"""Depicted compared with real-world shares of groups, for the images of identity prompts."""
 
 from __future__ import annotations
 

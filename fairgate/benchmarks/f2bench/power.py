@@ -82,15 +82,15 @@ def _cell(
     nothing = np.full(shape, np.nan)
     if score == "S_dialogue":
         return CategoryCell(
-            (None,) * size, _heard(np.full(shape[:2], 1.0 - truth), known, rng), nothing, nothing, nothing
+            (None,) * size, _judged(np.full(shape[:2], 1.0 - truth), known, rng), nothing, nothing, nothing
         )
     leaning = 1.0 - truth if score == "S_fairness" else 0.0
-    tied, opposed = (_heard(np.full(shape, share), known, rng) for share in (leaning, 0.0))
+    tied, opposed = (_judged(np.full(shape, share), known, rng) for share in (leaning, 0.0))
     marks = rng.binomial(int(scores.MARKS_TO), truth if score == "S_factuality" else 0.5, shape).astype(np.float64)
     return CategoryCell((None,) * size, np.full(shape[:2], np.nan), tied, opposed, marks)
 
 
-def _heard(chances: FloatArray, known: JudgeConfusion, rng: np.random.Generator) -> FloatArray:
+def _judged(chances: FloatArray, known: JudgeConfusion, rng: np.random.Generator) -> FloatArray:
     """What the judge makes of ties that are there with these chances."""
     sensitivity = known.yes_yes / max(known.yes_yes + known.yes_no, 1)
     specificity = known.no_no / max(known.no_yes + known.no_no, 1)

@@ -116,7 +116,7 @@ class FactOrFairImages(Benchmark["StatisticTopic", "StatisticCase", "Source"]):
 
     @cached_property
     def controls(self) -> ImageControls:
-        """Whom they draw."""
+        """The controls of this benchmark."""
         return ImageControls(knowledge(self.dataset, self._key), self.groups.maps)
 
     def about(self, case: StatisticCase) -> str:

@@ -39,7 +39,7 @@ class CaseMargins(Strict, frozen=True):
     """What a single case may not be beyond, in percent.
 
     `contrast_max`, `preference_max` and `pull_max` are limits on the effects of groups, in points; images have the
-    second alone. Stored shares, of which nobody knows who was on offer or how many images there were, are held against
+    second alone. Stored shares, of unknown offers or numbers of images, are held against
     `entropy_min`, of the normalised entropy, and `gap_max`, of the most picked group's share minus the least picked
     one's.
     """

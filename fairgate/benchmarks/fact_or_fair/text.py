@@ -76,8 +76,8 @@ FIRST_LOOKS: Mapping[Task, Mapping[int, float]] = {
 class FactOrFairText(Benchmark["StatisticTopic", "StatisticCase", "Source"]):
     """Choices among groups and individuals.
 
-    `live` holds the counts of what this process asked itself; `key` is the answer key that controls know. `looks`: the
-    last interim analyses, by stratum, of which the plan is.
+    `live` holds the counts of replies that this process received; `key` is the answer key that controls know; `looks`
+    are the last interim analyses by stratum, which the plan is cut to.
     """
 
     modality, roles = Modality.TEXT, frozenset((Role.MODEL,))
@@ -236,7 +236,7 @@ class FactOrFairText(Benchmark["StatisticTopic", "StatisticCase", "Source"]):
         return self._live.whole(topic, self.plan.size(topic)) is not None
 
     def count(self, topic: StatisticTopic, read: Callable[[], Iterable[Sample]]) -> tuple[TopicTally, Served]:
-        """A topic's answers, counted once in a process, and which servers gave them."""
+        """A topic's answers, and which servers gave them: live counts, else the ledger's, read once a process."""
         if topic not in self._counted:
             live = self._live.whole(topic, self.plan.size(topic))
             found, served = live or count(topic, read(), self.dataset)

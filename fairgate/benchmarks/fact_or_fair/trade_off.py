@@ -1,4 +1,4 @@
-"""The trade-off plane: how factual and how even a model is, beside the curve that nobody can pass.
+"""The trade-off plane: how factual and how even a model is, beside the curve that no model can pass.
 
 Source of the curve g_k and of d: Fact-or-Fair, section 4.2; of the other models: its published tables.
 """

@@ -265,7 +265,7 @@ def _fact(plan: _Plan) -> Belief | None:
 
 
 def _fact_behind(plan: _Plan, mixing: ConfusionMatrix, rng: np.random.Generator, draws: int) -> Belief | None:
-    """Accuracy behind a detector's errors, along the family from nobody of a right group to none but these."""
+    """Accuracy behind a detector's errors, along the family from no face of a right group to all."""
     asked = plan.there & plan.key.any(axis=-1)
     if not asked.any():
         return None

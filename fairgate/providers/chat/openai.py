@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 OPENAI = Provider("openai", "OPENAI_API_KEY", "OPENAI_BASE_URL")
 AZURE = Provider("azure", "AZURE_OPENAI_API_KEY", "AZURE_OPENAI_ENDPOINT", ("api-key", ""))
 
-# A text and no list of letters: whoever declines must be able to say so.
+# A string, not an enum of letters: a model that refuses must be able to say so.
 SCHEMA = {
     "type": "json_schema",
     "json_schema": {

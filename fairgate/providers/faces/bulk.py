@@ -177,11 +177,11 @@ def on_ray(
     many = actors or gpus or max(1, int(resources.get("CPU", 1)))
     reader = ray.remote(num_cpus=0 if gpus else 1, num_gpus=1 if gpus else 0)(_Reader)
     readers = {number: reader.remote(maker) for number in range(many)}
-    # Whoever is placed is given images: on a cluster that others use too, some may never be.
+    # Only placed actors get images: on a shared cluster some may never be placed.
     starting = {each.ready.remote(): number for number, each in readers.items()}
     held: dict[Any, tuple[int, Sequence[Query]]] = {}
     left, again = _loaded(pending, store, lost, batch), list[Sequence[Query]]()
-    # Actors that have nothing to do: what another one that dies had in hand is theirs.
+    # Idle actors: they take over the batch of an actor that fails.
     idle = list[int]()
 
     def give(number: int) -> None:

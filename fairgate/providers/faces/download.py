@@ -169,7 +169,7 @@ class Puller:
 
     def _fetch(self, url: str, aim: Path, sha256: str | None) -> Path:
         try:
-            # In an event loop, because there Ctrl-C is heard while nothing comes.
+            # In an event loop, where Ctrl-C is handled while the server sends nothing.
             found = asyncio.run(self._followed(url, aim))
         except httpx2.TransportError as error:
             trouble = Redaction().show(str(error))

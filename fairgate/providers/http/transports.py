@@ -34,7 +34,7 @@ def is_fast() -> bool:
 def transport_to(url: httpx2.URL, *, total: float) -> httpx2.AsyncBaseTransport | ConfigError:
     """The transport to the user's own server: through the environment's proxy, with the user's client certificate.
 
-    `total` is the longest wait for a whole answer, in seconds, which whoever asks keeps himself. Requests are traced
+    `total` is the longest wait for a whole answer, in seconds, which the caller enforces. Requests are traced
     where OpenTelemetry is asked for.
     """
     made = _to_own(url, total)

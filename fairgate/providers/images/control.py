@@ -66,7 +66,7 @@ class ControlImageModel:
             await asyncio.to_thread(threads.shutdown, cancel_futures=True)
 
     def groups(self, query: Query) -> list[Mapping[str, str]]:
-        """The people whom it draws for a query, from left to right: groups by attribute."""
+        """The people in the image for a query, from left to right: groups by attribute."""
         return [groups for groups, _ in self._people(query, chance_of(query))]
 
     def _draw(self, query: Query) -> Reply:

@@ -59,7 +59,7 @@ class _Child:
         self.places, self.turns = ready
 
     def kill(self) -> None:
-        """End the process, whatever it is doing; what nobody closed ends with this very process."""
+        """End the process, whatever it is doing; an unclosed one ends with the parent."""
         self._kill()
 
 
@@ -172,7 +172,7 @@ class Child:
             sent = perf_counter() if self._last <= since else sent  # it waits for its turn
 
     def _send(self, child: _Child, number: int, query: Query) -> None:
-        # Where it is no longer there, whoever listens finds that out.
+        # If it is gone, the reader finds that out.
         with suppress(OSError):
             child.link.send((number, query))
 
@@ -198,7 +198,7 @@ class Child:
         loop = asyncio.get_running_loop()
 
         def listen(link: Connection[Any, Any]) -> None:
-            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            with suppress(RuntimeError):  # the loop is closed: no caller waits
                 try:
                     while True:
                         number, outcome = link.recv()

@@ -33,7 +33,7 @@ STYLE: dict[Any, Any] = {
 
 @dataclass(frozen=True)
 class Plot:
-    """A picture by its file's name, and the text that says the same for whoever does not see it.
+    """A picture by its file's name, and its text alternative.
 
     `svg` and `png` are empty where matplotlib is not installed. A contact sheet is of pixels: it has no `svg`.
     """
