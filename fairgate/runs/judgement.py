@@ -308,7 +308,7 @@ def _compared(sampling: Sampling) -> tuple[Comparison | None, tuple[GateResult, 
         return None, ()
     now = run.circumstances(lambda _: None)
     basis = Basis(now.key, now.seed, now.calibration, now.detector)
-    found, scored = compare(run.baseline, kept(sampling), sides_of(run), basis, frozenset(sampling.cases))
+    found, scored = compare(run.baseline, kept(sampling), sides_of(run), basis, limits, frozenset(sampling.cases))
     return found, waive(drop_gates(scored, limits.baseline, settings.plan), limits, settings.today)
 
 
