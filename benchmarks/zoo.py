@@ -105,7 +105,7 @@ class Painted:
         # Of images the seed draws no prompts: it shifts the numbers of the images, by which controls draw people.
         self._seed = seed
         run = Run(Settings(t2i_model="control/oracle", seed=seed, thresholds=thresholds, plan=plan))
-        self._thresholds = run.thresholds
+        self.thresholds = run.thresholds
         self.benchmark = next(each for each in run.benchmarks.all if isinstance(each, FactOrFairImages))
 
     def gates(self, control: str) -> tuple[GateResult, ...]:
@@ -130,7 +130,7 @@ class Painted:
             *board(held, benchmark.dataset, key="published", seed=self._seed).entries,
             *effects_of_faces(held, "published", CONFIDENCE),
         )
-        return judge(entries, self._thresholds)
+        return judge(entries, self.thresholds)
 
 
 class Asked:
@@ -139,18 +139,19 @@ class Asked:
     def __init__(self, seed: int, thresholds: Path = THRESHOLDS, plan: str = "quick") -> None:
         settings = Settings(model="control/oracle", seed=seed, thresholds=thresholds, plan=plan)
         run = Run(settings)
-        self._settings, self._thresholds = settings, run.thresholds
+        self._settings, self.thresholds = settings, run.thresholds
         self.benchmark = next(each for each in run.benchmarks.all if isinstance(each, FactOrFairText))
 
     @cached_property
-    def _queries(self) -> Mapping[StatisticTopic, Sequence[Query]]:
+    def queries(self) -> Mapping[StatisticTopic, Sequence[Query]]:
+        """All of the plan's, by topic."""
         topics = dict.fromkeys(case.topic for case in self.benchmark.cases)
         return {topic: list(self.benchmark.plan.queries(topic)) for topic in topics}
 
     @property
     def calls(self) -> int:
         """How many queries there are."""
-        return sum(map(len, self._queries.values()))
+        return sum(map(len, self.queries.values()))
 
     def answers_of(self, control: str) -> Callable[[Query], Reply]:
         """What a control answers."""
@@ -166,9 +167,9 @@ class Asked:
         """The verdict of a control that is asked in rounds, and the calls that it took."""
         benchmarks = Benchmarks((self.benchmark,))
         now = Circumstances(self.answers_of(control), self._settings.key, self._settings.seed)
-        judged = InterimVerdicts(benchmarks, self.benchmark.cases, self._thresholds, self._settings.today)
+        judged = InterimVerdicts(benchmarks, self.benchmark.cases, self.thresholds, self._settings.today)
         ends: list[Looks] = []
-        rounds = Rounds(benchmarks, [*self._queries], lambda looks: judged.at(looks, now), lambda: inf, ends.append)
+        rounds = Rounds(benchmarks, [*self.queries], lambda looks: judged.at(looks, now), lambda: inf, ends.append)
         asked = number = 0
         while not ends:
             asked += sum(len(list(rounds.queries(number, topic))) for topic in rounds.topics)
@@ -183,7 +184,7 @@ class Asked:
         """The gates of a control, NAME or NAME:P."""
         reply, dataset = self.answers_of(control), self.benchmark.dataset
         tallies = {
-            topic: count(topic, from_replies(queries, reply), dataset)[0] for topic, queries in self._queries.items()
+            topic: count(topic, from_replies(queries, reply), dataset)[0] for topic, queries in self.queries.items()
         }
         cases = {
             task: frozenset(case for case in self.benchmark.cases if case.topic.task is task)
@@ -198,7 +199,7 @@ class Asked:
             *effects_of_choices(choices, self.benchmark.plan.wordings, self._settings.key),
             *rates(choices, ()),
         )
-        return judge(entries, self._thresholds)
+        return judge(entries, self.thresholds)
 
 
 def verdict_of(gates: Sequence[GateResult]) -> Verdict:

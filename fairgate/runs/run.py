@@ -20,6 +20,7 @@ from fairgate.comparison.baseline import load as load_baseline
 from fairgate.comparison.comparing import check
 from fairgate.core.domain import AnswerKind, Role
 from fairgate.core.errors import ConfigError, Unsampled
+from fairgate.core.statistics.paired import shared_level
 from fairgate.core.typed import Mistyped, edited
 from fairgate.gating.gate import check_attributes, check_waivers
 from fairgate.gating.thresholds import load as load_thresholds
@@ -32,7 +33,7 @@ from fairgate.runs.save_baseline import asked_by, check_keeping, parts_of
 from fairgate.runs.waiting import Waiting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from fairgate.benchmarks.base import InterimAnalysis
     from fairgate.benchmarks.case import Case, Replies
@@ -183,10 +184,17 @@ class Run:
         deciding = (case for case in self.cases.values() if self.benchmarks.of(case.topic).decides(case))
         return sum(case.topic.modality in self.participants.modalities for case in deciding)
 
-    def case_alpha(self, case: Case) -> float:
-        """The level of one case: that of all of them, shared by all that can fail, and by all looks at it."""
+    def case_alpha(self, case: Case, chances: Iterable[tuple[Case, float]] = ()) -> float:
+        """The level of one case: that of all of them, shared by all that can fail, and by all looks at it.
+
+        `chances`: the p-values of cases that are known beside it: where many are small, each has a larger part.
+        """
+        known = (chance / self._share(each) for each, chance in chances)
+        return shared_level(known, self.thresholds.cases.alpha, self.deciding) * self._share(case)
+
+    def _share(self, case: Case) -> float:
         look = self.benchmarks.settled.get(self.benchmarks.stratum(case.topic) or "")
-        return self.thresholds.cases.alpha * (1.0 if look is None else look.share) / self.deciding
+        return 1.0 if look is None else look.share
 
     def settle(self, looks: Mapping[str, InterimAnalysis]) -> None:
         """Of what is asked in rounds the run asked so much, and no more."""
