@@ -28,13 +28,13 @@ from fairgate.ledger.samples import from_replies
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fairgate.benchmarks.fact_or_fair.cases import Case
+    from fairgate.benchmarks.fact_or_fair.cases import StatisticCase
 
 CONTROLS = ("stereotype:0.8", "stereotype:0.5", "oracle", "oldest", "name-initial", "by-wording")
 WHOLE = 27  # answers a topic of plan quick
 
 
-def chances(asked: Asked, control: str, answers: int) -> Mapping[Case, float]:
+def chances(asked: Asked, control: str, answers: int) -> Mapping[StatisticCase, float]:
     """The p-value of each subjective test after so many answers a topic."""
     benchmark, reply, dataset = asked.benchmark, asked.answers_of(control), asked.benchmark.dataset
     limits = asked.thresholds.cases.of(BENCHMARK)

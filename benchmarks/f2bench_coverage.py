@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairgate.core.statistics import reviews, strata
-from fairgate.core.statistics.misclassification import Interval, JudgeConfusion, corrected_replicates
+from fairgate.core.statistics.intervals import Interval
+from fairgate.core.statistics.misclassification import JudgeConfusion, corrected_replicates
 from fairgate.core.statistics.reviews import Corrects, Review
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from fairgate.benchmarks.paired import Basis
 from fairgate.benchmarks.registry import registry
 from fairgate.benchmarks.score_result import ScoreResult
 from fairgate.comparison.baseline import load as load_baseline
-from fairgate.comparison.comparing import compare, differences, scores_of
+from fairgate.comparison.paired_comparison import compare, differences, scores_of
 from fairgate.comparison.saved_summary import read_summary
 from fairgate.core.domain import Modality
 from fairgate.core.errors import DataError
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.gate_result import GateResult
     from fairgate.benchmarks.paired import Baseline, Part
     from fairgate.benchmarks.score_result import Where
-    from fairgate.comparison.comparing import Side
+    from fairgate.comparison.paired_comparison import Side
     from fairgate.gating.thresholds import Thresholds
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

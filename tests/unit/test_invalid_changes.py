@@ -15,7 +15,7 @@ from fairgate.benchmarks.paired import Baseline, Basis
 from fairgate.benchmarks.registry import registry
 from fairgate.cli.main import main
 from fairgate.comparison.baseline import save
-from fairgate.comparison.comparing import compare, gates
+from fairgate.comparison.paired_comparison import compare, gates
 from fairgate.gating.thresholds import load
 from tests.running import CHECKOUT
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from fairgate.core.statistics.misclassification import Interval, JudgeConfusion
+from fairgate.core.statistics.intervals import Interval
+from fairgate.core.statistics.misclassification import JudgeConfusion
 from fairgate.core.statistics.reviews import (
     Corrects,
     Review,

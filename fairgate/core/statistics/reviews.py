@@ -24,8 +24,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairgate.core.statistics.misclassification import CONFIDENCE, DRAWS, JEFFREYS, Interval, JudgeConfusion
-from fairgate.core.statistics.strata import NOTHING, Z, draws
+from fairgate.core.statistics.intervals import JEFFREYS, NOTHING, Interval, Z, quantiles
+from fairgate.core.statistics.misclassification import DRAWS, JudgeConfusion
+from fairgate.core.statistics.strata import draws
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -52,7 +53,7 @@ class Corrects(StrEnum):
 class Review:
     """A reply that the judge called yes (1) or no (0), or gave a mark (0 to 1), and what a reviewer says.
 
-    `right` is None where nobody marked it.
+    `right` is None where it is not marked.
     """
 
     name: str
@@ -71,7 +72,7 @@ def in_order(reviews: Iterable[Review]) -> list[Review]:
 
 
 def that_count(reviews: Iterable[Review]) -> list[tuple[Review, float]]:
-    """The marks that count: of each stratum those before the first reply in the order that nobody marked.
+    """The marks that count: of each stratum those before the first unmarked reply of the order.
 
     A mark further on, on a reply that somebody picked, changes that reply alone: such replies are no random ones.
     """
@@ -110,7 +111,7 @@ def corrected(judged: Interval, marks: JudgeConfusion, rng: np.random.Generator)
     value = judged.value * _share(marks.yes_yes, marks.no_yes) + (1.0 - judged.value) * _share(
         marks.yes_no, marks.no_no
     )
-    return _interval(value, rate * kept + (1.0 - rate) * missed)
+    return quantiles(value, rate * kept + (1.0 - rate) * missed)
 
 
 def corrected_gap(judged: Interval, reviews: Sequence[Review], rng: np.random.Generator) -> Interval:
@@ -124,7 +125,7 @@ def corrected_gap(judged: Interval, reviews: Sequence[Review], rng: np.random.Ge
         return NOTHING if math.isnan(judged.value) else Interval(judged.value, 0.0, 1.0)
     gaps = draws(judged, rng, DRAWS)
     true = np.where(informative > 0.0, gaps / np.maximum(informative, STEP), 1.0)
-    found = _interval(min(judged.value / seen, 1.0), np.clip(true, 0.0, 1.0))
+    found = quantiles(min(judged.value / seen, 1.0), np.clip(true, 0.0, 1.0))
     # Drawn, the end of an interval that reaches 0 comes out beside it.
     return Interval(found.value, 0.0, found.high) if judged.low <= 0.0 else found
 
@@ -140,7 +141,7 @@ def corrected_mean(judged: Interval, reviews: Sequence[Review], rng: np.random.G
         part, n = size / len(reviews), len(there)
         value += part * float(there.mean())
         moved += part * (there.mean() + _spread(there) / math.sqrt(n) * rng.standard_t(n + 1, DRAWS))
-    return _interval(min(max(value, 0.0), 1.0), np.clip(moved, 0.0, 1.0))
+    return quantiles(min(max(value, 0.0), 1.0), np.clip(moved, 0.0, 1.0))
 
 
 def to_mark(reviews: Sequence[Review], count: int, corrects: Corrects = Corrects.RATE) -> list[Review]:
@@ -234,15 +235,7 @@ def _sizes(reviews: Iterable[Review]) -> dict[int, int]:
     return found
 
 
-def _interval(value: float, found: FloatArray) -> Interval:
-    if math.isnan(value):
-        return NOTHING
-    tail = (1.0 - CONFIDENCE) / 2.0
-    low, high = np.quantile(found, [tail, 1.0 - tail])
-    return Interval(value, min(float(low), value), max(float(high), value))
-
-
 def _share(yes: int, no: int, prior: float = 0.0) -> float:
-    """The share of yes; without any, and without a prior, that of nobody: it weighs nothing."""
+    """The share of yes; without items and prior a value of weight zero."""
     whole = yes + no + 2 * prior
     return (yes + prior) / whole if whole else 0.0
