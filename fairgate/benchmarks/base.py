@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.sections import Section
     from fairgate.benchmarks.selection_rates import SelectionRates
     from fairgate.core.domain import AnswerKind, Identity, Modality, Query, Role, Topic
+    from fairgate.core.statistics.reviews import Corrects
     from fairgate.ledger.samples import Sample, Steps
     from fairgate.options.settings import Settings
 
@@ -402,7 +403,7 @@ class Plugin(ABC):
         """The tables of its paper: used by `python -m fairgate published`. None where it carries none."""
         return None
 
-    def reviewed(self, query: str) -> str | None:
+    def reviewed(self, query: str) -> tuple[str, Corrects] | None:
         """The score that reviewers' marks on this query's reply correct, by the query's id; None where they do not."""
         del query
         return None
