@@ -18,7 +18,7 @@ from fairgate.core.typed import Mistyped, edited, typed
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from importlib.resources.abc import Traversable
     from pathlib import Path
 
@@ -252,11 +252,15 @@ class Benchmark(ABC, Generic[TopicT, CaseT, Held]):
         del reply
         return None
 
-    def count_live(self, sample: Sample) -> None:
-        """Called in the sampler's process for every answered query that is no conversation."""
+    def counting(self) -> tuple[Benchmark[TopicT, CaseT, Held], Callable[[Sample], None]]:
+        """The same benchmark for the process that samples, and what is called with each answer as it comes.
+
+        It is called in the sampler's thread, and not for conversations.
+        """
+        return self, lambda _: None
 
     def is_counted(self, topic: TopicT) -> bool:
-        """Whether all answers to a topic were counted by `count_live`, so that nothing need be read."""
+        """Whether all answers to a topic were counted as they came, so that nothing need be read."""
         del topic
         return False
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from fairgate.benchmarks.gate_result import GateResult, Verdict, bounds
 from fairgate.benchmarks.limits import RATES
 from fairgate.core.errors import ConfigError, did_you_mean
-from fairgate.core.statistics.estimates import Estimate, further_samples
+from fairgate.core.statistics.estimates import further_samples
+from fairgate.core.statistics.intervals import Estimate
 from fairgate.core.statistics.paired import holm
 
 if TYPE_CHECKING:

@@ -22,7 +22,6 @@ from fairgate.core.domain import Form
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-READER_VERSION = 1
 EXAMINED = 4_096  # characters at each end of a reply
 LOWEST, HIGHEST = 0.0, 10.0
 

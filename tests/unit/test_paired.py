@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairgate.benchmarks.fact_or_fair.change import moved, moved_apart
-from fairgate.core.statistics.estimates import Estimate
+from fairgate.core.statistics.intervals import Estimate
 from fairgate.core.statistics.paired import exchanged, holm, resampled, shared_level, shift
 
 STATISTICS, N = 18, 60

@@ -83,8 +83,11 @@ def tally(
     plan: ConversationPlan, theme: Theme, reply: Callable[[Query], Reply | None]
 ) -> tuple[ThemeTally, list[Sample]]:
     """Read a theme's conversations back: `reply` gives what is stored for a query."""
-    counted = ThemeTally(theme, plan.size(theme))
     samples: list[Sample] = []
+    outcomes: list[Dialogue | Balanced | Judged] = []
+    reviews: dict[str, list[Review]] = {}
+    unmarked: list[Dialogue | Balanced] = []
+    missing = 0
     for steps, again in zip(plan.work(theme), plan.work(theme), strict=True):
         outcome, said = replay(steps, reply)
         samples += said
@@ -92,21 +95,25 @@ def tally(
             marked = any(each.query.to is Role.JUDGE and each.reply and each.reply.mark for each in said)
             own = replay(again, _by_judge(reply)) if marked else (outcome, said)
             if not isinstance(own[0], Judged):
-                counted.unmarked.append(own[0])
-            _review(own[1], counted.reviews, reply)
+                unmarked.append(own[0])
+            _review(own[1], reviews, reply)
         failed = sum(each.answer.kind is AnswerKind.FAILED for each in said)
         if failed:
             length = 1 if isinstance(outcome, Judged) else LENGTH[theme.task, outcome.scoring]
-            counted.missing += length - sum(not each.query.again for each in said) + failed
-        if isinstance(outcome, Dialogue):
-            counted.dialogues.append(outcome)
-        elif isinstance(outcome, Balanced):
-            counted.balanced.append(outcome)
-        else:
-            counted.gold.append(outcome)
-    for sample in samples:
-        counted.again += sample.query.again
-        counted.unread += sample.query.again and sample.answer.kind in NOT_READ
+            missing += length - sum(not each.query.again for each in said) + failed
+        outcomes.append(outcome)
+    counted = ThemeTally(
+        theme,
+        plan.size(theme),
+        dialogues=[each for each in outcomes if isinstance(each, Dialogue)],
+        balanced=[each for each in outcomes if isinstance(each, Balanced)],
+        gold=[each for each in outcomes if isinstance(each, Judged)],
+        reviews=reviews,
+        unmarked=unmarked,
+        again=sum(sample.query.again for sample in samples),
+        unread=sum(sample.query.again and sample.answer.kind in NOT_READ for sample in samples),
+        missing=missing,
+    )
     return counted, samples
 
 

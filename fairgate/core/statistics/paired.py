@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from fairgate.core.statistics.distributions import FloatArray
-    from fairgate.core.statistics.estimates import Estimate, IntArray
+    from fairgate.core.statistics.intervals import Estimate
+    from fairgate.core.statistics.matched_simulation import IntArray
 
 # Added to the pairs of all topics together, spread over all cells: pairs that all agree do not prove that none differs.
 PAIR = 1.0
