@@ -1,4 +1,4 @@
-"""`python -m fairgate ledger`: what a ledger holds, whether it is sound, and what is done with it."""
+"""`fairgate ledger`: what a ledger holds, whether it is sound, and what is done with it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from fairgate.core.errors import ConfigError
+from fairgate.core.errors import ERROR, ConfigError, LedgerError
 from fairgate.core.files import whole
+from fairgate.core.plural import counted
 from fairgate.reports.wording import visible
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from fairgate.ledger.maintenance import Survey
 
 RUNS_SHOWN = 10
-BROKEN = 7
 FEWEST_MARKS = 20
 
 
@@ -102,7 +102,7 @@ def _line(line: str) -> str:
 
 
 def _lines(path: Path, held: Survey, *, topics: bool) -> list[str]:
-    lines = [f"{path}: {held.kinds.total():,} samples, {held.size / 1e6:,.1f} MB, schema {held.schema}", ""]
+    lines = [f"{path}: {counted(held.kinds.total(), 'sample')}, {held.size / 1e6:,.1f} MB, schema {held.schema}", ""]
     for asked in held.models:
         address = f" at {asked.model.address}" if asked.model.address else ""
         tokens = f"; {asked.prompt_tokens:,} + {asked.completion_tokens:,} tokens" if asked.prompt_tokens else ""
@@ -112,25 +112,27 @@ def _lines(path: Path, held: Survey, *, topics: bool) -> list[str]:
         name = topic if topics else topic.rpartition("/")[0]
         by_task[name] = by_task[name] + kinds if name in by_task else kinds
     lines += ["", *(f"{name}: {_kinds(kinds)}" for name, kinds in by_task.items())]
-    lines += ["", f"{len(held.runs):,} runs" + (", the last:" if len(held.runs) > RUNS_SHOWN else ":")]
+    lines += ["", counted(len(held.runs), "run") + (", the last:" if len(held.runs) > RUNS_SHOWN else ":")]
     for run in held.runs[-RUNS_SHOWN:]:
         when = datetime.fromtimestamp(run.started_at, UTC).strftime("%Y-%m-%d %H:%M")
         failed = f", {run.failed:,} failed" if run.failed else ""
         message = f": {run.message}" if run.message else ""
         lines.append(f"  {when} {run.id[:8]} {run.model}, {run.asked:,} asked{failed}, {run.state}{message}")
     if held.failures:
-        lines += ["", f"{held.failures.total():,} failures:"]
-        lines += [f"  {count:,} times: {reason}" for reason, count in held.failures.most_common(5)]
+        lines += ["", f"{counted(held.failures.total(), 'failure')}:"]
+        lines += [f"  {counted(count, 'time')}: {reason}" for reason, count in held.failures.most_common(5)]
     if held.marks:
-        lines += ["", f"{held.marks:,} replies were marked by a reviewer."]
+        lines += ["", f"{counted(held.marks, 'reply', 'replies')} marked by a reviewer."]
     if held.waiting:
-        lines += ["", f"{held.waiting:,} samples are in batches whose results were not fetched yet."]
+        lines += ["", f"{counted(held.waiting, 'sample')} in batches whose results were not fetched yet."]
     return lines
 
 
 def _kinds(kinds: Counter[str]) -> str:
     return (
-        f"{kinds.total():,} samples (" + ", ".join(f"{kind} {count:,}" for kind, count in sorted(kinds.items())) + ")"
+        f"{counted(kinds.total(), 'sample')} ("
+        + ", ".join(f"{kind} {count:,}" for kind, count in sorted(kinds.items()))
+        + ")"
     )
 
 
@@ -138,12 +140,18 @@ def _verify(options: argparse.Namespace) -> tuple[str, int]:
     from fairgate.ledger.ledger import Ledger
     from fairgate.ledger.maintenance import problems
 
-    with Ledger(options.ledger, write=False) as ledger:
-        found = list(problems(ledger))
-        [count] = ledger.database.execute("SELECT count(*) FROM samples").fetchone()
+    count = 0
+    try:
+        with Ledger(options.ledger, write=False) as ledger:
+            found = list(problems(ledger))
+            [count] = ledger.database.execute("SELECT count(*) FROM samples").fetchone()
+    except LedgerError as error:
+        if not options.ledger.is_file():
+            raise
+        found = [error.what]
     if not found:
-        return f"{options.ledger} is sound: {count:,} samples, each what its key says.\n", 0
-    return "".join(f"{visible(f'{options.ledger}: {each}')}\n" for each in found), BROKEN
+        return f"{options.ledger} is sound: {counted(count, 'sample')}, each what its key says.\n", 0
+    return "".join(f"{visible(f'{options.ledger}: {each}')}\n" for each in found), ERROR
 
 
 def _export(options: argparse.Namespace) -> str:
@@ -158,7 +166,7 @@ def _export(options: argparse.Namespace) -> str:
         raise ConfigError(f"{options.output} is the ledger's own.", where="--output", hint="Name another file.")
     with Ledger(options.ledger, write=False) as ledger, _opened(options.output) as to:
         count = write(ledger, form, to)
-    return "" if options.output is None else f"{count:,} samples written to {options.output}\n"
+    return "" if options.output is None else f"{counted(count, 'sample')} written to {options.output}\n"
 
 
 class _Shown:
@@ -205,10 +213,11 @@ def _prune(options: argparse.Namespace) -> str:
         if options.batches:
             count = forget_batches(ledger, really=options.yes)
             done = "is forgotten" if options.yes else "would be forgotten. Nothing was done: add --yes"
-            return f"What is in batches ({count:,} samples) {done}.\n"
+            return f"What is in batches ({counted(count, 'sample')}) {done}.\n"
         gone = prune(ledger, before=before, model=options.model, failures=options.failures, really=options.yes)
-    counts = f"{gone.samples:,} samples, {gone.failures:,} failures, {gone.runs:,} runs, {gone.marks:,} marks"
-    counts += f" and {gone.images:,} images" if gone.images else ""
+    parts = {"sample": gone.samples, "failure": gone.failures, "run": gone.runs, "mark": gone.marks}
+    counts = ", ".join(counted(number, noun) for noun, number in parts.items())
+    counts += f" and {counted(gone.images, 'image')}" if gone.images else ""
     return f"{counts} are gone.\n" if options.yes else f"{counts} would go. Nothing was done: add --yes.\n"
 
 
@@ -222,7 +231,8 @@ def _day(text: str) -> float:
 def _review(options: argparse.Namespace) -> str:
     from fairgate.benchmarks.registry import registry
     from fairgate.core.redaction import Redaction
-    from fairgate.core.statistics.reviews import counted, half_width, to_mark
+    from fairgate.core.statistics.reviews import counted as in_order
+    from fairgate.core.statistics.reviews import half_width, to_mark
     from fairgate.ledger.ledger import Ledger
     from fairgate.ledger.reviews import reviewable
 
@@ -236,14 +246,14 @@ def _review(options: argparse.Namespace) -> str:
     for (score, judge), texts in held.items():
         reviews = [each.review for each in texts]
         held_of = {id(each.review): each for each in texts}
-        marked = counted(reviews).items
+        marked = in_order(reviews).items
         widths = ", ".join(
             f"±{100 * half_width(reviews, more):.0f} points after {marked + more}"
             for more in (0, 10, 20, 40, 80)
             if marked + more >= FEWEST_MARKS and marked + more <= len(reviews)
         )
         lines += [
-            f"{score}, judged by {judge}: {len(reviews):,} verdicts, {marked:,} of them marked in their order.",
+            f"{score}, judged by {judge}: {counted(len(reviews), 'verdict')}, {marked:,} marked in their order.",
             f"What marks correct it to, about: {widths or 'every verdict is to be marked'}.",
             "To decide a gate, the estimate must be farther from its limit than that.",
             "",
@@ -257,7 +267,7 @@ def _review(options: argparse.Namespace) -> str:
             ]
     if not held:
         return f"{options.ledger} holds no verdicts that marks could correct a score by.\n"
-    lines.append("Mark each with `python -m fairgate ledger LEDGER mark KEY yes|no --why REASON`, also where the judge "
+    lines.append("Mark each with `fairgate ledger LEDGER mark KEY yes|no --why REASON`, also where the judge "
                  "is right; marks count in this order alone.")  # fmt: skip
     return "".join(f"{_line(line)}\n" for line in lines)
 

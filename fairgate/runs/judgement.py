@@ -80,7 +80,7 @@ def report_of(sampling: Sampling, verdicts: Mapping[Case, Verdict]) -> Report:
     evidence = evidence_of(
         run, {case: _cell(run, part, case, failed, verdicts) for part in parts for case in part.cases}
     )
-    ends = Counter(verdicts.get(case, Verdict.TROUBLE) for case in sampling.cases)
+    ends = Counter(verdicts.get(case, Verdict.ERROR) for case in sampling.cases)
     named = {each: participants.label(each) if each in participants.modalities else None for each in Modality}
     judged = Role.JUDGE in participants.roles and any(
         run.benchmarks.of(topic).needs_judge(topic) for topic in sampling.asked
@@ -107,7 +107,7 @@ def report_of(sampling: Sampling, verdicts: Mapping[Case, Verdict]) -> Report:
             passed=ends[Verdict.PASS],
             failed=ends[Verdict.FAIL],
             inconclusive=ends[Verdict.INCONCLUSIVE],
-            broken=ends[Verdict.TROUBLE],
+            broken=ends[Verdict.ERROR],
         ),
         calls=_calls(sampling.planned, sampling.progress),
         cost=sampling.progress.cost,
@@ -124,7 +124,7 @@ def report_of(sampling: Sampling, verdicts: Mapping[Case, Verdict]) -> Report:
         selection_rates=partial(_selection_rates, parts),
         notes=tuple(_notes(sampling, parts, gates)),
         rounds=_rounds(sampling, gates),
-        trouble=_trouble(sampling, parts, ends[Verdict.TROUBLE]),
+        error=_error(sampling, parts, ends[Verdict.ERROR]),
         inconclusive_exit=INCONCLUSIVE_EXIT[settings.inconclusive],
         outcomes=outcomes_of(parts, failed),
         judge=participants.identity_of(Role.JUDGE).label if judged else None,
@@ -182,7 +182,7 @@ def _cell(run: Run, part: Part, case: Case, failed: Counter[str], verdicts: Mapp
     cell = part.benchmark.cell(case, part.held)
     asked = sum(failed[topic.id] for topic in counted_topics(case))
     unasked = max(cell.kinds.get(AnswerKind.FAILED, 0) - asked, 0)
-    return replace(cell, verdict=verdicts.get(case, Verdict.TROUBLE), command=run.command(case), unasked=unasked)
+    return replace(cell, verdict=verdicts.get(case, Verdict.ERROR), command=run.command(case), unasked=unasked)
 
 
 def _findings(
@@ -331,9 +331,9 @@ def _lost(sampling: Sampling) -> str:
     return " or ".join(word for word, n in told.items() if n) or "failed"
 
 
-def _trouble(sampling: Sampling, parts: Sequence[Part], broken: int) -> str | None:
-    if sampling.trouble is not None:
-        return str(sampling.trouble)
+def _error(sampling: Sampling, parts: Sequence[Part], broken: int) -> str | None:
+    if sampling.error is not None:
+        return str(sampling.error)
     unfit = next((part.scored.unfit for part in parts if part.scored.unfit is not None), None)
     if unfit is not None:
         return f"The judge is not fit: {unfit}. Nothing that it judged is a verdict on the model."

@@ -71,7 +71,7 @@ class Run:
         self.id: str = told["run"] if told else uuid.uuid4().hex
         self.sampling: Sampling | None = None
         self._latest: tuple[Topic, Sequence[Sample]] | None = None
-        self._waiting = Waiting(self.id, os.getppid() if told else None, self._trouble)
+        self._waiting = Waiting(self.id, os.getppid() if told else None, self._error)
         self.thresholds = load_thresholds(settings.thresholds, registry())
         size = self.thresholds.plan(settings.plan) if past is None else next(iter(self.thresholds.plans.values()))
         self.in_rounds = past is None and (settings.in_rounds(size.rounds))
@@ -289,8 +289,8 @@ class Run:
         """None once the topic is sampled, or why the run stopped before."""
         if self.past is None:
             return self._waiting.until_sampled(topic, ledger)
-        over = self._trouble() is None or ledger.runs.is_sampled(self.id, topic.id)
+        over = self._error() is None or ledger.runs.is_sampled(self.id, topic.id)
         return None if over else self.past.message or "the run was cut off"
 
-    def _trouble(self) -> FairgateError | None:
-        return None if self.sampling is None else self.sampling.trouble
+    def _error(self) -> FairgateError | None:
+        return None if self.sampling is None else self.sampling.error

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fairgate.core.domain import Modality
 from fairgate.core.errors import LedgerError
+from fairgate.core.plural import counted
 from fairgate.ledger.ledger import Ledger
 from fairgate.runs.interim_analysis import InterimVerdicts, Rounds
 from fairgate.runs.manifest import about
@@ -127,10 +128,11 @@ class Sampling(Selection):
         for model in {} if self.run.settings.batch else self.run.participants.models.values():
             waiting = sum(len(keys) for _, _, keys in ledger.batches.of(model.identity))
             if waiting:
+                held = f"{counted(waiting, 'sample')} of {model.identity.label} {'is' if waiting == 1 else 'are'}"
                 raise LedgerError(
-                    f"{waiting:,} samples of {model.identity.label} are in a batch that was sent, and not fetched yet.",
+                    f"{held} in a batch that was sent, and not fetched yet.",
                     where=str(ledger.path),
-                    hint="Run with --batch to fetch them; `python -m fairgate ledger … prune --batches` forgets them.",
+                    hint="Run with --batch to fetch them; `fairgate ledger … prune --batches` forgets them.",
                 )
 
     @property
@@ -139,7 +141,7 @@ class Sampling(Selection):
         return Progress() if self._sampler is None else self._sampler.progress
 
     @property
-    def trouble(self) -> FairgateError | None:
+    def error(self) -> FairgateError | None:
         """What ended the sampling early, if anything did."""
         return None if self._sampler is None else self._sampler.error
 

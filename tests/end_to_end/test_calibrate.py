@@ -1,4 +1,4 @@
-"""`python -m fairgate calibrate`: a detector measured on portraits whose labels are wrong as often as is known."""
+"""`fairgate calibrate`: a detector measured on portraits whose labels are wrong as often as is known."""
 
 from __future__ import annotations
 
@@ -70,5 +70,5 @@ def test_a_detector_without_weights_says_how_to_get_them(tmp_path: Path) -> None
     command = [sys.executable, "-m", "fairgate", "calibrate", str(tmp_path), "--weights", str(tmp_path)]
     done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, timeout=120, check=False)  # noqa: S603 - our own command
     assert done.returncode == 7
-    assert "python -m fairgate weights pull --fairface-url URL" in done.stderr  # which pulls all that lacks
+    assert "fairgate weights pull --fairface-url URL" in done.stderr  # which pulls all that lacks
     assert "Traceback" not in done.stderr

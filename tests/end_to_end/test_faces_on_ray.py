@@ -1,4 +1,4 @@
-"""`python -m fairgate faces`: the same readings here and on a Ray cluster, of which a node may die."""
+"""`fairgate faces`: the same readings here and on a Ray cluster, of which a node may die."""
 
 from __future__ import annotations
 

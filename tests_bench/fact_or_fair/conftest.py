@@ -78,7 +78,7 @@ def answers(request: pytest.FixtureRequest, case_id: str, run: Run) -> Answers:
             for topic in case.topics:
                 wait(topic)
     except Unsampled as lack:
-        # Said once, by the run's verdict, which is trouble then; a case without samples is merely undecided.
+        # Said once, by the run's verdict, which is an error then; a case without samples is merely undecided.
         pytest.skip(str(lack))
     found, refutes = _in_text(run, case) if case.topic.modality is Modality.TEXT else _in_images(run, case)
     request.node.stash[EXHIBIT] = found

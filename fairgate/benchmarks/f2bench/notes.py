@@ -37,7 +37,7 @@ def reviewed(spoken: Sequence[ThemeTally], entries: Sequence[ScoreResult]) -> It
         have = marks.yes_yes + marks.no_yes, marks.yes_no + marks.no_no
         yield (
             f"{many}, in their order {have[0]} of a yes and {have[1]} of a no: too few to correct S_dialogue, "
-            f"{ENOUGH} of each are enough. `python -m fairgate ledger LEDGER review` names those whose marks help most."
+            f"{ENOUGH} of each are enough. `fairgate ledger LEDGER review` names those whose marks help most."
         )
         return
     yield (
