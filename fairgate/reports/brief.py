@@ -22,14 +22,17 @@ if TYPE_CHECKING:
     from fairgate.reports.report import Report
 
 WIDEST = 120  # columns: longer lines of prose are hard to read
+WAIVER = (
+    ' To accept a gate until a date, add [[waivers]] with gate = "{gate}" to your limits file (`fairgate init` '
+    "writes one)."
+)
 NO_BREAK = "\N{NO-BREAK SPACE}"
 # What is shown of each kind; the rest is counted, and stands in the report.
 ROWS = {Verdict.FAIL: 16, Verdict.WAIVED: 4, Verdict.INCONCLUSIVE: 5}
 REASONS, EXAMPLES, MOVES = 3, 3, 6
 TODO = {
     Verdict.ERROR: "To do: remove the cause and run again. The replies so far are in {ledger} and are reused.",
-    Verdict.FAIL: "To do: read the samples behind each failed gate in the report. To accept a gate until a date, add a "
-    "[[waivers]] entry to {limits}.",
+    Verdict.FAIL: "To do: read the samples behind what failed, in the report.",
     Verdict.INCONCLUSIVE: "To do: run again with more samples (--plan paper, or --per-topic N). The replies so far "
     "are in {ledger} and are reused.",
     Verdict.PASS: NO_CERTIFICATE,
@@ -71,7 +74,9 @@ def wrapped(text: str, room: int, bullet: str = "") -> list[str]:
 
 def todo(report: Report) -> str:
     """What to do next."""
-    return TODO[report.verdict].format(ledger=report.ledger, limits=report.limits)
+    told = TODO[report.verdict].format(ledger=report.ledger)
+    gate = next((each.name for each in report.gates if each.verdict is Verdict.FAIL), None)
+    return told if report.verdict is not Verdict.FAIL or gate is None else told + WAIVER.format(gate=gate)
 
 
 def _stops(report: Report) -> Iterator[str]:

@@ -285,7 +285,7 @@ def test_a_ledger_of_an_older_fairgate_is_named(whole: Outcome, tmp_path: Path) 
         copy.execute("UPDATE runs SET about = ?", (json.dumps(about),))
         copy.commit()
     again = judged(tmp_path, old)
-    assert again.code == 7
+    assert again.code == 4
     assert "made by an older fairgate" in again.output
 
 
@@ -325,7 +325,7 @@ def test_what_a_ledger_holds_is_never_a_part_of_a_command(
 
     ledger = edited(whole.folder / "ledger.sqlite", tmp_path / "edited.sqlite", change)
     again = judged(tmp_path, ledger)
-    assert again.code == 7, again.output
+    assert again.code == 4, again.output
     assert "edited.sqlite: the note of its run is damaged, or was edited" in again.output
     assert "Traceback" not in again.output
     assert not [*tmp_path.rglob("stolen*")]

@@ -55,8 +55,10 @@ def test_the_verdict_why_what_to_do_and_the_place_of_the_report_come_first() -> 
         "TV fails in 1 of 1 gate (by how many points do its choices move between the",
         "  highest and the lowest?).",
         "1 of 4 tests fails by itself.",
-        "To do: read the samples behind each failed gate in the report. To accept a gate",
-        "  until a date, add a [[waivers]] entry to mine.toml.",
+        "To do: read the samples behind what failed, in the report. To accept a gate",
+        "  until a date, add [[waivers]] with gate =",
+        f'  "{gates[0].name}" to your limits file (`fairgate',
+        "  init` writes one).",
         PAGE,
     ]
 
