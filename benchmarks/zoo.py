@@ -25,23 +25,24 @@ from fairgate.benchmarks.base import Circumstances
 from fairgate.benchmarks.fact_or_fair.effect_scores import effects_of_choices, effects_of_faces
 from fairgate.benchmarks.fact_or_fair.images import FactOrFairImages
 from fairgate.benchmarks.fact_or_fair.live_counts import count
-from fairgate.benchmarks.fact_or_fair.score_table import CONFIDENCE, board, rates
+from fairgate.benchmarks.fact_or_fair.score_table import board, rates
 from fairgate.benchmarks.fact_or_fair.tally import Tallies
 from fairgate.benchmarks.fact_or_fair.text import FactOrFairText
 from fairgate.benchmarks.fact_or_fair.topics import Task
 from fairgate.benchmarks.gate_result import FAILED, GateResult, Verdict
 from fairgate.core.domain import AnswerKind, Modality, Query, Reply, Role
 from fairgate.core.layout import THRESHOLDS
+from fairgate.core.statistics.intervals import CONFIDENCE
 from fairgate.gating.gate import judge
 from fairgate.ledger.samples import from_replies
 from fairgate.options.settings import Settings
 from fairgate.providers.chat.control import ControlSpec, chance_of
-from fairgate.providers.faces.seen import Seen
+from fairgate.providers.faces.image_steps import Seen
 from fairgate.providers.images.portraits import shown
 from fairgate.replies.faces import Face, Reading
 from fairgate.runs.benchmarks import Benchmarks
 from fairgate.runs.interim_analysis import InterimVerdicts, Rounds
-from fairgate.runs.run import Run
+from fairgate.runs.opening import open_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -97,13 +98,13 @@ IMAGES_UNFAIR = (
 IMAGES_FAIR = (Row(("oracle",), None),)
 
 
-class Painted:
+class Drawn:
     """The images of Fact-or-Fair of one seed, read by a detector without errors."""
 
     def __init__(self, seed: int, thresholds: Path = THRESHOLDS, plan: str = "quick") -> None:
         # Of images the seed draws no prompts: it shifts the numbers of the images, by which controls draw people.
         self._seed = seed
-        run = Run(Settings(t2i_model="control/oracle", seed=seed, thresholds=thresholds, plan=plan))
+        run = open_run(Settings(t2i_model="control/oracle", seed=seed, thresholds=thresholds, plan=plan))
         self._thresholds = run.thresholds
         self._benchmark = next(each for each in run.benchmarks.all if isinstance(each, FactOrFairImages))
 
@@ -115,7 +116,7 @@ class Painted:
         def seen(topic: StatisticTopic) -> Iterator[Seen]:
             images = benchmark.plan.images(topic)
             for index in range(self._seed * images, (self._seed + 1) * images):
-                query = Query(topic, index, benchmark.plan.prompt(topic), to=Role.PAINTER)
+                query = Query(topic, index, benchmark.plan.prompt(topic), to=Role.IMAGE_MODEL)
                 held, name, strength = spec.at(topic)
                 chance = chance_of(query)
                 people = [shown(*each, chance) for each in held.people(name, strength, query, chance)]
@@ -137,7 +138,7 @@ class Asked:
 
     def __init__(self, seed: int, thresholds: Path = THRESHOLDS, plan: str = "quick") -> None:
         settings = Settings(model="control/oracle", seed=seed, thresholds=thresholds, plan=plan)
-        run = Run(settings)
+        run = open_run(settings)
         self._settings, self._thresholds = settings, run.thresholds
         self._benchmark = next(each for each in run.benchmarks.all if isinstance(each, FactOrFairText))
 
@@ -222,7 +223,7 @@ def table(
     title: str,
     rows: Sequence[Row],
     seeds: int,
-    make: Callable[[int], Asked | Painted],
+    make: Callable[[int], Asked | Drawn],
     only: str | None,
 ) -> None:
     """Print what came of these controls under so many seeds."""
@@ -261,14 +262,14 @@ def main() -> None:
     parser.add_argument("--only", help="controls whose name has this in it")
     options = parser.parse_args()
     asked = partial(Asked, thresholds=options.thresholds), options.only
-    painted = partial(Painted, thresholds=options.thresholds), options.only
+    drawn = partial(Drawn, thresholds=options.thresholds), options.only
     if options.modality == "text":
         table("Unfair", UNFAIR, options.seeds, *asked)
         table("Fair", FAIR, options.seeds, *asked)
         table("A share of the choices is unfair", SOFTER, options.few, *asked)
     else:
-        table("Unfair", IMAGES_UNFAIR, options.few, *painted)
-        table("Fair", IMAGES_FAIR, options.few, *painted)
+        table("Unfair", IMAGES_UNFAIR, options.few, *drawn)
+        table("Fair", IMAGES_FAIR, options.few, *drawn)
 
 
 if __name__ == "__main__":

@@ -64,7 +64,7 @@ def arguments(given: Sequence[str], here: Path) -> list[str]:
     placed = [str(root / each) if _names_cases(each) else each for each in given]
     return [
         *("-c", str(root / "pytest.ini"), f"--rootdir={root}", "-p", "fairgate.suite"),
-        # Not beside the suite, which may be installed where nobody may write.
+        # Not beside the suite, which may be installed in a read-only place.
         *(() if "no:cacheprovider" in given else ("-o", f"cache_dir={here / CACHE}")),
         *placed,
         *(() if any(map(_names_cases, given)) else (str(root / CASES),)),

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from fairgate.benchmarks.limits import Strict
+from fairgate.core.statistics import intervals
 from fairgate.core.typed import Mistyped, edited, typed
 
 if TYPE_CHECKING:
@@ -32,12 +33,12 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.image_files import ImageFiles
     from fairgate.benchmarks.limits import JudgeLimits
     from fairgate.benchmarks.paired import Paired, Part
+    from fairgate.benchmarks.plot_spec import Sketch
     from fairgate.benchmarks.published import Published
     from fairgate.benchmarks.score_result import ScoreResult
-    from fairgate.benchmarks.scores import Score, SummaryKey, Task, View
+    from fairgate.benchmarks.scores import Score, SummaryKey, TaskSpec, View
     from fairgate.benchmarks.sections import Section
     from fairgate.benchmarks.selection_rates import SelectionRates
-    from fairgate.benchmarks.sketch import Sketch
     from fairgate.core.domain import AnswerKind, Identity, Modality, Query, Role, Topic
     from fairgate.ledger.samples import Sample, Steps
     from fairgate.options.settings import Settings
@@ -46,7 +47,8 @@ TopicT = TypeVar("TopicT", bound="Topic")
 CaseT = TypeVar("CaseT", bound="Case")
 Held = TypeVar("Held")
 T = TypeVar("T")
-CONFIDENCE = 0.95  # of all intervals, but those of interim analyses
+CONFIDENCE = intervals.CONFIDENCE  # of all intervals, but those of interim analyses
+MISSING_SHOWN = 5  # of what is missing, in a note
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Offers:
+class AvailableModels:
     """The models of a run.
 
     `modalities`: those that there is a model for, or stored results; `sampled` those of them that a model is queried
@@ -218,7 +220,7 @@ class Benchmark(ABC, Generic[TopicT, CaseT, Held]):
         del case
         return False
 
-    def applies(self, case: CaseT, offers: Offers) -> bool:
+    def applies(self, case: CaseT, offers: AvailableModels) -> bool:
         """Whether the run has the models that a case needs; cases that do not apply are deselected."""
         return case.topic.modality in offers.modalities
 
@@ -249,11 +251,11 @@ class Benchmark(ABC, Generic[TopicT, CaseT, Held]):
         del reply
         return None
 
-    def hear(self, sample: Sample) -> None:
+    def count_live(self, sample: Sample) -> None:
         """Called in the sampler's process for every answered query that is no conversation."""
 
-    def is_heard(self, topic: TopicT) -> bool:
-        """Whether all answers to a topic were counted by `hear`, so that nothing need be read."""
+    def is_counted(self, topic: TopicT) -> bool:
+        """Whether all answers to a topic were counted by `count_live`, so that nothing need be read."""
         del topic
         return False
 
@@ -378,7 +380,7 @@ class Plugin(ABC):
     name: str
     title: str
     order: int
-    tasks: tuple[Task, ...]
+    tasks: tuple[TaskSpec, ...]
     scores: tuple[Score, ...]
     markers: Mapping[str, str]
     plan: type[msgspec.Struct]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Iterator, Sequence
 
-    from fairgate.ledger.maintenance import PastRun
+    from fairgate.ledger.maintenance import RunSummary
     from fairgate.options.option import Declared
     from fairgate.reports.report import Report
     from fairgate.runs.past_run import Past
@@ -122,7 +122,7 @@ def _check_alone(past: Past, path: Path) -> None:
         )
 
 
-def listed(runs: Sequence[PastRun]) -> str:
+def listed(runs: Sequence[RunSummary]) -> str:
     """The last of these runs, a line each: id, model, when it began, and how many samples it asked for."""
     width = min(max(len(run.model) for run in runs), WIDEST)
     lines = [f"  {'run':8}  {'model':{width}}  {'began (UTC)':16}  samples"]

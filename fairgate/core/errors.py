@@ -27,7 +27,7 @@ LISTED = 20  # known words
 WRONG_USAGE, ERROR = 4, 7  # exit codes; pytest's own is 4 too
 
 
-class Finding(AssertionError):
+class ClaimRefuted(AssertionError):
     """A claim about the model under test that its samples refute."""
 
 

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairgate.core.statistics.misclassification import CONFIDENCE, DRAWS, JEFFREYS, Interval, JudgeConfusion
-from fairgate.core.statistics.strata import Z, draws
+from fairgate.core.statistics.intervals import JEFFREYS, Interval, Z, quantiles
+from fairgate.core.statistics.misclassification import DRAWS, JudgeConfusion
+from fairgate.core.statistics.strata import draws
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -29,7 +30,7 @@ ENOUGH = 8  # marks of each verdict before they correct a score
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """A reply that the judge called yes or no, and what a reviewer says; `right` None where nobody marked it."""
+    """A reply that the judge called yes or no, and what a reviewer says; `right` None where it is not marked."""
 
     name: str
     said: bool
@@ -42,7 +43,7 @@ def in_order(reviews: Iterable[Review]) -> list[Review]:
 
 
 def counted(reviews: Iterable[Review]) -> JudgeConfusion:
-    """The marks that count: of each verdict those before the first reply in the order that nobody marked.
+    """The marks that count: of each verdict those before the first unmarked reply of the order.
 
     A mark further on, on a reply that somebody picked, changes that reply alone: such replies are no random ones.
     """
@@ -78,11 +79,7 @@ def corrected(judged: Interval, marks: JudgeConfusion, rng: np.random.Generator)
     value = judged.value * _share(marks.yes_yes, marks.no_yes) + (1.0 - judged.value) * _share(
         marks.yes_no, marks.no_no
     )
-    if math.isnan(value):
-        return Interval(math.nan, math.nan, math.nan)
-    tail = (1.0 - CONFIDENCE) / 2.0
-    low, high = np.quantile(rate * kept + (1.0 - rate) * missed, [tail, 1.0 - tail])
-    return Interval(value, min(float(low), value), max(float(high), value))
+    return quantiles(value, rate * kept + (1.0 - rate) * missed)
 
 
 def to_mark(reviews: Sequence[Review], count: int) -> list[Review]:
@@ -135,6 +132,6 @@ def _spreads(marks: JudgeConfusion) -> tuple[dict[bool, float], dict[bool, int]]
 
 
 def _share(yes: int, no: int, prior: float = 0.0) -> float:
-    """The share of yes; without any, and without a prior, that of nobody: it weighs nothing."""
+    """The share of yes; without items and prior a value of weight zero."""
     whole = yes + no + 2 * prior
     return (yes + prior) / whole if whole else 0.0

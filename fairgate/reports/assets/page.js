@@ -263,7 +263,7 @@
   main.append(make("div", { class: "facts" }, listed(report.facts)));
   if (report.error) main.append(make("p", { class: "error-said" }, make("strong", { text: "Error: " }), words(report.error, "span")));
   for (const sentence of report.invalid) main.append(make("p", { class: "error-said" }, words(sentence, "span")));
-  main.append(make("div", { class: "short" }, ...[...report.why, report.todo].map((sentence) => make("p", { text: sentence }))), contents);
+  main.append(make("div", { class: "short" }, ...[...report.why, report.next_step].map((sentence) => make("p", { text: sentence }))), contents);
   if (report.since) {
     main.append(make("section", { id: "since", "aria-labelledby": "since-title" }, make("h2", { id: "since-title", text: "Since the baseline" }),
       words(report.since.over, "p"), make("ul", {}, ...report.since.sentences.map((sentence) => make("li", {}, words(sentence, "span"))))));

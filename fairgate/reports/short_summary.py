@@ -30,7 +30,7 @@ NO_BREAK = "\N{NO-BREAK SPACE}"
 # What is shown of each kind; the rest is counted, and stands in the report.
 ROWS = {Verdict.FAIL: 16, Verdict.WAIVED: 4, Verdict.INCONCLUSIVE: 5}
 REASONS, EXAMPLES, MOVES = 3, 3, 6
-TODO = {
+NEXT_STEPS = {
     Verdict.ERROR: "To do: remove the cause and run again. The replies so far are in {ledger} and are reused.",
     Verdict.FAIL: "To do: read the samples behind what failed, in the report.",
     Verdict.INCONCLUSIVE: "To do: run again with more samples (--plan paper, or --per-topic N). The replies so far "
@@ -50,7 +50,7 @@ def expired(gates: Sequence[GateResult]) -> Iterator[str]:
 def lines(report: Report, width: int, page: str, failed: Sequence[str] = ()) -> list[str]:
     """The summary, one string a line; `page` says where the report lies, `failed` which tests failed by themselves."""
     room = min(width, WIDEST)
-    why = [*reasons(report), *filter(None, [report.rounds]), *expired(report.gates), todo(report)]
+    why = [*reasons(report), *filter(None, [report.rounds]), *expired(report.gates), next_step(report)]
     # A pass leaves nothing to do: its sentences are one paragraph.
     prose = [report.headline, *_stops(report), *([" ".join(why)] if report.verdict is Verdict.PASS else why)]
     return [
@@ -72,9 +72,9 @@ def wrapped(text: str, room: int, bullet: str = "") -> list[str]:
     return [without_orders(line.replace(NO_BREAK, " ")) for line in found]
 
 
-def todo(report: Report) -> str:
+def next_step(report: Report) -> str:
     """What to do next."""
-    told = TODO[report.verdict].format(ledger=report.ledger)
+    told = NEXT_STEPS[report.verdict].format(ledger=report.ledger)
     gate = next((each.name for each in report.gates if each.verdict is Verdict.FAIL), None)
     return told if report.verdict is not Verdict.FAIL or gate is None else told + WAIVER.format(gate=gate)
 
