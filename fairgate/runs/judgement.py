@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import partial
-from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from fairgate import __version__
@@ -88,7 +87,7 @@ def report_of(sampled: Sampled, verdicts: Mapping[Case, Verdict]) -> Report:
         evidence=evidence,
         date=settings.today.isoformat(),
         limits=settings.thresholds.name,
-        limits_hash=sha256(settings.thresholds.read_bytes()).hexdigest(),
+        limits_hash=run.limits_hash,
         comparison=comparison,
         shard=None if settings.shard is None else "{}/{}".format(*settings.shard),
     )
@@ -130,7 +129,8 @@ def _compared(run: Run, selection: Selection) -> tuple[Comparison | None, tuple[
         return None, ()
     now = run.circumstances(lambda _: None)
     basis = Basis(now.key, now.seed, now.calibration, now.detector)
-    found, moved = compare(run.baseline, kept(run, selection), sides_of(run), basis, frozenset(selection.cases))
+    cases = frozenset(selection.cases)
+    found, moved = compare(run.baseline, kept(run, selection), sides_of(run), basis, limits, cases)
     return found, waive(drop_gates(moved, limits.baseline, settings.plan), limits, settings.today)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import shlex
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,9 @@ from fairgate.core.errors import ConfigError
 from fairgate.ledger.images import ImageStore
 from fairgate.options.table import OptionTable
 from fairgate.providers.faces.registry import make_detector
+from fairgate.runs.judgement import report_of
 from fairgate.runs.opening import open_run
+from fairgate.runs.sampling import Sampling
 from tests.running import CHECKOUT
 from tests.settings import settings_of
 
@@ -49,6 +52,15 @@ def test_nothing_given_means_the_oracle_on_the_quick_plan(here: Path) -> None:
     assert found.thresholds == CHECKOUT / "thresholds.toml"
     assert found.ledger == here / ".fairgate" / "ledger.sqlite"
     assert (found.report_dir, found.base_url) == (None, None)
+
+
+def test_a_run_knows_its_limits_though_their_file_is_gone_at_its_end(here: Path) -> None:
+    path = here / "limits.toml"
+    path.write_text('extend = "default"\n')
+    run = open_run(settings_of(here, f"--thresholds={path}"))
+    path.unlink()
+    assert run.limits_hash == hashlib.sha256(b'extend = "default"\n').hexdigest()
+    assert report_of(Sampling(run, []).sampled, {}).limits_hash == run.limits_hash
 
 
 def test_older_names_and_values_are_read_and_not_shown(here: Path) -> None:
