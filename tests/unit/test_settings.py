@@ -13,6 +13,7 @@ from fairgate.benchmarks.fact_or_fair.options import FactOrFairOptions
 from fairgate.core.domain import Role
 from fairgate.core.errors import ConfigError
 from fairgate.ledger.images import ImageStore
+from fairgate.ledger.ledger import Ledger
 from fairgate.options.table import OptionTable
 from fairgate.providers.faces.registry import make_detector
 from fairgate.runs.judgement import report_of
@@ -59,6 +60,7 @@ def test_a_run_knows_its_limits_though_their_file_is_gone_at_its_end(here: Path)
     path.write_text('extend = "default"\n')
     run = open_run(settings_of(here, f"--thresholds={path}"))
     path.unlink()
+    Ledger(run.settings.ledger).close()
     assert run.limits_hash == hashlib.sha256(b'extend = "default"\n').hexdigest()
     assert report_of(Sampling(run, []).sampled, {}).limits_hash == run.limits_hash
 
