@@ -86,6 +86,7 @@ class Run:
         check_waivers(self.thresholds, registry(), self.benchmarks.attributes, str(settings.thresholds))
         providers.check_judge(settings)
         providers.check_batch(settings)
+        providers.check_probabilities(settings)
         self._check_prices()
         identities = told["identities"] if told else {}
         self.participants = Participants(settings, self.thresholds, self.benchmarks, identities, callables)

@@ -44,8 +44,9 @@ class API:
 class HTTPChat(ABC):
     """A model behind a server of an API, asked over HTTP. Who knows the API says what a body is made of.
 
-    `parameters` are the body fields beside what is said (see `body_fields`), `stated` what else tells replies apart;
-    `images` holds those that queries show. The rest as for an `Endpoint`.
+    `parameters` are the body fields beside what is said (see `body_fields`), `stated` what else tells replies apart,
+    `more` the names of fields that change no reply; `images` holds those that queries show. The rest as for an
+    `Endpoint`.
     """
 
     def __init__(
@@ -62,6 +63,7 @@ class HTTPChat(ABC):
         headers: Headers | None,
         images: ImageStore | None = None,
         stated: Mapping[str, object] | None = None,
+        more: Collection[str] = (),
     ) -> None:
         self._api, self._name, self._address, self._images = api, name, "", images
         self.fields = body_fields((), api.usual) if parameters is None else dict(parameters)
@@ -73,7 +75,7 @@ class HTTPChat(ABC):
             api_key,
             path=api.path,
             version=api.version,
-            fields=self.fields if stated is None else {**self.fields, **stated},
+            fields=[*self.fields, *(stated or ()), *more],
             max_in_flight=max_in_flight,
             timeout=timeout,
             retries=retries,
@@ -105,6 +107,11 @@ class HTTPChat(ABC):
             )
         kind, content = shown
         return kind, b64encode(content).decode()
+
+    @property
+    def read(self) -> Callable[[bytes, float, int], Reply | None]:
+        """What gives the reply in an answer's body: see `API`."""
+        return self._api.read
 
     async def ask(self, query: Query) -> Reply:
         """The model's reply to this query."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -10,6 +11,7 @@ import msgspec
 
 from fairgate.core.domain import Form, Reply
 from fairgate.providers.chat.http_chat import API, HTTPChat
+from fairgate.providers.chat.logprobs import FIELDS, read_tokens
 from fairgate.providers.endpoint import Provider
 from fairgate.providers.fields import count, decoded, well_formed, word
 from fairgate.providers.retries import Retries
@@ -50,6 +52,7 @@ class _Message(msgspec.Struct):
 class _Choice(msgspec.Struct):
     message: _Message
     finish_reason: object = None
+    logprobs: object = None
 
 
 class _Completion(msgspec.Struct):
@@ -62,8 +65,8 @@ class _Completion(msgspec.Struct):
 _completion = msgspec.json.Decoder(_Completion)
 
 
-def read_completion(content: bytes, latency: float, number: int) -> Reply | None:
-    """The reply in an answer's body, None where there is none to be read."""
+def read_completion(content: bytes, latency: float, number: int, *, weighed: bool = False) -> Reply | None:
+    """The reply in an answer's body, None where there is none to be read; `weighed`: with its tokens."""
     completion = decoded(content, _completion)
     if completion is None or not completion.choices:
         return None
@@ -81,6 +84,7 @@ def read_completion(content: bytes, latency: float, number: int) -> Reply | None
         fingerprint=word(completion.system_fingerprint),
         latency=latency,
         attempts=number,
+        tokens=read_tokens(completion.choices[0].logprobs) if weighed else None,
     )
 
 
@@ -119,7 +123,8 @@ class OpenAIChat(HTTPChat):
     """A model behind an OpenAI-compatible server; `images` holds those that queries show. The rest as `HTTPChat`.
 
     `provider` says whose variables of the environment are named, and how the key is sent. `answer_format`: the server
-    is asked to keep each choice to the form in which the prompt asks for it (`SCHEMA`).
+    is asked to keep each choice to the form in which the prompt asks for it (`SCHEMA`). `probabilities`: it is asked
+    for the most probable tokens with each choice. That changes no reply, so it is no part of the identity.
     """
 
     def __init__(
@@ -138,8 +143,10 @@ class OpenAIChat(HTTPChat):
         headers: Headers | None = None,
         provider: Provider = OPENAI,
         answer_format: str | None = None,
+        probabilities: bool = False,
     ) -> None:
-        waits, api = retries or Retries(attempts), replace(CHAT, provider=provider)
+        waits = retries or Retries(attempts)
+        api = replace(CHAT, provider=provider, read=partial(read_completion, weighed=probabilities))
         super().__init__(
             api,
             name,
@@ -153,8 +160,12 @@ class OpenAIChat(HTTPChat):
             headers,
             images,
             {RESPONSE_FORMAT: answer_format} if answer_format else None,
+            FIELDS if probabilities else (),
         )
-        self._formed = b',"%b":%b' % (RESPONSE_FORMAT.encode(), msgspec.json.encode(SCHEMA)) if answer_format else b""
+        of_choices: dict[str, object] = {RESPONSE_FORMAT: SCHEMA} if answer_format else {}
+        if probabilities:
+            of_choices |= {name: value for name, value in FIELDS.items() if name not in self.fields}
+        self._of_choices = b"," + msgspec.json.encode(of_choices)[1:-1] if of_choices else b""
         # All but the prompt is the same in every request; what stays comes first, as prefix caches like it.
         system = [{"role": "system", "content": system_prompt}] if system_prompt is not None else []
         head = msgspec.json.encode({"model": name, **self.fields})[:-1] + b',"messages":'
@@ -167,8 +178,8 @@ class OpenAIChat(HTTPChat):
             urls = ("data:{};base64,{}".format(*self.shown(digest)) for digest in query.images)
             shown = ({"type": "image_url", "image_url": {"url": url}} for url in urls)
             said[-1]["content"] = [{"type": "text", "text": query.prompt}, *shown]
-        formed = self._formed if query.form is Form.CHOICE else b""
-        return self._before + msgspec.json.encode(said)[1:] + formed + b"}"
+        more = self._of_choices if query.form is Form.CHOICE else b""
+        return self._before + msgspec.json.encode(said)[1:] + more + b"}"
 
 
 def azure_address(resource: str, deployment: str, version: str | None) -> str:

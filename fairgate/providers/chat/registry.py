@@ -29,6 +29,7 @@ ANTHROPIC_URL = "https://api.anthropic.com/v1"
 PROVIDERS = ("anthropic", "azure", "control", "hf", "litellm", "openai", "python", "results", "vllm")
 HTTP = ("anthropic", "azure", "openai")  # spoken to here
 BATCHED = ("azure/", "openai/")
+WEIGHING = ("azure", "hf", "openai")  # that can be asked for probabilities
 FORMING = ("azure", "litellm", "openai")  # that can be asked to keep an answer to a schema
 
 
@@ -86,6 +87,7 @@ def make(
         system_prompt=settings.system_prompt,
         headers=headers_of(settings.headers, "--header"),
         answer_format=None if settings.answer_format == "text" else settings.answer_format,
+        probabilities=settings.probabilities,
     )
 
 
@@ -103,6 +105,7 @@ def chat_model(
     headers: Headers,
     images: ImageStore | None = None,
     answer_format: str | None = None,
+    probabilities: bool = False,
 ) -> ChatModel:
     """A real chat model. `key` goes before the provider's own variable of the environment, `base_url` likewise."""
     if answer_format and provider not in FORMING:
@@ -122,7 +125,8 @@ def chat_model(
         from fairgate.providers.python.child import Child
 
         named = Named.of(provider, name, [*_given(usual), *model_args], TextOptions, system_prompt)
-        return Child(named.identity, f"fairgate.providers.local.{provider}:load", (named, places), patience)
+        given = (named, places, probabilities) if provider == "hf" else (named, places)
+        return Child(named.identity, f"fairgate.providers.local.{provider}:load", given, patience)
     if provider in ("azure", "openai"):
         from fairgate.providers.chat.openai import AZURE, OPENAI, OpenAIChat, azure_address
         from fairgate.providers.fields import body_fields
@@ -149,6 +153,7 @@ def chat_model(
             provider=whose,
             images=images,
             answer_format=answer_format,
+            probabilities=probabilities,
         )
         if not settings.batch or images is not None:
             return chat
@@ -228,6 +233,19 @@ def check_batch(settings: Settings) -> None:
             f"{' and '.join(asked) or 'no model'}: only openai/NAME and azure/NAME support batches.",
             where="--batch",
             hint="Remove it, or name such a model.",
+        )
+
+
+def check_probabilities(settings: Settings) -> None:
+    """Raise ConfigError where the language model cannot be asked for probabilities."""
+    if not settings.probabilities or settings.replay:
+        return
+    provider, _, _ = (settings.model_spec or "").partition("/")
+    if provider not in WEIGHING:
+        raise ConfigError(
+            f"{settings.model_spec or 'no language model'} gives no probabilities.",
+            where=f"--plan {settings.plan}" if settings.plan else "--probabilities",
+            hint=f"Only {', '.join(f'{each}/' for each in WEIGHING)} models can be asked for them.",
         )
 
 
