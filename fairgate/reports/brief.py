@@ -209,6 +209,8 @@ def _counts(report: Report) -> Iterator[str]:
     parts += [] if report.cost is None else [f"{report.cost:.2f} USD"]
     lost = [f"{name} {n:,} ({100 * n / whole:.1f} %)" for name, n in totals.items() if n]
     yield f"Samples: {', '.join(parts)}" + (f"; {', '.join(lost)} of {whole:,} counted" if lost else "")
+    if report.weighed.asked:
+        yield report.weighed.sentence
     gates = len(report.gates) + (report.trouble is not None)
     more = f"; {len(report.notes)} notes: -v" if report.notes else ""
     yield f"Results: {report.cases.total:,} tests and {gates} gates, counted together below{more}."

@@ -16,6 +16,7 @@ from fairgate.benchmarks.limits import RATES
 from fairgate.benchmarks.paired import Basis
 from fairgate.benchmarks.registry import registry
 from fairgate.benchmarks.sections import merged
+from fairgate.benchmarks.weighed import Weighed
 from fairgate.comparison.comparing import compare
 from fairgate.comparison.comparing import gates as drop_gates
 from fairgate.core.domain import AnswerKind, Modality, Role
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from fairgate.runs.sampling import Sampling
     from fairgate.sampling.sampler import Progress
 
+KNOWN = 0.9  # of choices must have probabilities where these are what is judged
 # What a run's error is called where only its cases know more of it.
 BROKEN = "cases ended in an error"
 
@@ -74,7 +76,8 @@ def report_of(sampling: Sampling, verdicts: Mapping[Case, Verdict]) -> Report:
     entries = tuple(entry for part in parts for entry in part.scored.entries)
     # A part of a run decides nothing: its gates wait for the other parts.
     shard = settings.shard is not None or (run.past is not None and bool(run.past.lost_shards))
-    gates = () if shard else waive(judge(entries, limits, _lost(sampling)), limits, settings.today)
+    held = judge(entries, limits.under(settings.plan), _lost(sampling))
+    gates = () if shard else waive(held, limits, settings.today)
     comparison, drops = (None, ()) if shard else _compared(sampling)
     failed = _failed(run)
     evidence = evidence_of(
@@ -124,6 +127,7 @@ def report_of(sampling: Sampling, verdicts: Mapping[Case, Verdict]) -> Report:
         selection_rates=partial(_selection_rates, parts),
         notes=tuple(_notes(sampling, parts, gates)),
         rounds=_rounds(sampling, gates),
+        weighed=Weighed.of(part.scored.weighed for part in parts),
         trouble=_trouble(sampling, parts, ends[Verdict.TROUBLE]),
         inconclusive_exit=INCONCLUSIVE_EXIT[settings.inconclusive],
         outcomes=outcomes_of(parts, failed),
@@ -247,6 +251,8 @@ def _notes(sampling: Sampling, parts: Sequence[Part], gates: Sequence[GateResult
             "looks together err no more often than one."
         )
     yield from _of_marks(sampling)
+    if sentence := Weighed.of(part.scored.weighed for part in parts).sentence:
+        yield f"{sentence} Scores @soft are of these alone: what the model would choose if it drew by them."
     if answer_format != "text":
         yield (
             f"Choices were asked for with --answer-format {answer_format}: the server kept them to a form."
@@ -344,4 +350,14 @@ def _trouble(sampling: Sampling, parts: Sequence[Part], broken: int) -> str | No
         if not progress.failed:
             return "Samples that were planned are not in the ledger. Run again: only these are asked."
         return f"{progress.failed:,} of {sampling.planned:,} samples failed. The last: {progress.last_failure}"
+    if sampling.run.of_drift and (few := _too_few(parts)) is not None:
+        return few
     return f"{broken} {BROKEN}" if broken else None
+
+
+def _too_few(parts: Iterable[Part]) -> str | None:
+    """Why drift cannot be judged: too few choices have probabilities, and those that have are a selection."""
+    found = Weighed.of(part.scored.weighed for part in parts)
+    if found.known >= KNOWN * found.counts.total():
+        return None
+    return f"{found.sentence} Fewer than {100 * KNOWN:.0f} % are no base for what moved."

@@ -74,6 +74,10 @@ class Run:
         self._waiting = Waiting(self.id, os.getppid() if told else None, self._trouble)
         self.thresholds = load_thresholds(settings.thresholds, registry())
         size = self.thresholds.plan(settings.plan) if past is None else next(iter(self.thresholds.plans.values()))
+        self.of_drift = self.thresholds.of_drift(settings.plan)
+        if self.of_drift:
+            # What such a plan is for takes them, and asking for them changes no reply.
+            self.settings = settings = replace(settings, probabilities=True)
         self.in_rounds = past is None and (settings.in_rounds(size.rounds))
         if settings.model_spec is not None:
             providers.split(settings.model_spec)
@@ -93,6 +97,8 @@ class Run:
         self._check_calibration()
         check_keeping(self)
         self.baseline = None if settings.baseline is None else self._comparable(settings.baseline)
+        if self.of_drift and past is None:
+            self._check_drift()
         if past is not None:
             self._check_told(past)
             for name, version in self.benchmarks.versions(self.participants.roles).items():
@@ -103,6 +109,18 @@ class Run:
         lost = [str(role) for role in self.participants.roles if role not in past.identities]
         if lost:
             raise edited(Mistyped(f"it names nobody as {lost[0]}, whom the run asked", "identities", ""), past.where)
+
+    def _check_drift(self) -> None:
+        """What a plan of drift is compared with must be there, or be made, before anything is asked."""
+        settings, where = self.settings, f"--plan {self.settings.plan}"
+        if self.baseline is None and settings.save_baseline is None:
+            hint = "Save one of the release before (--save-baseline FILE), then compare with it: --baseline FILE."
+            raise ConfigError("it finds what moved since a baseline, and none is given.", where=where, hint=hint)
+        if self.baseline is not None and not self.baseline.shares:
+            hint = f"Save it anew with {where}, which asks for them."
+            raise ConfigError(
+                "the baseline holds no probabilities.", where=f"--baseline {settings.baseline}", hint=hint
+            )
 
     def _check_calibration(self) -> None:
         """A calibration corrects what a detector read: where none reads anything, it would be ignored."""
@@ -185,7 +203,12 @@ class Run:
         return sum(case.topic.modality in self.participants.modalities for case in deciding)
 
     def case_alpha(self, case: Case) -> float:
-        """The level of one case: that of all of them, shared by all that can fail, and by all looks at it."""
+        """The level of one case: that of all of them, shared by all that can fail, and by all looks at it.
+
+        0, at which none fails, under a plan that is judged by what moved.
+        """
+        if self.of_drift:
+            return 0.0
         look = self.benchmarks.settled.get(self.benchmarks.stratum(case.topic) or "")
         return self.thresholds.cases.alpha * (1.0 if look is None else look.share) / self.deciding
 

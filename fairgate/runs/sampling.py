@@ -58,10 +58,12 @@ class Sampling(Selection):
             except LedgerError:
                 self._turn.release()
                 raise
+        # The judge is judged first: one that is not fit would be paid for nothing. So would a model that gives no
+        # probabilities, where these are what is judged.
+        first = (*self.first, *self.asked[:1]) if run.of_drift else self.first
         return Sampler(
-            # The judge is judged first: one that is not fit would be paid for nothing.
-            first=self.first,
-            topics=(each for each in self.asked if each not in self.first and each not in self._in_rounds),
+            first=first,
+            topics=(each for each in self.asked if each not in first and each not in self._in_rounds),
             asks=self._asks,
             queries=lambda topic: run.benchmarks.of(topic).work(topic),
             planned=self._sizes(self.asked),
@@ -72,7 +74,7 @@ class Sampling(Selection):
             about=about(run, self.cases),
             tell=lambda sample: run.whole.of(sample.query.topic).hear(sample),
             rounds=self._rounds() if self._in_rounds else None,
-            canary=None if settings.no_canary else Canary(self._watched),
+            canary=Canary({} if settings.no_canary else self._watched, weighed=run.of_drift),
         )
 
     @property

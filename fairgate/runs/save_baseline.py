@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from fairgate.benchmarks.base import AnyBenchmark
     from fairgate.benchmarks.case import Replies
-    from fairgate.benchmarks.paired import Paired, Part
+    from fairgate.benchmarks.paired import Paired, Part, Shares
     from fairgate.comparison.comparing import Side
     from fairgate.core.domain import Topic
     from fairgate.runs.run import Run
@@ -86,6 +86,7 @@ def kept(selection: Selection) -> Baseline:
     run = selection.run
     letters: dict[str, str] = {}
     distinct: dict[str, int] = {}
+    shares: dict[str, Shares] = {}
     held: list[Part] = []
     with run.participants.stored() as reply:
         for benchmark, paired in _of(run):
@@ -93,6 +94,8 @@ def kept(selection: Selection) -> Baseline:
             topics = _fit(benchmark, topics, reply)
             for topic in topics:
                 letters[topic.id], distinct[topic.id] = paired.letters(topic, reply)
+                if run.settings.probabilities and (found := paired.shares(topic, reply)):
+                    shares[topic.id] = found
             held += [paired.part] if topics else []
     sampled = {*run.participants.sampled}
     groups = merged(
@@ -100,7 +103,7 @@ def kept(selection: Selection) -> Baseline:
     )
     modalities = sorted({part.modality for part in held} & sampled, key=MODALITIES.index)
     models = dict.fromkeys(run.participants.label(modality) for modality in modalities)
-    return Baseline(" and ".join(models), _asked(run, held), groups, letters, distinct)
+    return Baseline(" and ".join(models), _asked(run, held), groups, letters, distinct, shares)
 
 
 def _fit(benchmark: AnyBenchmark, topics: list[Topic], reply: Replies) -> list[Topic]:
