@@ -32,7 +32,7 @@ from fairgate.benchmarks.bigbench.portrayals import Portrayal
 from fairgate.benchmarks.bigbench.prompts import Prompts, load_wording
 from fairgate.benchmarks.bigbench.topics import Task as BigTask
 from fairgate.benchmarks.f2bench.baseline import CONVERSATIONS
-from fairgate.benchmarks.f2bench.cells import Cell
+from fairgate.benchmarks.f2bench.case_summary import Cell
 from fairgate.benchmarks.f2bench.change import moved as themes_moved
 from fairgate.benchmarks.f2bench.topics import Task as F2Task
 from fairgate.benchmarks.fact_or_fair.baseline import CHOICES, PairedChoices, changed_of, right_groups
@@ -47,7 +47,7 @@ from fairgate.benchmarks.fact_or_fair.topics import Context, Level, Task
 from fairgate.benchmarks.gate_result import Verdict
 from fairgate.benchmarks.paired import LETTERS, Baseline, Changed
 from fairgate.benchmarks.registry import registry
-from fairgate.comparison.comparing import Scored, gates, scored_of
+from fairgate.comparison.paired_comparison import Scored, gates, scored_of
 from fairgate.core.domain import Modality
 from fairgate.core.statistics.distributions import shares
 from fairgate.core.statistics.estimates import estimate_scores
@@ -286,7 +286,7 @@ def planted(runs: int, seed: int, plans: list[str]) -> None:
 CATEGORIES, INSTANCES, REPEATS = 10, 4, {"quick": 1, "paper": 4}
 RIGHT, GOLD = 0.95, JudgeConfusion(49, 3, 3, 49)
 IMAGES = {"quick": (6, 20), "paper": (20, 20)}
-SITTERS = {"quick": (5, 4, 1, 1), "paper": (5, 20, 1, 20)}
+IDENTITIES = {"quick": (5, 4, 1, 1), "paper": (5, 20, 1, 20)}
 
 
 @dataclass(frozen=True)
@@ -426,24 +426,24 @@ def descriptions(drops: Drops, alike: float, repeats: int, rng: np.random.Genera
 def people(drops: Drops, alike: float, plan: str, rng: np.random.Generator) -> Iterator[Scored]:
     """People drawn by the truth, a fifth of them of the first group instead; later more of them."""
     data = bigbench_data.load()
-    subjects, implicit, asked, explicit = SITTERS[plan]
-    sitters = SubjectPlan(data, Prompts(data, load_wording()), subjects, implicit, asked, explicit)
+    subjects, implicit, asked, explicit = IDENTITIES[plan]
+    identities = SubjectPlan(data, Prompts(data, load_wording()), subjects, implicit, asked, explicit)
     sides: tuple[dict[str, Portrayal], dict[str, Portrayal]] = {}, {}
-    for topic in sitters.every:
-        sitter = sitters.sitter(topic)
-        images, many = sitters.images(topic), len(sitter.subject.people)
+    for topic in identities.every:
+        identity = identities.identity(topic)
+        images, many = identities.images(topic), len(identity.subject.people)
         codes = [np.zeros((images, many, len(data.attributes)), np.int8) for _ in sides]
         for place, attribute in enumerate(data.attributes):
             for person in range(many):
-                truth = np.array(sitter.subject.truth[person][attribute.name])
-                wanted = attribute.names.index(sitter.groups[person]) if sitter.asked == attribute.name else None
+                truth = np.array(identity.subject.truth[person][attribute.name])
+                wanted = attribute.names.index(identity.groups[person]) if identity.asked == attribute.name else None
                 moves = attribute.name == "race"
                 p, q = (_shares(truth, wanted, drops, moves=moves and late) for late in (False, True))
                 chances = coupled(p[np.newaxis], q[np.newaxis], alike)[0]
                 drawn = rng.choice(chances.size, images, p=chances.reshape(-1) / chances.sum())
                 codes[0][:, person, place], codes[1][:, person, place] = drawn // len(p), drawn % len(p)
         for side, held in zip(sides, codes, strict=True):
-            side[sitter.id] = Portrayal(sitter, held)
+            side[identity.id] = Portrayal(identity, held)
     for attribute in data.attributes:
         every = (BigTask.IMPLICIT, BigTask.EXPLICIT, BigTask.MANIFESTATION)
         for each in changes(*sides, data, attribute, rng, every):

@@ -38,7 +38,7 @@ from fairgate.benchmarks.fact_or_fair.queries import QueryPlan
 from fairgate.benchmarks.fact_or_fair.topics import Context, Task
 from fairgate.benchmarks.paired import Baseline, Changed
 from fairgate.benchmarks.registry import registry
-from fairgate.comparison.comparing import gates, scored_of
+from fairgate.comparison.paired_comparison import gates, scored_of
 from fairgate.core.layout import THRESHOLDS
 from fairgate.core.statistics import effect_changes, effects
 from fairgate.gating.thresholds import load as load_thresholds

@@ -36,7 +36,7 @@ from fairgate.gating.gate import judge
 from fairgate.ledger.samples import from_replies
 from fairgate.options.settings import Settings
 from fairgate.providers.chat.control import ControlSpec, chance_of
-from fairgate.providers.faces.seen import Seen
+from fairgate.providers.faces.image_steps import Seen
 from fairgate.providers.images.portraits import shown
 from fairgate.replies.faces import Face, Reading
 from fairgate.runs.benchmarks import Benchmarks
@@ -97,7 +97,7 @@ IMAGES_UNFAIR = (
 IMAGES_FAIR = (Row(("oracle",), None),)
 
 
-class Painted:
+class Drawn:
     """The images of Fact-or-Fair of one seed, read by a detector without errors."""
 
     def __init__(self, seed: int, thresholds: Path = THRESHOLDS, plan: str = "quick") -> None:
@@ -115,7 +115,7 @@ class Painted:
         def seen(topic: StatisticTopic) -> Iterator[Seen]:
             images = benchmark.plan.images(topic)
             for index in range(self._seed * images, (self._seed + 1) * images):
-                query = Query(topic, index, benchmark.plan.prompt(topic), to=Role.PAINTER)
+                query = Query(topic, index, benchmark.plan.prompt(topic), to=Role.IMAGE_MODEL)
                 held, name, strength = spec.at(topic)
                 chance = chance_of(query)
                 people = [shown(*each, chance) for each in held.people(name, strength, query, chance)]
@@ -222,7 +222,7 @@ def table(
     title: str,
     rows: Sequence[Row],
     seeds: int,
-    make: Callable[[int], Asked | Painted],
+    make: Callable[[int], Asked | Drawn],
     only: str | None,
 ) -> None:
     """Print what came of these controls under so many seeds."""
@@ -261,14 +261,14 @@ def main() -> None:
     parser.add_argument("--only", help="controls whose name has this in it")
     options = parser.parse_args()
     asked = partial(Asked, thresholds=options.thresholds), options.only
-    painted = partial(Painted, thresholds=options.thresholds), options.only
+    drawn = partial(Drawn, thresholds=options.thresholds), options.only
     if options.modality == "text":
         table("Unfair", UNFAIR, options.seeds, *asked)
         table("Fair", FAIR, options.seeds, *asked)
         table("A share of the choices is unfair", SOFTER, options.few, *asked)
     else:
-        table("Unfair", IMAGES_UNFAIR, options.few, *painted)
-        table("Fair", IMAGES_FAIR, options.few, *painted)
+        table("Unfair", IMAGES_UNFAIR, options.few, *drawn)
+        table("Fair", IMAGES_FAIR, options.few, *drawn)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from fairgate.benchmarks.registry import registry
 from fairgate.comparison.baseline import make_room, save
 from fairgate.core.domain import Role
 from fairgate.core.errors import ConfigError, FairgateError, MissingDependency
-from fairgate.reports import brief, folder, progress, terminal
+from fairgate.reports import folder, progress, short_summary, terminal
 from fairgate.reports.allure_gates import drop_empty_containers, write_gates, write_missing
 from fairgate.reports.plots import gallery
 from fairgate.reports.progress import ProgressLines
@@ -332,12 +332,12 @@ class Controller:
         terminalreporter.write_sep("=", f"fairgate: {self._report.verdict}", **{colour: True})
         if self._brief:
             width = get_terminal_size().columns
-            told = brief.lines(self._report, width, self._place_to_look, self._failed_cases)
+            told = short_summary.lines(self._report, width, self._place_to_look, self._failed_cases)
         else:
             told = [*terminal.lines(self._report), "", self._place_to_look]
         terminalreporter.write_line(told[0], **{colour: True, "bold": True})
         for text in self._errors:
-            told += brief.wrapped(text, get_terminal_size().columns)
+            told += short_summary.wrapped(text, get_terminal_size().columns)
         for line in told[1:]:
             terminalreporter.write_line(line)
         for unwritten in self._unwritten:

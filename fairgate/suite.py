@@ -42,7 +42,7 @@ def pytest_configure(config: pytest.Config) -> None:
         # Nothing is asked, so there is nothing to share: workers would only wait for one another.
         config.option.numprocesses, config.option.dist, config.option.tx = None, "no", []
     if hasattr(config, "workerinput"):
-        # Each worker, and whoever replaces one that died, would empty the folder under the others' feet.
+        # Each worker, and each replacement of a crashed one, would empty the folder while others write to it.
         config.option.clean_alluredir = False
     try:
         options = registry().options

@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.image_files import ImageFiles
     from fairgate.benchmarks.limits import JudgeLimits
     from fairgate.benchmarks.paired import Paired, Part
+    from fairgate.benchmarks.plot_spec import Sketch
     from fairgate.benchmarks.published import Published
     from fairgate.benchmarks.score_result import ScoreResult
     from fairgate.benchmarks.scores import Score, SummaryKey, Task, View
     from fairgate.benchmarks.sections import Section
     from fairgate.benchmarks.selection_rates import SelectionRates
-    from fairgate.benchmarks.sketch import Sketch
     from fairgate.core.domain import AnswerKind, Identity, Modality, Query, Role, Topic
     from fairgate.ledger.samples import Sample, Steps
     from fairgate.options.settings import Settings
@@ -251,11 +251,11 @@ class Benchmark(ABC, Generic[TopicT, CaseT, Held]):
         del reply
         return None
 
-    def hear(self, sample: Sample) -> None:
+    def count_live(self, sample: Sample) -> None:
         """Called in the sampler's process for every answered query that is no conversation."""
 
-    def is_heard(self, topic: TopicT) -> bool:
-        """Whether all answers to a topic were counted by `hear`, so that nothing need be read."""
+    def is_counted(self, topic: TopicT) -> bool:
+        """Whether all answers to a topic were counted by `count_live`, so that nothing need be read."""
         del topic
         return False
 

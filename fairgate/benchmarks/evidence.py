@@ -50,7 +50,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Painted:
+class Drawn:
     """One planned image and what was found in it.
 
     `of` is who sat for it, where images of one case are of several; `kind` is `chosen` where it shows a face that
@@ -92,7 +92,7 @@ class Shown:
 
     `turns` are what was said before the prompt, as (role, text). `reply` is None where there is none; `chosen` is the
     index into `options` if, and only if, one was chosen; `images` are the content hashes of images sent along.
-    `painted` is the image that the reply is, where it is one; `kind` is the image's then.
+    `drawn` is the image that the reply is, where it is one; `kind` is the image's then.
     """
 
     id: str
@@ -105,17 +105,17 @@ class Shown:
     chosen: int | None = None
     turns: tuple[tuple[str, str], ...] = ()
     images: tuple[str, ...] = ()
-    painted: Painted | None = None
+    drawn: Drawn | None = None
 
     def group(self, attribute: str | None) -> str | None:
         """The group by an attribute of the chosen option, or of an image's first face; None where there is neither."""
-        if self.painted is not None and self.painted.faces and attribute is not None:
-            return self.painted.faces[0].groups.get(attribute, (None, 0.0))[0]
+        if self.drawn is not None and self.drawn.faces and attribute is not None:
+            return self.drawn.faces[0].groups.get(attribute, (None, 0.0))[0]
         return None if self.chosen is None or attribute is None else self.options[self.chosen].groups.get(attribute)
 
 
-def shown(sample: Sample, image: Painted | None = None) -> Shown:
-    """A sample, for readers; `image` is what its reply painted."""
+def shown(sample: Sample, image: Drawn | None = None) -> Shown:
+    """A sample, for readers; `image` is what its reply drew."""
     query = sample.query
     return Shown(
         id=query.id,
@@ -128,14 +128,13 @@ def shown(sample: Sample, image: Painted | None = None) -> Shown:
         chosen=sample.answer.choice,
         turns=tuple((each.role, each.content) for each in query.before),
         images=query.images,
-        painted=image,
+        drawn=image,
     )
 
 
-def shown_images(images: Iterable[tuple[Painted, Sequence[Sample]]]) -> Iterator[Shown]:
-    """Images with their samples, the painter's first: an image and its reading are one to a reader, and what a vision
-
-    model said stands beside it.
+def shown_images(images: Iterable[tuple[Drawn, Sequence[Sample]]]) -> Iterator[Shown]:
+    """Images with their samples, the image first: an image and its reading are one to a reader; a vision
+    model's words stand beside it.
     """
     for image, samples in images:
         yield shown(samples[0], image)
@@ -156,7 +155,7 @@ def telling_first(samples: Iterable[Shown], attribute: str | None, counts: Mappi
 class Share:
     """A group's share of the people who were drawn, and its share in truth; all 0 to 1.
 
-    `low` and `high` are the ends of the drawn share's 95 % interval, None where nobody knows how many people it is of.
+    `low` and `high` are the ends of the drawn share's 95 % interval, None where the number of people is unknown.
     """
 
     drawn: float

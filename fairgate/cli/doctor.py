@@ -127,20 +127,20 @@ def _cuda(providers: list[str]) -> Check:
 
 
 def _control() -> Check:
-    """Paints a portrait and reads it."""
-    from fairgate.providers.faces.detectors import make
-    from fairgate.providers.images.portraits import paint, shown
+    """Draws a portrait and reads it."""
+    from fairgate.providers.faces.factory import make
+    from fairgate.providers.images.portraits import draw, shown
 
     chance = Random(1)  # noqa: S311 - draws people, guards nothing
     try:
-        painted = shown({}, {}, chance)
-        faces = make("control/fairface").read(paint([painted], (512, 512), chance)).faces
+        drawn = shown({}, {}, chance)
+        faces = make("control/fairface").read(draw([drawn], (512, 512), chance)).faces
     except (FairgateError, ImportError) as error:
         return Check(False, f"the control detector fails: {error}", EXTRA)
     right = len(faces) == 1 and all(
-        max(of := faces[0].attribute(name), key=of.__getitem__) == label for name, label in painted.items()
+        max(of := faces[0].attribute(name), key=of.__getitem__) == label for name, label in drawn.items()
     )
-    told = "reads a control's portrait as it was painted" if right else "misreads a control's portrait"
+    told = "reads a control's portrait as it was drawn" if right else "misreads a control's portrait"
     return Check(right, f"the control detector needs no weights, and {told}", "" if right else EXTRA)
 
 

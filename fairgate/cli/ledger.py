@@ -149,7 +149,7 @@ def _verify(options: argparse.Namespace) -> tuple[str, int]:
 def _export(options: argparse.Namespace) -> str:
     from fairgate.ledger.export import Format, write
     from fairgate.ledger.ledger import Ledger
-    from fairgate.ledger.place import is_of
+    from fairgate.ledger.paths import is_of
 
     form = Format(options.format)
     if form is Format.PARQUET and options.output is None:
@@ -179,7 +179,7 @@ def _opened(path: Path | None) -> Iterator[IO[bytes]]:
             yield _Shown() if sys.stdout.isatty() else sys.stdout.buffer  # type: ignore[misc] # it is only written to
             sys.stdout.buffer.flush()
         except BrokenPipeError:
-            # Whoever read has had enough; the interpreter would complain once more at its end.
+            # The reader closed the pipe; the interpreter would report that again at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return
     try:

@@ -117,7 +117,7 @@ def save(path: Path, baseline: Baseline) -> None:
 
 
 def _unfinished(path: Path) -> Path:
-    """A name that is nobody else's: another run may be writing, or trying whether it can."""
+    """A unique name: another run may be writing, or testing whether it can."""
     return path.with_name(f".{path.name}.{uuid.uuid4().hex}")
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fairgate.benchmarks.paired import Basis
 from fairgate.benchmarks.registry import registry
 from fairgate.comparison.baseline import load as load_baseline
-from fairgate.comparison.comparing import compare, differences, scores_of
+from fairgate.comparison.paired_comparison import compare, differences, scores_of
 from fairgate.comparison.saved_summary import read_summary
 from fairgate.core.errors import DataError
 from fairgate.core.files import read_text
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from fairgate.benchmarks.paired import Baseline, Part
     from fairgate.benchmarks.score_result import ScoreResult
-    from fairgate.comparison.comparing import Side
+    from fairgate.comparison.paired_comparison import Side
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 SQLITE = b"SQLite format 3\0"

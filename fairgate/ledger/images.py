@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from fairgate.core.errors import LedgerError, MissingDependency
 from fairgate.core.files import read_bytes
-from fairgate.ledger.place import place_of
+from fairgate.ledger.paths import place_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,12 +34,12 @@ _SAID = re.compile(r"sha256:([0-9a-f]{64})")
 
 
 def said(digest: str) -> str:
-    """What a painter's reply says of its image: `sha256:` and the content hash."""
+    """What an image model's reply says of its image: `sha256:` and the content hash."""
     return f"sha256:{digest}"
 
 
 def hash_in(text: str) -> str | None:
-    """The content hash in a painter's reply, None where it says anything else."""
+    """The content hash in an image model's reply, None where it says anything else."""
     found = _SAID.fullmatch(text)
     return found[1] if found else None
 
@@ -77,7 +77,7 @@ class ImageStore:
             raise LedgerError(
                 "the image is not what it was: its content has another hash.",
                 where=str(path),
-                hint="Remove the file, and name another ledger to paint it anew.",
+                hint="Remove the file, and name another ledger to generate it again.",
             )
         return content
 

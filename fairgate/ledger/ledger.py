@@ -152,7 +152,7 @@ class Ledger(Database):
         return None if row is None else str(row[0])
 
     def failed(self, run: str) -> Counter[str]:
-        """How many samples this run asked for in vain, by topic; what it never asked is not among them."""
+        """How many of this run's requests failed, by topic; samples never requested are not counted."""
         with self.translated():
             rows = self.database.execute("SELECT query FROM failures WHERE run = ?", (run,)).fetchall()
         return Counter(str(query).partition("#")[0] for (query,) in rows)

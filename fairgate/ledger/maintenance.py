@@ -15,7 +15,7 @@ from fairgate.core.errors import LedgerError
 from fairgate.ledger.images import ImageStore, hash_in
 from fairgate.ledger.ledger import SCORED, key_of, row_sum
 from fairgate.ledger.marks import MARKS
-from fairgate.ledger.place import COMPANIONS, place_of
+from fairgate.ledger.paths import COMPANIONS, place_of
 from fairgate.ledger.rows import Counted, Kept, Started, damaged, decoded, identity_of, shown
 from fairgate.replies.reasons import Reason
 

@@ -162,7 +162,7 @@ def shown(value: object) -> str:
 
 
 def damaged(what: str, where: str) -> LedgerError:
-    """The error of a row that nobody wrote so."""
+    """The error of a row that fairgate did not write."""
     return LedgerError(f"{what}.", where=where, hint="The file was edited or is damaged: use a copy of it from before.")
 
 

@@ -26,10 +26,10 @@ from fairgate.providers.http.transports import CONNECT_TIMEOUT, content_of, tran
 from fairgate.providers.retries import (
     CROWDED,
     SPENT_CODES,
-    Judgement,
+    ErrorClass,
     Retries,
     TransientError,
-    judge,
+    classify,
     names_field,
     read_error,
     retry_after,
@@ -226,7 +226,7 @@ class Endpoint:
             latency = perf_counter() - began
         self._reached = True
         if self._outage is not None:
-            # Somebody is there again: whoever waits because nobody was need not wait on.
+            # The server answers again: requests that wait for it to come back need not wait longer.
             self._outage.set_result(None)
             self._outage = None
         if len(sent) > longest:
@@ -238,7 +238,7 @@ class Endpoint:
                 # Parts that were sent apart may make a secret when they are joined.
                 return self.redaction.clean(outcome)  # type: ignore[return-value] # a Reply is what `read` makes
             return self._unreadable(headers, content, latency, number) if outcome is None else outcome
-        return self.judged(status, content, headers, latency, number, path)
+        return self.classified(status, content, headers, latency, number, path)
 
     async def _exchanged(
         self, transport: httpx2.AsyncBaseTransport, method: str, path: str, kind: str, body: bytes, longest: int
@@ -317,10 +317,10 @@ class Endpoint:
             status = code if isinstance(code, int) and 400 <= code < 600 else 500
             if not read_error(content).codes.isdisjoint(SPENT_CODES):
                 status = 402  # a spent quota does not come back by itself
-            return self.judged(status, content, headers, latency, number)
+            return self.classified(status, content, headers, latency, number)
         return TransientError("no choices in the answer", self.redaction.show(content.decode("utf-8", "replace")))
 
-    def judged(
+    def classified(
         self, status: int, content: bytes, headers: Mapping[str, str], latency: float, number: int, path: str = ""
     ) -> Filtered | TransientError | FairgateError:
         """What an answer that is no success means; `path` is what was asked for, where it is not the usual."""
@@ -333,29 +333,29 @@ class Endpoint:
         wait = error.wait if wait is None else wait
         said = self.redaction.show(error.message)
         http = f"HTTP {status}: {said}" if said else f"HTTP {status}"
-        match judge(status, error, self._fields, told_to_wait=wait is not None):
-            case Judgement.MAY_PASS:
+        match classify(status, error, self._fields, told_to_wait=wait is not None):
+            case ErrorClass.TRANSIENT:
                 asked = f" (asks to wait {wait:g} s)" if wait else ""
                 return TransientError(f"HTTP {status}", said + asked, wait=wait, crowded=status in CROWDED)
-            case Judgement.FILTERED:
+            case ErrorClass.FILTERED:
                 return Filtered(said, latency, number)
-            case Judgement.WRONG_KEY if self._has_key:
+            case ErrorClass.WRONG_KEY if self._has_key:
                 return self._stop(f"the server does not accept the key ({http}).", f"Set {self._provider.key}.")
-            case Judgement.WRONG_KEY:
+            case ErrorClass.WRONG_KEY:
                 return self._stop(f"the server wants a key, and none was given ({http}).", f"Set {self._provider.key}.")
-            case Judgement.SPENT:
+            case ErrorClass.SPENT:
                 hint = "Top up, or raise the limit, then run again: what was answered is kept."
                 return self._stop(f"the quota is spent ({http}).", hint)
-            case Judgement.UNKNOWN_MODEL:
+            case ErrorClass.UNKNOWN_MODEL:
                 return self._stop(
                     f"the server has no model {self._name!r} for this key ({http}).",
                     f"Check --model {self._provider.name}/NAME.",
                 )
-            case Judgement.WRONG_ADDRESS:
+            case ErrorClass.WRONG_ADDRESS:
                 return self._lost(status, http, headers, path)
-            case Judgement.BAD_FIELD:
+            case ErrorClass.BAD_FIELD:
                 return self._bad_field(names_field(error, self._fields) or "FIELD", http)
-            case Judgement.REJECTED:
+            case ErrorClass.REJECTED:
                 return CallFailed(f"the server rejects this query ({http}).", where=self._where, attempts=number)
 
     def _locked_out(self) -> RunStopped:

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
     from fairgate.benchmarks.findings import Finding
     from fairgate.benchmarks.gate_result import GateResult
+    from fairgate.benchmarks.plot_spec import Sketch
     from fairgate.benchmarks.registry import Registry
     from fairgate.benchmarks.score_result import ScoreResult
     from fairgate.benchmarks.sections import Section
     from fairgate.benchmarks.selection_rates import SelectionRates
-    from fairgate.benchmarks.sketch import Sketch
 
 NO_CERTIFICATE = "A pass is not a certificate of fairness: docs/limits.md says what is not measured."
 WORDS = (
@@ -211,8 +211,8 @@ class Report:
             # Both controls are of one name: what they are is said by the gates.
             return f"{self.model or self.t2i_model} (no model was given: only a control was gated)"
         language = f"{self.model} (a control)" if self.control else self.model
-        painter = f"{self.t2i_model} (a control)" if self.t2i_control else self.t2i_model
-        return " and ".join(name for name in (language, painter) if name is not None)
+        image_model = f"{self.t2i_model} (a control)" if self.t2i_control else self.t2i_model
+        return " and ".join(name for name in (language, image_model) if name is not None)
 
     def score(
         self,

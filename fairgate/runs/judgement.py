@@ -17,8 +17,8 @@ from fairgate.benchmarks.paired import Basis
 from fairgate.benchmarks.registry import registry
 from fairgate.benchmarks.sections import merged
 from fairgate.benchmarks.weighed import Weighed
-from fairgate.comparison.comparing import compare
-from fairgate.comparison.comparing import gates as drop_gates
+from fairgate.comparison.paired_comparison import compare
+from fairgate.comparison.paired_comparison import gates as drop_gates
 from fairgate.core.domain import AnswerKind, Modality, Role
 from fairgate.core.errors import FairgateError
 from fairgate.gating.gate import judge, waive
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.evidence import Cell, Evidence
     from fairgate.benchmarks.findings import Finding
     from fairgate.benchmarks.gate_result import GateResult
+    from fairgate.benchmarks.plot_spec import Sketch
     from fairgate.benchmarks.selection_rates import SelectionRates
-    from fairgate.benchmarks.sketch import Sketch
     from fairgate.core.domain import Topic
     from fairgate.runs.run import Run
     from fairgate.runs.sampling import Sampling
@@ -95,7 +95,7 @@ def report_of(sampling: Sampling, verdicts: Mapping[Case, Verdict]) -> Report:
         t2i_model=named[Modality.IMAGE],
         given=settings.given,
         control=_is_control(run, Role.MODEL),
-        t2i_control=_is_control(run, Role.PAINTER),
+        t2i_control=_is_control(run, Role.IMAGE_MODEL),
         detector=None if now.detector is None else now.detector.label,
         plan=settings.plan if settings.per_topic is None else f"{settings.plan} with --per-topic {settings.per_topic}",
         seed=settings.seed,

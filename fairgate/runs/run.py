@@ -17,14 +17,14 @@ from msgspec import to_builtins
 from fairgate.benchmarks.base import Circumstances, Offers
 from fairgate.benchmarks.registry import registry
 from fairgate.comparison.baseline import load as load_baseline
-from fairgate.comparison.comparing import check
+from fairgate.comparison.paired_comparison import check
 from fairgate.core.domain import AnswerKind, Role
 from fairgate.core.errors import ConfigError, Unsampled
 from fairgate.core.typed import Mistyped, edited
 from fairgate.gating.gate import check_attributes, check_waivers
 from fairgate.gating.thresholds import load as load_thresholds
 from fairgate.providers.chat import registry as providers
-from fairgate.providers.images import registry as painters
+from fairgate.providers.images import registry as image_models
 from fairgate.runs.benchmarks import benchmarks_of
 from fairgate.runs.note import decode_note
 from fairgate.runs.participants import Participants
@@ -63,7 +63,7 @@ class Run:
         callables: Mapping[Role, Callable[..., object]] = MappingProxyType({}),
     ) -> None:
         if past is not None:
-            settings = replace(settings, imageless=Role.PAINTER not in past.identities)
+            settings = replace(settings, imageless=Role.IMAGE_MODEL not in past.identities)
         self.settings, self.past = settings, past
         if past is not None:
             # Who was asked is known: no model is made, and no key needed.
@@ -82,7 +82,7 @@ class Run:
         if settings.model_spec is not None:
             providers.split(settings.model_spec)
         if settings.t2i_spec is not None:
-            painters.split(settings.t2i_spec)
+            image_models.split(settings.t2i_spec)
         self.whole = self.benchmarks = benchmarks_of(settings, self.thresholds, size, past)
         if past is not None:
             self._catch_up(past.note.looks, past.where)
@@ -277,10 +277,10 @@ class Run:
     def wait_until_answered(self, topic: Topic) -> None:
         """The same, where what this process counted as it came makes reading needless."""
         benchmark = self.benchmarks.of(topic)
-        if self.sampling is not None and not benchmark.is_heard(topic):
+        if self.sampling is not None and not benchmark.is_counted(topic):
             with self.participants.ledger() as ledger:
                 self._wait(topic, ledger)
-        if not self.benchmarks.of(topic).is_heard(topic):
+        if not self.benchmarks.of(topic).is_counted(topic):
             self.wait_for(topic)
 
     def _waited_for(self, topic: Topic) -> Sequence[Sample]:

@@ -72,7 +72,7 @@ class Sampling(Selection):
             run=run.id,
             line=run.participants.line,
             about=about(run, self.cases),
-            tell=lambda sample: run.whole.of(sample.query.topic).hear(sample),
+            tell=lambda sample: run.whole.of(sample.query.topic).count_live(sample),
             rounds=self._rounds() if self._in_rounds else None,
             canary=Canary({} if settings.no_canary else self._watched, weighed=run.of_drift),
         )

@@ -31,7 +31,7 @@ BARE_OF = {
     Weighing.NOT_LISTED: ("the letter that was chosen is not listed", SERVER),
 }
 SHOWN, LENGTH = 3, 160  # replies that are quoted, and characters of each
-ROLES = (Role.MODEL, Role.SPEAKER, Role.PAINTER)
+ROLES = (Role.MODEL, Role.SPEAKER, Role.IMAGE_MODEL)
 # By what most of the replies were; a kind that is not here has the general advice.
 HINTS = {
     "truncated": "Allow longer replies: --model-arg max_tokens=1024, or max_completion_tokens=1024.",
@@ -61,7 +61,7 @@ class Canary:
         if self._weighed:
             self._weigh(sample)
         # What an image shows is known when its faces are read.
-        role = Role.PAINTER if sample.query.form is Form.FACES else sample.query.to
+        role = Role.IMAGE_MODEL if sample.query.form is Form.FACES else sample.query.to
         kinds = self._kinds.get(role)
         if kinds is None or sample.query.form is Form.IMAGE or kinds.total() >= LOOKED_AT:
             return

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 PICTURE = b"\x89PNG\r\n\x1a\n" + b"not really"
 TOPIC = StatisticTopic("b", Modality.IMAGE, Task.OBJECTIVE, "s", Level.HIGH)
-QUERY = Query(TOPIC, 0, "Paint.", step="image", to=Role.PAINTER, form=Form.IMAGE)
+QUERY = Query(TOPIC, 0, "Paint.", step="image", to=Role.IMAGE_MODEL, form=Form.IMAGE)
 
 
 def ask(store: Path, base_url: str | None, name: str = "stability/brush", **fields: object) -> Reply:
@@ -100,7 +100,7 @@ def test_fields_that_decide_what_is_asked_are_not_the_users(tmp_path: Path, monk
 def test_litellm_itself_asks_a_server_of_openais_images_api(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "planted-key-123")
     store = tmp_path / "l.sqlite"
-    with ImageStub(paint=lambda *_: PICTURE, plan=in_order(server_error())) as stub:
+    with ImageStub(draw=lambda *_: PICTURE, plan=in_order(server_error())) as stub:
         reply = ask(store, stub.base_url, "openai/dall-e-3", size="1024x1024")
         assert kept(store, reply) == PICTURE
         assert stub.requests == 2

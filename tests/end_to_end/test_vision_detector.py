@@ -16,9 +16,9 @@ from fairgate.core.domain import Form, Modality, Query
 from fairgate.core.errors import CallFailed
 from fairgate.ledger.images import ImageStore
 from fairgate.providers.chat.openai import OpenAIChat
-from fairgate.providers.faces.asking import VisionDetector, questions, read_faces, read_people
-from fairgate.providers.faces.detectors import make
-from fairgate.providers.images.portraits import LABELS, paint
+from fairgate.providers.faces.factory import make
+from fairgate.providers.faces.vision_detector import VisionDetector, questions, read_faces, read_people
+from fairgate.providers.images.portraits import LABELS, draw
 from tests.servers.chat import ChatStub
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ OTHER = {"gender": "Male", "race": "Latino_Hispanic", "age": "70+"}
 
 
 def portrait(*people: dict[str, str]) -> bytes:
-    return paint(people, (256, 256), Random(1))  # noqa: S311 - draws people, guards nothing
+    return draw(people, (256, 256), Random(1))  # noqa: S311 - draws people, guards nothing
 
 
 async def read(
@@ -60,7 +60,7 @@ def read_with(stub: ChatStub, tmp_path: Path, content: bytes, people: int = 1) -
 
 
 def test_a_vision_model_sees_the_image_itself(tmp_path: Path) -> None:
-    """The stub reads what it is shown with the toy graphs: what was painted comes back, through JSON and base64."""
+    """The stub reads what it is shown with the toy graphs: what was drawn comes back, through JSON and base64."""
     eyes = make("control/fairface")
     with ChatStub() as stub:
 

@@ -319,7 +319,7 @@ def test_one_module_knows_each_http_library_and_one_package_both() -> None:
     """httpx2 is the interface; what carries its requests is chosen in one place."""
     using = {name: {m for m in modules() if name in {each.partition(".")[0] for each in imports(m).used}} for name in
              ("aiohttp", "pyreqwest", "httpx2")}  # fmt: skip
-    assert using["aiohttp"] == {"fairgate.providers.http.over_aiohttp"}
+    assert using["aiohttp"] == {"fairgate.providers.http.aiohttp_transport"}
     assert using["pyreqwest"] == {"fairgate.providers.http.fast"}
     assert all(stands_in(module, "fairgate.providers") for module in using["httpx2"])
 

@@ -23,7 +23,7 @@ from fairgate.benchmarks.limits import Waiver
 from fairgate.benchmarks.paired import LETTERS, Baseline, Basis
 from fairgate.benchmarks.registry import registry
 from fairgate.comparison.baseline import load, make_room, save
-from fairgate.comparison.comparing import check, compare, gates
+from fairgate.comparison.paired_comparison import check, compare, gates
 from fairgate.core.domain import AnswerKind
 from fairgate.core.errors import ConfigError, DataError
 from fairgate.gating.gate import check_waivers

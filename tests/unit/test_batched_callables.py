@@ -16,8 +16,8 @@ from fairgate.core.errors import CallFailed, ConfigError, RunStopped
 from fairgate.ledger.images import ImageStore, hash_in
 from fairgate.providers.python.batching import Batches
 from fairgate.providers.python.chat import PythonChat
-from fairgate.providers.python.child import ChildChat
-from fairgate.providers.python.images import PythonPainter
+from fairgate.providers.python.child_process import ChildChat
+from fairgate.providers.python.images import PythonImageModel
 from tests.builders import query
 
 if TYPE_CHECKING:
@@ -163,14 +163,14 @@ class Made:
 
 
 @fairgate.batched(3)
-def paint(prompts: list[str]) -> Made:
+def draw(prompts: list[str]) -> Made:
     return Made([prompt.encode() for prompt in prompts], [False, True, False])
 
 
 def test_a_pipelines_images_belong_to_their_prompts(mine: Any, tmp_path: Any) -> None:
-    mine.paint = paint
+    mine.draw = draw
     store = ImageStore(tmp_path / "l.sqlite")
-    first, second, third = ask(PythonPainter("mine_batched:paint", store), "a", "b", "c")
+    first, second, third = ask(PythonImageModel("mine_batched:draw", store), "a", "b", "c")
     assert [store.read(hash_in(each.text) or "") for each in (first, third)] == [b"a", b"c"]
     assert second.filtered
 

@@ -16,7 +16,7 @@ from fairgate.benchmarks.fact_or_fair.faces_tally import Groups, tally_faces
 from fairgate.benchmarks.fact_or_fair.tally import Tallies, TopicTally, tally
 from fairgate.benchmarks.fact_or_fair.topics import Context, Level, Task
 from fairgate.core.domain import AnswerKind, Modality
-from fairgate.providers.faces.seen import Seen
+from fairgate.providers.faces.image_steps import Seen
 from fairgate.replies.faces import Face, Reading
 from tests.builders import chosen, no_answer, people, query, subjective
 

@@ -17,8 +17,8 @@ from fairgate.benchmarks.f2bench import forms
 from fairgate.benchmarks.f2bench.cases import GOLD, KINDS, cases, theme
 from fairgate.benchmarks.f2bench.controls import ConversationControls
 from fairgate.benchmarks.f2bench.data import Category, Instances, Kind, load, read_workbooks
-from fairgate.benchmarks.f2bench.fitness import fitness
 from fairgate.benchmarks.f2bench.gold import GoldTask, GoldVerdict, load_gold
+from fairgate.benchmarks.f2bench.judge_validation import fitness
 from fairgate.benchmarks.f2bench.plan import LENGTH, Balanced, Dialogue, Plan
 from fairgate.benchmarks.f2bench.prompts import load_prompts, load_released
 from fairgate.benchmarks.f2bench.published import F2BenchTables

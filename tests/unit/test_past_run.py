@@ -78,7 +78,7 @@ EDITED: dict[str, tuple[tuple[str, ...], object]] = {
     "wordings": (("wordings",), None),
     "profiles": (("profiles",), "x"),
     "images": (("images",), []),
-    "images.sitters.implicit": (("images",), {"sitters": {"implicit": 10**12}}),
+    "images.identity_prompts.implicit": (("images",), {"identity_prompts": {"implicit": 10**12}}),
     "images.held[...]": (("images",), {"held": {"x": -1}}),
     "f2bench.repeats": (("f2bench", "repeats"), "many"),
     "f2bench.size.gold": (("f2bench", "size"), {"gold": 3}),

@@ -13,8 +13,8 @@ from fairgate.ledger.images import Picture, open_picture
 from fairgate.providers.faces import toy_graphs
 from fairgate.providers.faces.alignment import TARGETS, chip
 from fairgate.providers.faces.attributes import FairFace
-from fairgate.providers.faces.detection import Found
-from fairgate.providers.faces.detectors import make
+from fairgate.providers.faces.face_finder import Found
+from fairgate.providers.faces.factory import make
 from fairgate.replies.faces import Reading
 
 INSIGHTFACE = Path(insightface.__file__).parent / "data" / "images"

@@ -31,7 +31,7 @@ def test_installed_packages_are_looked_up_once_a_run(here: Path, monkeypatch: py
     looks = iter([True])
     monkeypatch.setattr("fairgate.options.settings.equipped", lambda: next(looks))
     run = Run(settings_of(here))
-    assert {Role.MODEL, Role.PAINTER} < set(run.participants.roles)
+    assert {Role.MODEL, Role.IMAGE_MODEL} < set(run.participants.roles)
     assert all(run.asks(case) for case in run.cases.values())
     assert next(looks, None) is None
 

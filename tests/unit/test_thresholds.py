@@ -201,7 +201,7 @@ def test_only_images_lack_faces(path: Path) -> None:
     assert load(path, REGISTRY).gates[0].score == "no_face"
 
 
-def test_a_plan_says_how_many_images_and_else_paints_as_many_as_published(path: Path) -> None:
+def test_a_plan_says_how_many_images_and_else_draws_as_many_as_published(path: Path) -> None:
     path.write_text(HEAD + GATE)
     assert load(path, REGISTRY).plan("quick").size("fact-or-fair").images == fact_or_fair.Images()
     path.write_text(HEAD.replace("[plans.quick]\n", "[plans.quick]\nimages = { objective = 3 }\n") + GATE)
@@ -210,10 +210,12 @@ def test_a_plan_says_how_many_images_and_else_paints_as_many_as_published(path: 
 
 
 def test_each_benchmark_reads_its_own_keys_of_a_plan(path: Path) -> None:
-    path.write_text(HEAD.replace("[plans.quick]\n", "[plans.quick]\nrepeats = 4\nsitters = { asked = 2 }\n") + GATE)
+    path.write_text(
+        HEAD.replace("[plans.quick]\n", "[plans.quick]\nrepeats = 4\nidentity_prompts = { asked = 2 }\n") + GATE
+    )
     plan = load(path, REGISTRY).plan("quick")
     assert plan.size("f2bench").repeats == 4
-    assert plan.size("bigbench").sitters.asked == 2
+    assert plan.size("bigbench").identity_prompts.asked == 2
     assert plan.reason == "long enough a reason"
 
 

@@ -1,4 +1,4 @@
-"""The sitters of a case of BIGbench: their images waited for, looked at, and attached to the report."""
+"""The identity prompts of a case of BIGbench: their images waited for, looked at, and attached to the report."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Sitters:
+class ImageCounts:
     """Whom the images of a case show, by group: people, or percent where a file knows no more."""
 
     shown: Mapping[str, int]
@@ -38,8 +38,8 @@ class Sitters:
 
 
 @pytest.fixture
-def sitters(request: pytest.FixtureRequest, case_id: str, run: Run) -> Sitters:
-    """The sitters of the case of that id, as soon as their images are in the ledger."""
+def identities(request: pytest.FixtureRequest, case_id: str, run: Run) -> ImageCounts:
+    """The identity prompts of the case of that id, as soon as their images are in the ledger."""
     case = run.case_of(request.node.nodeid)
     if not isinstance(case, SubjectCase):
         raise TypeError(f"{case_id} is no case of {request.node.nodeid}")
@@ -54,7 +54,7 @@ def sitters(request: pytest.FixtureRequest, case_id: str, run: Run) -> Sitters:
         tallies = [benchmark.count(topic, reply) for topic in case.topics]
     counts = shown_by(tallies, benchmark.data, case.attribute)
     request.node.stash[EXHIBIT] = _exhibit(run, benchmark, case, tallies, counts)
-    return Sitters(counts)
+    return ImageCounts(counts)
 
 
 def _exhibit(
@@ -63,7 +63,7 @@ def _exhibit(
     kinds: Counter[AnswerKind] = sum((each.kinds for each in tallies), Counter())
     rest = {str(kind): n for kind, n in kinds.items() if kind is not AnswerKind.CHOSEN}
     truth = beside_truth((each.portrayal for each in tallies), benchmark.data, case.attribute)
-    images = [benchmark.painted(seen, each.topic) for each in tallies for seen in each.seen]
+    images = [benchmark.drawn(seen, each.topic) for each in tallies for seen in each.seen]
     evidence = ImageEvidence(images, case.attribute, tuple(counts), ImageStore(run.settings.ledger))
     return Exhibit(
         tuple,

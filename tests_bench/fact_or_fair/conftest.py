@@ -124,7 +124,7 @@ def _in_images(run: Run, case: Case) -> tuple[Exhibit, Refuted | None]:
     picked = faces.by(case.attribute)
     shares = {group: picked[group] for group in benchmark.dataset.attribute(case.attribute).names}
     rest = Counter(str(each.kind) for each in portraits if each.kind is not AnswerKind.CHOSEN)
-    images = [benchmark.painted(each) for each in portraits]
+    images = [benchmark.drawn(each) for each in portraits]
     evidence = ImageEvidence(images, case.attribute, tuple(shares), ImageStore(run.settings.ledger))
     found = Exhibit(tuple, shares, case.attribute, rest, answer)
 

@@ -1,7 +1,7 @@
-"""How the scores of BIGbench moved between two painters of the same prompts.
+"""How the scores of BIGbench moved between two image models of the same prompts.
 
 An image is one unit, with both people of a relation: images are resampled, and exchanged by chance, within their
-sitter. Only people whose group is known in both runs' image of a prompt count.
+identity prompt. Only people whose group is known in both runs' image of a prompt count.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
 RUNS = 400
 Pictures = dict[str, Portrayal]
-# Shares of each person [..., people, k] by sitter, of many runs at once.
+# Shares of each person [..., people, k] by identity prompt, of many runs at once.
 Shown = dict[str, "FloatArray"]
 
 
 @dataclass(frozen=True)
 class Change:
-    """One score of one task, over `n` images; `covered`: of so many sitters, or pairs."""
+    """One score of one task, over `n` images; `covered`: of so many identity prompts, or pairs."""
 
     task: Task
     score: str
@@ -53,7 +53,7 @@ def changes(
     rng: np.random.Generator,
     tasks: Sequence[Task],
 ) -> list[Change]:
-    """Every score's move by one attribute, over the images of prompts that both runs painted."""
+    """Every score's move by one attribute, over the images of prompts that both runs drew."""
     both = common(before, after, data.attributes.index(attribute))
     found: list[Change] = []
     if Task.IMPLICIT in tasks:
@@ -66,7 +66,7 @@ def changes(
 
 
 def common(before: Mapping[str, Portrayal], after: Mapping[str, Portrayal], place: int) -> tuple[Pictures, Pictures]:
-    """The images of prompts that both painted; a person who is unknown in one is unknown in both."""
+    """The images of prompts that both drew; a person who is unknown in one is unknown in both."""
     sides: tuple[Pictures, Pictures] = {}, {}
     for name, one in before.items():
         other = after.get(name)
@@ -80,12 +80,12 @@ def common(before: Mapping[str, Portrayal], after: Mapping[str, Portrayal], plac
         for side, held in zip(sides, codes, strict=True):
             kept = held.copy()
             kept[unknown, place] = UNKNOWN
-            side[name] = Portrayal(one.sitter, kept)
+            side[name] = Portrayal(one.identity, kept)
     return sides
 
 
 def _alone(both: tuple[Pictures, Pictures]) -> tuple[Pictures, Pictures]:
-    one, other = ({name: each for name, each in side.items() if each.sitter.asked is None} for side in both)
+    one, other = ({name: each for name, each in side.items() if each.identity.asked is None} for side in both)
     return one, other
 
 
@@ -126,7 +126,7 @@ def _implicit(
 def _explicit(
     both: tuple[Pictures, Pictures], data: Bigbench, attribute: Attribute, rng: np.random.Generator
 ) -> list[Change]:
-    asked = [{name: each for name, each in side.items() if each.sitter.asked == attribute.name} for side in both]
+    asked = [{name: each for name, each in side.items() if each.identity.asked == attribute.name} for side in both]
     if not asked[0]:
         return []
     held = [asked_for(data, side, attribute) for side in asked]
@@ -136,7 +136,7 @@ def _explicit(
     def plain(shown: Shown) -> FloatArray:
         hits = []
         for name, each in asked[0].items():
-            places = [attribute.names.index(group) for group in each.sitter.groups]
+            places = [attribute.names.index(group) for group in each.identity.groups]
             people = [shown[name][..., person, place] for person, place in enumerate(places)]
             hits.append(scores.weighted(np.stack(people, axis=-1), 1.0))
         return scores.weighted(np.stack(hits, axis=-1), weights)
@@ -191,14 +191,14 @@ def _counts(side: Pictures, data: Bigbench, attribute: Attribute, member: Member
 def _simulated(
     both: tuple[Pictures, Pictures], data: Bigbench, attribute: Attribute, rng: np.random.Generator
 ) -> tuple[tuple[Shown, Shown], tuple[Shown, Shown]]:
-    """Shares [RUNS, people, k] by sitter, before and after: of resampled images, and of exchanged ones."""
+    """Shares [RUNS, people, k] by identity prompt, before and after: of resampled images, and of exchanged ones."""
     place, k = data.attributes.index(attribute), len(attribute.groups)
     units = {name: _units(both[0][name], both[1][name], place, k) for name in both[0]}
     added = odd_share(float(sum(each.n for each in units.values())))
     drawn: tuple[Shown, Shown] = {}, {}
     unchanged: tuple[Shown, Shown] = {}, {}
     for name, each in units.items():
-        people = len(both[0][name].sitter.subject.people)
+        people = len(both[0][name].identity.subject.people)
         odd = all_pairs(np.tile(np.eye(k), (1, people)))
         for sides, sums in (
             (drawn, each.resampled(odd, added, rng, RUNS)),

@@ -1,4 +1,4 @@
-"""Whom BIGbench asks for, and what is true of them: subjects, groups, weights and pairs as frozen values.
+"""BIGbench's subjects, groups, true shares, weights and pairs as frozen values.
 
 A *subject* is an occupation, a characteristic or a social relation (the paper's acquired attributes); its *family* is
 one of the 15 categories of occupations, two of characteristics or three of relations. The figures stand in
@@ -85,7 +85,7 @@ class Attribute:
 class Subject:
     """An occupation, a characteristic or a relation.
 
-    `people` are the names of those whom it shows: one, or the left and the right person of a relation. `truth` has, for
+    `people`: names of the people shown: one, or the left and the right person of a relation. `truth` has, for
     each of them, the actual shares of every attribute's groups, in the groups' order; `released` the same as the
     released files have it, faults included, by the groups that they name. `asked` are the attributes that explicit
     prompts ask for.
@@ -125,7 +125,7 @@ class Pair:
 
 @dataclass(frozen=True, eq=False)
 class Bigbench:
-    """The whole benchmark. `texts` are the published prompts by sitter, where they were read; else they are generated.
+    """The data of BIGbench. `texts`: the published prompts by identity prompt where they were read, else generated.
 
     `released` is what the original files hold, where they were read. `notes` name what was normalised or could not be
     matched.

@@ -1,6 +1,6 @@
 """Population values of BIGbench's scores, from finitely many images, and what the truth itself would score.
 
-Scale 0 to 1; randomness is passed in. Rows are persons of sitters; k groups of one attribute.
+Scale 0 to 1; randomness is passed in. Rows are persons of identity prompts; k groups of one attribute.
 """
 
 from __future__ import annotations
@@ -66,10 +66,11 @@ def shown_behind(
 ) -> Interval:
     """As `shown`, behind a detector that errs: the share of images that do show what was asked for.
 
-    `found` [S, k, k]: of each sitter's images, the shares that were asked for a group (first) and found to be of one;
-    all of a sitter add up to 1. Turned back by the inverse of the confusion matrix, which is linear and so without bias
-    for a mean over sitters (Rogan & Gladen 1978, for two groups); cut to 0 to 1 as a whole only. The interval is that
-    of draws of the shares (Jeffreys' prior on hit and miss, as in `shown`) and of the matrix, from their posteriors.
+    `found` [S, k, k]: of each identity prompt's images, the shares that were asked for a group (first) and found to be
+    of one; all of a prompt add up to 1. Corrected by the inverse of the confusion matrix, which is linear and so
+    unbiased for a mean over identity prompts (Rogan & Gladen 1978, for two groups); only the mean is cut to 0 to 1. The
+    interval is that of draws of the shares (Jeffreys' prior on hit and miss, as in `shown`) and of the matrix, from
+    their posteriors.
     """
     there = n > 0
     w, size = weights[there], n[there].astype(np.float64)

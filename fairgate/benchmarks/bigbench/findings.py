@@ -1,4 +1,4 @@
-"""Why a gate of BIGbench failed, in words: the sitters, groups or pairs that show it best, and what the truth is."""
+"""Why a gate of BIGbench failed: the identity prompts, groups or pairs that show it best, and the true shares."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MOST = 3  # sentences of a finding
 
 def findings(gates: Iterable[GateResult], tallies: Sequence[SubjectTally], data: Bigbench) -> Iterator[Finding]:
     """The most telling families, groups or pairs of each failed gate."""
-    by_id = {each.portrayal.sitter.id: each.portrayal for each in tallies}
+    by_id = {each.portrayal.identity.id: each.portrayal for each in tallies}
     for gate in gates:
         entry = gate.entry
         if entry.benchmark != BENCHMARK or gate.verdict not in FAILED or entry.score in RATES:
@@ -59,7 +59,7 @@ def _implicit(data: Bigbench, held: Mapping[str, Portrayal], attribute: Attribut
 
 def _explicit(data: Bigbench, held: Mapping[str, Portrayal], attribute: Attribute) -> Iterator[tuple[float, str]]:
     for name in attribute.names:
-        asked = asked_for(data, {key: each for key, each in held.items() if name in each.sitter.groups}, attribute)
+        asked = asked_for(data, {key: each for key, each in held.items() if name in each.identity.groups}, attribute)
         if asked.n.sum():
             share = float(scores.weighted(asked.hits, [subject.weight for subject in asked.of]))
             sentence = (

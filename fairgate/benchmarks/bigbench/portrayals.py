@@ -1,4 +1,4 @@
-"""What images of a sitter show: the groups of its people, image by image, and the shares that they add up to."""
+"""What images of an identity prompt show: the groups of its people, image by image, and their shares."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Codes = NDArray[np.int8]
 
 @dataclass(frozen=True, eq=False)
 class Portrayal:
-    """A sitter's images, or the shares alone where a file has no more.
+    """An identity prompt's images, or the shares alone where a file has no more.
 
     `codes` [images, people, attributes]: the place of the group that each person shows, UNKNOWN where that was not
     found. `named` stands in for them: for each person, shares by attribute and group, as a file names them. Several
@@ -31,7 +31,7 @@ class Portrayal:
     it stands there.
     """
 
-    sitter: IdentityPrompt
+    identity: IdentityPrompt
     codes: Codes | None = None
     named: tuple[Mapping[str, Mapping[str, float]], ...] = field(default=())
     prompt: str = ""
@@ -68,11 +68,11 @@ class Portrayal:
                 for attribute, shares in rows.items()
                 if not np.isnan(shares[person]).any()
             }
-            for person in range(len(self.sitter.subject.people))
+            for person in range(len(self.identity.subject.people))
         )
 
     def first(self, images: int, after: int = 0) -> Portrayal:
         """The same of `images` images alone, those that come `after` so many."""
         return Portrayal(
-            self.sitter, None if self.codes is None else self.codes[after : after + images], self.named, self.prompt
+            self.identity, None if self.codes is None else self.codes[after : after + images], self.named, self.prompt
         )

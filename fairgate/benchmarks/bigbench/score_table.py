@@ -12,7 +12,7 @@ import numpy as np
 
 from fairgate.benchmarks.bigbench import estimates, reference, reference_files, scores
 from fairgate.benchmarks.bigbench.data import BENCHMARK
-from fairgate.benchmarks.bigbench.released import files_of, identity
+from fairgate.benchmarks.bigbench.released_names import files_of, released_name
 from fairgate.benchmarks.bigbench.topics import Task
 from fairgate.benchmarks.score_result import ScoreResult
 from fairgate.core.domain import AnswerKind, Modality
@@ -51,10 +51,10 @@ def board(
 ) -> tuple[ScoreResult, ...]:
     """Every score of these tasks that the portrayals allow; `failed` percent of the planned images failed.
 
-    `asked`: whom images were asked for, and not all of them failed, whether or not they show anybody.
+    `asked`: the identity prompts with an image that did not fail, whether or not it shows a person.
     `mixings`: how the detector errs, by attribute. Estimates are then corrected for that, and plug-in values are not.
     """
-    scored = _Board(data, {each.sitter.id: each for each in portrayals}, seed, failed, mixings or {}, tuple(asked))
+    scored = _Board(data, {each.identity.id: each for each in portrayals}, seed, failed, mixings or {}, tuple(asked))
     parts = {Task.IMPLICIT: scored.implicit, Task.EXPLICIT: scored.explicit, Task.MANIFESTATION: scored.manifestation}
     return tuple(entry for task, part in parts.items() if task in tasks for entry in part())
 
@@ -62,7 +62,7 @@ def board(
 def rates(kinds: Mapping[Task, Counter[AnswerKind]], every: Mapping[Task, tuple[int, int]]) -> Iterator[ScoreResult]:
     """Images refused, unreadable, without the people that they should show, and missing, by task.
 
-    `every`: how many sitters are covered, of how many.
+    `every`: how many identity prompts are covered, of how many.
     """
     for task, counted in kinds.items():
         planned = counted.total()
@@ -92,9 +92,9 @@ def rates(kinds: Mapping[Task, Counter[AnswerKind]], every: Mapping[Task, tuple[
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """What sitters show of one attribute: a row for each person, shares `p` and actual ones [R, k], `counts` [R, k].
+    """Groups shown for one attribute, a row for each person: shares `p` and actual shares [R, k], `counts` [R, k].
 
-    `known` says whether counts are, or shares alone. A row's weight is its sitter's over its number of people.
+    `known` says whether counts are, or shares alone. A row's weight is its identity prompt's over its number of people.
     `of` are the subjects.
     """
 
@@ -125,7 +125,7 @@ class Rows:
 
 
 def implicit_rows(data: Bigbench, portrayals: Mapping[str, Portrayal], attribute: Attribute) -> Rows:
-    """What the sitters of implicit prompts show."""
+    """What the identity prompts of implicit prompts show."""
     of, p, actual, weights, counted = [], [], [], [], []
     known = True
     for subject in data.subjects:
@@ -196,7 +196,7 @@ def _within(subject: Subject, group: str | None) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """How far sitters with an asked-for group show it, [S]: `hits` 0 to 1, each person of a relation for one half.
+    """How far images show the group that was asked for, [S]: `hits` 0 to 1, each person of a relation for one half.
 
     `found` [S, k, k]: the same by the group that was asked for and the group that was found; 0 where nothing was.
     """
@@ -214,16 +214,16 @@ class Asked:
 
 
 def asked_for(data: Bigbench, portrayals: Mapping[str, Portrayal], attribute: Attribute) -> Asked:
-    """What the sitters of explicit prompts show of the attribute that was asked for."""
+    """What the identity prompts of explicit prompts show of the attribute that was asked for."""
     of, hits, n, found = [], [], [], []
     k = len(attribute.groups)
     for portrayal in portrayals.values():
-        sitter = portrayal.sitter
-        if sitter.asked != attribute.name:
+        identity = portrayal.identity
+        if identity.asked != attribute.name:
             continue
         shares, counts = portrayal.shares(data, attribute), portrayal.counts(data, attribute)
-        asked = [attribute.names.index(name) for name in sitter.groups]
-        of.append(sitter.subject)
+        asked = [attribute.names.index(name) for name in identity.groups]
+        of.append(identity.subject)
         hits.append(float(scores.weighted(shares[range(len(asked)), asked], 1.0)))
         here = np.zeros((k, k))
         np.add.at(here, asked, np.nan_to_num(shares))
@@ -295,17 +295,17 @@ class _Board:
         levels = reference.explicit_levels(self.aligned, self.files)
         for group in self._groups():
             subjects = [subject for subject in self.data.subjects if _within(subject, group)]
-            parts, every_sitter = {}, 0
+            parts, every_identity = {}, 0
             for attribute, asked in every.items():
                 k = len(attribute.groups)
-                every_sitter += sum(k ** len(each.people) for each in subjects if attribute.name in each.asked)
+                every_identity += sum(k ** len(each.people) for each in subjects if attribute.name in each.asked)
                 held = asked.within(group)
                 if held.of:
                     rng = np.random.default_rng([self.seed, crc32(f"{group}-{attribute.name}-S_explicit".encode())])
                     parts[attribute] = _explicit(held, self.mixings.get(attribute.name), rng)
             if not parts:
                 continue
-            whole = sum(each.asked is not None and _within(each.subject, group) for each in self.asked), every_sitter
+            whole = sum(each.asked is not None and _within(each.subject, group) for each in self.asked), every_identity
             covered = sum(part.covered for part in parts.values())
             parts = {each: replace(part, covered=covered) for each, part in parts.items()}
             yield from self._shown(Task.EXPLICIT, group, "S_explicit", parts, whole)
@@ -364,7 +364,7 @@ class _Board:
     def aligned(self) -> reference_files.Aligned:
         """The alignment file of these portrayals, in its order."""
         named = {
-            each.prompt or identity(each.sitter, self.data.attributes): each.as_named(self.data)
+            each.prompt or released_name(each.identity, self.data.attributes): each.as_named(self.data)
             for each in sorted(self.portrayals.values(), key=lambda each: each.place)
         }
         return {prompt: people for prompt, people in named.items() if any(people)}

@@ -72,4 +72,6 @@ def _stability(stability: Sequence[Settled]) -> Iterator[Section]:
         spread = "-" if each.variance is None else f"{each.variance:.1e}"
         rows.append(Row(each.score, (str(each.images), str(each.runs), number(each.mean, 2), spread)))
     if rows:
-        yield Section("Scores by number of images of each sitter", ("images", "runs", "mean", "variance"), tuple(rows))
+        yield Section(
+            "Scores by number of images of each identity prompt", ("images", "runs", "mean", "variance"), tuple(rows)
+        )

@@ -8,10 +8,10 @@ from fairgate.benchmarks.scores import Score, SummaryKey, Task, View
 from fairgate.core.domain import Modality
 
 
-class Sitters(Strict, frozen=True):
+class ImageCounts(Strict, frozen=True):
     """How many images there are. Without a number of subjects, all of each family.
 
-    `subjects` of each family are painted alone, in `implicit` images each; `asked` of them with every group, in
+    `subjects` of each family are drawn alone, in `implicit` images each; `asked` of them with every group, in
     `explicit` images each. Those that stand in pairs of advantage and disadvantage come first. As published: all
     subjects, 20 prompts of 8 images each.
     """
@@ -23,9 +23,9 @@ class Sitters(Strict, frozen=True):
 
 
 class Plan(Strict, frozen=True):
-    """How many subjects are painted, and in how many images."""
+    """How many subjects are drawn, and in how many images."""
 
-    sitters: Sitters = Sitters()
+    identity_prompts: ImageCounts = ImageCounts()
 
 
 TASKS = tuple(
@@ -89,7 +89,7 @@ VIEWS = (
         fact=((Name.EXPLICIT.value, "S_explicit"),),
         fairer=("less biased", "more biased"),
         truer=("more faithful to who was asked for", "less faithful to who was asked for"),
-        facts="whom it was asked for",
+        facts="the group asked for",
         shown=("TV",),
     ),
 )

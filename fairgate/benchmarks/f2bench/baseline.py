@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from fairgate.benchmarks.f2bench import cases as all_cases
+from fairgate.benchmarks.f2bench.case_summary import cell_of
 from fairgate.benchmarks.f2bench.cases import BENCHMARK, GOLD, theme
 from fairgate.benchmarks.f2bench.cases import KINDS as TASKS
-from fairgate.benchmarks.f2bench.cells import cell_of
 from fairgate.benchmarks.f2bench.change import common, moved
 from fairgate.benchmarks.f2bench.data import load
 from fairgate.benchmarks.f2bench.forms import in_forms

@@ -17,7 +17,7 @@ from fairgate.benchmarks.f2bench.cases import cases as cases_of
 from fairgate.benchmarks.f2bench.controls import ConversationControls
 from fairgate.benchmarks.f2bench.data import Kind
 from fairgate.benchmarks.f2bench.findings import findings
-from fairgate.benchmarks.f2bench.fitness import fitness
+from fairgate.benchmarks.f2bench.judge_validation import fitness
 from fairgate.benchmarks.f2bench.notes import notes, reviewed
 from fairgate.benchmarks.f2bench.power import ConversationsPower
 from fairgate.benchmarks.f2bench.score_table import board
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.case import Replies
     from fairgate.benchmarks.evidence import Evidence, Shown
     from fairgate.benchmarks.f2bench.cases import ThemeCase
-    from fairgate.benchmarks.f2bench.fitness import Fitness
+    from fairgate.benchmarks.f2bench.judge_validation import Fitness
     from fairgate.benchmarks.f2bench.plan import Outcome, Plan
     from fairgate.benchmarks.f2bench.tally import ThemeTally
     from fairgate.benchmarks.f2bench.topics import Theme

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairgate.benchmarks.f2bench import scores
-from fairgate.benchmarks.f2bench.cells import Cell
+from fairgate.benchmarks.f2bench.case_summary import Cell
 from fairgate.benchmarks.f2bench.estimates import estimated, judged
 from fairgate.benchmarks.f2bench.topics import Task
 from fairgate.core.statistics import strata

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from fairgate.benchmarks.f2bench.cells import Cell
+    from fairgate.benchmarks.f2bench.case_summary import Cell
     from fairgate.core.statistics.misclassification import JudgeConfusion
 
 

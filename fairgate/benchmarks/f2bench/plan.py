@@ -180,7 +180,7 @@ class _Talk:
             *before, last = self.prompts.conversation(self.instance, answers)
             asks = "final" if number == ROUNDS else "question"
             turn = self._query(f"turn-{number}", last.content, asks, before=tuple(before))
-            kind, said = yield from _heard(_leads(turn, ROUNDS - number + 1, any_text=number < ROUNDS))
+            kind, said = yield from _answer(_leads(turn, ROUNDS - number + 1, any_text=number < ROUNDS))
             if said is None or (number == ROUNDS and kind is not AnswerKind.SAID):
                 return Dialogue(self.instance, self.repeat, DEFINITION, kind, said, None)
             answers.append(said)
@@ -195,7 +195,7 @@ class _Talk:
             asks = "final" if number == ROUNDS else "question"
             text = self.prompts.pasted_dialogue(self.instance, answers)
             turn = self._query(f"reference/turn-{number}", text, asks)
-            kind, said = yield from _heard(_leads(turn, ROUNDS - number + 1))
+            kind, said = yield from _answer(_leads(turn, ROUNDS - number + 1))
             if said is None:
                 return Dialogue(self.instance, self.repeat, REFERENCE, kind, None, None)
             answers.append(said.strip())
@@ -209,14 +209,14 @@ class _Talk:
     def balance(self, twin_text: str) -> Asking[Outcome]:
         """A summary, two descriptions, three judgements of each."""
         asked = self._query("summary", self.prompts.summary(self.instance.fact), "summary")
-        kind, summary = yield from _heard(_leads(asked, 2 * (1 + JUDGEMENTS)))
+        kind, summary = yield from _answer(_leads(asked, 2 * (1 + JUDGEMENTS)))
         if summary is None:
             return Balanced(self.instance, self.repeat, DEFINITION, (Reading(kind), Reading(kind)))
         first = _first_named(self.instance)
         readings = []
         for name, paragraph, leads in (("paragraph", self.instance.paragraph, first), ("twin", twin_text, 3 - first)):
             asked = self._query(name, self.prompts.description(paragraph, summary), "description", first=str(leads))
-            kind, text = yield from _heard(replace(asked, leads_to=JUDGEMENTS))
+            kind, text = yield from _answer(replace(asked, leads_to=JUDGEMENTS))
             if text is None or kind is not AnswerKind.SAID:
                 readings.append(Reading(kind, text))
             else:
@@ -239,7 +239,7 @@ class _Talk:
         """The same as the released program has it: a blind swap, one tie asked of each, the first one marked."""
         nothing = Balanced(self.instance, self.repeat, REFERENCE, (Reading(), Reading()))
         asked = self.prompts.summary(self.instance.fact)
-        _, summary = yield from _heard(_leads(self._query("reference/summary", asked, "summary"), 2 + 3))
+        _, summary = yield from _answer(_leads(self._query("reference/summary", asked, "summary"), 2 + 3))
         if summary is None:
             return nothing
         summary = summary.strip()
@@ -253,7 +253,7 @@ class _Talk:
             # The three judgements, and of the first description the second one.
             rest = 3 + (not texts)
             asks = self._query(f"reference/{name}", asked, "description", first=str(leads))
-            _, said = yield from _heard(_leads(asks, rest))
+            _, said = yield from _answer(_leads(asks, rest))
             if said is None:
                 return nothing
             texts.append(said.strip())
@@ -313,7 +313,7 @@ def _leads(query: Query, count: int, *, any_text: bool = True) -> Query:
     return replace(query, leads_to=count, any_text=any_text)
 
 
-def _heard(query: Query) -> Asking[tuple[AnswerKind, str | None]]:
+def _answer(query: Query) -> Asking[tuple[AnswerKind, str | None]]:
     """What became of a reply, and its text; None where there is none, so that a conversation cannot go on."""
     reply = yield query
     if reply is None:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairgate.benchmarks.f2bench import scores
+from fairgate.benchmarks.f2bench.case_summary import Cell
 from fairgate.benchmarks.f2bench.cases import GOLD, theme
-from fairgate.benchmarks.f2bench.cells import Cell
 from fairgate.benchmarks.f2bench.estimates import estimated
 from fairgate.benchmarks.f2bench.tally import tally
 from fairgate.benchmarks.f2bench.topics import Task
@@ -79,14 +79,14 @@ def _cell(score: str, truth: float, size: int, repeats: int, known: JudgeConfusi
     shape = (repeats, size, 2)
     nothing = np.full(shape, np.nan)
     if score == "S_dialogue":
-        return Cell((None,) * size, _heard(np.full(shape[:2], 1.0 - truth), known, rng), nothing, nothing, nothing)
+        return Cell((None,) * size, _judged(np.full(shape[:2], 1.0 - truth), known, rng), nothing, nothing, nothing)
     leaning = 1.0 - truth if score == "S_fairness" else 0.0
-    tied, opposed = (_heard(np.full(shape, share), known, rng) for share in (leaning, 0.0))
+    tied, opposed = (_judged(np.full(shape, share), known, rng) for share in (leaning, 0.0))
     marks = rng.binomial(int(scores.MARKS_TO), truth if score == "S_factuality" else 0.5, shape).astype(np.float64)
     return Cell((None,) * size, np.full(shape[:2], np.nan), tied, opposed, marks)
 
 
-def _heard(chances: FloatArray, known: JudgeConfusion, rng: np.random.Generator) -> FloatArray:
+def _judged(chances: FloatArray, known: JudgeConfusion, rng: np.random.Generator) -> FloatArray:
     """What the judge makes of ties that are there with these chances."""
     sensitivity = known.yes_yes / max(known.yes_yes + known.yes_no, 1)
     specificity = known.no_no / max(known.no_yes + known.no_no, 1)

@@ -15,8 +15,8 @@ from zlib import crc32
 import numpy as np
 
 from fairgate.benchmarks.f2bench import reference, scores
+from fairgate.benchmarks.f2bench.case_summary import Cell, cell_of, joined, mean_known
 from fairgate.benchmarks.f2bench.cases import BENCHMARK, GOLD
-from fairgate.benchmarks.f2bench.cells import Cell, cell_of, joined, mean_known
 from fairgate.benchmarks.f2bench.estimates import estimated
 from fairgate.benchmarks.f2bench.plan import DEFINITION, REFERENCE
 from fairgate.benchmarks.f2bench.topics import Task

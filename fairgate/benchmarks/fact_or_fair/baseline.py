@@ -262,7 +262,7 @@ def told_apart(topic: StatisticTopic, known: Iterable[str]) -> str:
 
 
 def chosen_groups(run: Baseline, topic: StatisticTopic, index: int) -> tuple[str, ...] | None:
-    """The groups of whoever was chosen in a query, None where nobody was."""
+    """The groups of the person chosen in a query, None where none was."""
     said = run.letters.get(topic.id, "")[index : index + 1]
     place = LETTERS.find(said) if said else -1
     return None if place < 0 else run.groups[told_apart(topic, run.groups)][place]
@@ -340,7 +340,7 @@ class Choices:
                     yield s, level, topic
 
     def _places(self, run: Baseline, topic: StatisticTopic) -> list[int]:
-        """The chosen group of each query by its place, -1 where nobody was chosen."""
+        """The chosen group of each query by its place, -1 where none was chosen."""
         names = told_apart(topic, run.groups)
         at = names.split().index(self.attribute)
         groups = self.dataset.attribute(self.attribute).names

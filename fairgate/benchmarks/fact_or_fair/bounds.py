@@ -1,4 +1,4 @@
-"""What images whose faces nobody could read might do to a score: its value in the best and in the worst case.
+"""What images with unread faces might do to a score: its value in the best and in the worst case.
 
 An unreadable image, or one in which no face was found, may show anybody. Each is taken as one face of the group that
 would make the score best, or worst, topic by topic. The bounds are about what was sampled and hold for the plug-in

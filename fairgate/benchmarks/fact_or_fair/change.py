@@ -92,7 +92,7 @@ def moved_images(
 
 
 def moved_effects_of_images(images: Sequence[tuple[Units, Units]], key: BoolArray) -> dict[str, Moved]:
-    """Contrast and preference of faces. Images are painted anew each time: the two runs count as independent."""
+    """Contrast and preference of faces. Images are generated anew each time: the two runs count as independent."""
     k = key.shape[-1]
     runs = [_shown(images, after=after) for after in (False, True)]
     if not all(len(group) for _, group in runs):

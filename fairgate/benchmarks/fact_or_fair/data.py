@@ -427,7 +427,7 @@ class _Loading:
         )
 
     def _last(self, name: str) -> Path:
-        """Where a user would mend a file: in the overlay if there is one."""
+        """Where a user would fix a file: in the overlay if there is one."""
         return list(self.layers.values())[-1] / name
 
     def _sentences(self, name: str, slugs: Collection[str]) -> dict[str, tuple[Path, object]]:

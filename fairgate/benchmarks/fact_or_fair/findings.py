@@ -79,7 +79,7 @@ class _Gate:
         self.chance = 100 / len(counts.groups)
         images = entry.modality is Modality.IMAGE
         self.opening = "asked to portray the" if images else "asked who has the"
-        self.says, self.picks = ("it paints", "it paints") if images else ("it says", "it picks")
+        self.says, self.picks = ("it draws", "it draws") if images else ("it says", "it picks")
         self.answers = "faces" if images else "answers"
 
     def told(self, sentence: str, s: int, level: int, group: int, read: Callable[[str], Iterable[Shown]]) -> Example:

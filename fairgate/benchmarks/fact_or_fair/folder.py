@@ -49,7 +49,7 @@ class FolderSource:
             chosen=chosen,
             key=self._key(key, attribute, found),
             planned=answered + refused,
-            # Which profiles were on offer is not recorded; a painter may always draw the right group.
+            # Which profiles were on offer is not recorded; an image model may always draw the right group.
             offered=answered if task is Task.OBJECTIVE or self.modality is Modality.IMAGE else None,
             # The folder keeps no prompts: its answers are taken as independent.
             distinct=answered,

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.paired import Baseline, Basis, Known
     from fairgate.benchmarks.score_result import ScoreResult
     from fairgate.core.statistics.unmixing import ConfusionMatrix
-    from fairgate.providers.faces.seen import Seen
+    from fairgate.providers.faces.image_steps import Seen
 
 FACES = "faces"  # whose letters also tell groups that are not known
 DATA = "data"

@@ -26,7 +26,7 @@ from fairgate.benchmarks.fact_or_fair.tally import Tallies
 from fairgate.benchmarks.fact_or_fair.topics import Task
 from fairgate.core.domain import AnswerKind, Modality, Role
 from fairgate.ledger.samples import replay
-from fairgate.providers.faces.seen import painted
+from fairgate.providers.faces.image_steps import drawn
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from fairgate.benchmarks.base import Circumstances, Offers, Plugin
     from fairgate.benchmarks.case import Replies
-    from fairgate.benchmarks.evidence import Cell, Evidence, Painted, Shown
+    from fairgate.benchmarks.evidence import Cell, Drawn, Evidence, Shown
     from fairgate.benchmarks.fact_or_fair.cases import Case
     from fairgate.benchmarks.fact_or_fair.data import Dataset, KeyKind
     from fairgate.benchmarks.fact_or_fair.faces_tally import FacesTally
@@ -45,12 +45,12 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.findings import Finding
     from fairgate.benchmarks.gate_result import GateResult
     from fairgate.benchmarks.image_files import ImageFiles
+    from fairgate.benchmarks.plot_spec import Sketch
     from fairgate.benchmarks.score_result import ScoreResult
     from fairgate.benchmarks.sections import Section
-    from fairgate.benchmarks.sketch import Sketch
     from fairgate.core.statistics.unmixing import ConfusionMatrix
     from fairgate.ledger.samples import Sample, Steps
-    from fairgate.providers.faces.seen import Seen
+    from fairgate.providers.faces.image_steps import Seen
 
 
 class FactOrFairImages(Benchmark["StatisticTopic", "Case", "Source"]):
@@ -61,7 +61,7 @@ class FactOrFairImages(Benchmark["StatisticTopic", "Case", "Source"]):
     know.
     """
 
-    modality, roles = Modality.IMAGE, frozenset((Role.PAINTER, Role.DETECTOR))
+    modality, roles = Modality.IMAGE, frozenset((Role.IMAGE_MODEL, Role.DETECTOR))
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class FactOrFairImages(Benchmark["StatisticTopic", "Case", "Source"]):
 
     @property
     def dataset(self) -> Dataset:
-        """What is painted."""
+        """What is drawn."""
         return self.plan.dataset
 
     @property
@@ -115,7 +115,7 @@ class FactOrFairImages(Benchmark["StatisticTopic", "Case", "Source"]):
 
     @cached_property
     def controls(self) -> ImageControls:
-        """Whom they paint."""
+        """The controls of this benchmark."""
         return ImageControls(knowledge(self.dataset, self._key), self.groups.maps)
 
     def about(self, case: Case) -> str:
@@ -168,7 +168,7 @@ class FactOrFairImages(Benchmark["StatisticTopic", "Case", "Source"]):
         return StatisticsPower(self.dataset, self.answers)
 
     def seen(self, topic: StatisticTopic, reply: Replies) -> Iterator[tuple[Seen, list[Sample]]]:
-        """What became of a topic's images, each with its samples, the painter's first."""
+        """What became of a topic's images, each with its samples, the image model's first."""
         return (replay(steps, reply) for steps in self.plan.work(topic))
 
     def read(self, topic: StatisticTopic, reply: Replies) -> tuple[list[Sample], int]:
@@ -177,13 +177,13 @@ class FactOrFairImages(Benchmark["StatisticTopic", "Case", "Source"]):
         missing = sum(portrait.kind is AnswerKind.FAILED for portrait, _ in seen)
         return [sample for _, samples in seen for sample in samples], missing
 
-    def painted(self, portrait: Seen) -> Painted:
+    def drawn(self, portrait: Seen) -> Drawn:
         """An image with its faces by groups."""
-        return painted(portrait, [each.name for each in self.dataset.attributes], self.groups.group)
+        return drawn(portrait, [each.name for each in self.dataset.attributes], self.groups.group)
 
     def shown(self, topic: StatisticTopic, reply: Replies) -> Iterator[Shown]:
         """The images."""
-        return shown_images((self.painted(portrait), samples) for portrait, samples in self.seen(topic, reply))
+        return shown_images((self.drawn(portrait), samples) for portrait, samples in self.seen(topic, reply))
 
     def count(self, topic: StatisticTopic, portraits: Iterable[Seen]) -> FacesTally:
         """The faces in a topic's images."""

@@ -102,11 +102,11 @@ def of_faces(
             yield f"Of {faces - known:,} faces the {attribute.name} is not known: they are left out of its scores."
 
 
-def _of_errors(dataset: Dataset, mended: Collection[str], errors: Mapping[str, float]) -> Iterator[str]:
+def _of_errors(dataset: Dataset, correctable: Collection[str], errors: Mapping[str, float]) -> Iterator[str]:
     """Whether estimates are corrected for the detector's errors, by attribute."""
     names = [each.name for each in dataset.attributes]
-    corrected = [name for name in names if name in mended]
-    raw = [name for name in names if name not in mended]
+    corrected = [name for name in names if name in correctable]
+    raw = [name for name in names if name not in correctable]
     if corrected:
         yield (
             f"Estimates by {' and '.join(corrected)} are corrected for the detector's errors, as the calibration "
@@ -118,7 +118,7 @@ def _of_errors(dataset: Dataset, mended: Collection[str], errors: Mapping[str, f
             f" It is wrong on up to {rates}, as published: scores @error-low and @error-high say how far that could"
             " move them at most."
             if rates
-            else " How often this detector is wrong, nobody published."
+            else " No error rate of this detector is published."
         )
         yield f"Detectors err: scores by {' and '.join(raw)} are uncorrected (--calibration).{known}"
 

@@ -61,7 +61,7 @@ def audit() -> Iterator[Check]:
 def inherited() -> Iterator[Check]:
     """Averages that would change if the cells they average were what their own rows give."""
     held = scores()
-    mended = {
+    corrected = {
         row: {
             "S_fact": cells["S_fact"],
             "S_fair": settled(S_FAIR, cells["S_fair"], _s_fair(cells)),
@@ -69,7 +69,7 @@ def inherited() -> Iterator[Check]:
         }
         for row, cells in held.items()
     }
-    means, why = _means_of_d(mended), "averages d that the rows do not give"
+    means, why = _means_of_d(corrected), "averages d that the rows do not give"
     for (model, attribute), printed in distance_averages().items():
         name, found = f"{model}, {attribute}", means[model, attribute]
         check = Check(BENCHMARK, "Table 8", DISTANCE_AVERAGE, name, "average of d", printed, found, why)
@@ -77,8 +77,8 @@ def inherited() -> Iterator[Check]:
             yield check
     why = "rests on an S_fair that its row does not give"
     for model, cells in summary().items():
-        parts = _leaderboard_parts(mended, model)
-        # Twice: the first pass mends the averages of parts, the second the average of those averages.
+        parts = _leaderboard_parts(corrected, model)
+        # Twice: the first pass corrects the averages of parts, the second the average of those averages.
         row_of_parts = _leaderboard_row(_leaderboard_row({**cells, **parts}, parts), parts)
         for column, printed in cells.items():
             check = Check(BENCHMARK, "Table 2", SUMMARY, model, column, printed, row_of_parts[column], why)

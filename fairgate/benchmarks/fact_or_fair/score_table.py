@@ -99,7 +99,7 @@ def board(
     """All scores of what was selected. The same counts and seed give the same numbers, whatever else was selected.
 
     `mixings`: how the detector errs, by attribute. Estimates are then corrected for that, and plug-in values are not.
-    `errors`: where nobody measured that, its published error rate, 0 to 1: how far it could move a score at most stands
+    `errors`: where not measured, its published error rate, 0 to 1: how far it could move a score at most stands
     beside it as `…@error-low` and `…@error-high`.
     `sure`: the confidence of the intervals of a task and context, 0 to 1: a run that looks more than once has to be
     surer at each look.
@@ -183,7 +183,7 @@ class _Cell:
             "TV": float(scores.tv_of(p, applies)),
             "d": float(scores.d_of(p, key, applies)),
         }
-        # Of shares without counts nobody knows how sure they are: such topics are in the plug-in scores alone.
+        # Shares without counts have no interval: such topics are in the plug-in scores alone.
         answers = self.counts.chosen if self._counted else np.zeros_like(self.counts.chosen)
         found = estimate_scores(
             answers,
@@ -236,7 +236,7 @@ class _Cell:
             yield self.entry(f"{name}@error-high", bound.high)
 
     def _unseen(self) -> Iterator[ScoreResult]:
-        """Best and worst case of what nobody could read, where there is any such image."""
+        """Best and worst case of the unread images, where there is any."""
         counts = self.counts
         if counts.unseen is None or not counts.unseen[counts.applies].any():
             return
@@ -258,7 +258,7 @@ class _Cell:
     def _ceilings(self, rng: np.random.Generator) -> dict[str, Ceiling]:
         """What is expected for an ideal model: S_fact's knows the key, that of all others chooses by chance.
 
-        Of facts no ideal is both: whoever knows them all has an S_E far below that of chance.
+        For facts no model is ideal in both: one that knows them all has an S_E far below that of chance.
         """
         if self.task is Task.OBJECTIVE:
             return {}
@@ -443,7 +443,7 @@ def _leaderboard(entries: Sequence[ScoreResult], modality: Modality) -> Mapping[
                 score,
                 "definition",
             ):
-                # A row over a part of the topics is not passed off as whole; what was asked in vain is marked.
+                # A row over a part of the topics is marked as such; so are failed requests.
                 return math.nan if entry.value is None or not entry.all_asked else entry.value / 100
         return math.nan
 

@@ -13,7 +13,7 @@ from fairgate.core.domain import Modality
 
 
 class Images(Strict, frozen=True):
-    """How many images are painted for each objective and each subjective topic; 20, as published."""
+    """How many images are drawn for each objective and each subjective topic; 20, as published."""
 
     objective: Times = 20
     subjective: Times = 20
@@ -42,7 +42,7 @@ class CaseLimits(Strict, frozen=True):
     """What a single case may not be beyond, in percent.
 
     `contrast_max`, `preference_max` and `pull_max` are limits on the effects of groups, in points; images have the
-    second alone. Stored shares, of which nobody knows who was on offer or how many images there were, are held against
+    second alone. Stored shares, of unknown offers or numbers of images, are held against
     `entropy_min`, of the normalised entropy, and `gap_max`, of the most picked group's share minus the least picked
     one's.
     """

@@ -33,7 +33,7 @@ class Row:
         return self.cells[column]
 
     def error(self, column: str, hint: str) -> DataError:
-        """A `DataError` that shows the cell, where it stands, and how to mend it."""
+        """A `DataError` that shows the cell, where it stands, and the fix."""
         return DataError(
             f"{self[column]!r} cannot be used.", where=f"{self.path}: line {self.line}, {column}", hint=hint
         )

@@ -60,7 +60,7 @@ class Counted(Protocol):
 
     @property
     def unseen(self) -> int:
-        """Samples that may hold answers which nobody could read."""
+        """Samples that may hold answers which could not be read."""
         ...
 
 
@@ -273,7 +273,7 @@ class Tallies(Generic[T]):
         return picks
 
     def background(self, context: Context, attribute: str) -> IntArray | None:
-        """As the released program counts `named`; None where its prompts name nobody, or more than one group."""
+        """As the released program counts `named`; None where its prompts name no group, or more than one."""
         return self.named(context, attribute) if context in (Context.ATTRIBUTION, Context.INGROUP) else None
 
     def kinds(self, task: Task, context: Context | None) -> Counter[AnswerKind]:

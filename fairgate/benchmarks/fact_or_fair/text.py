@@ -59,9 +59,9 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.fact_or_fair.topics import Context
     from fairgate.benchmarks.findings import Finding
     from fairgate.benchmarks.gate_result import GateResult
+    from fairgate.benchmarks.plot_spec import Sketch
     from fairgate.benchmarks.score_result import ScoreResult
     from fairgate.benchmarks.selection_rates import SelectionRates
-    from fairgate.benchmarks.sketch import Sketch
     from fairgate.core.domain import Query
     from fairgate.ledger.samples import Sample, Steps
 # Answers a topic at the first looks, and their shares of the error (docs/effects.md): chosen by simulation, so that a
@@ -75,7 +75,7 @@ FIRST_LOOKS: Mapping[Task, Mapping[int, float]] = {
 class FactOrFairText(Benchmark["StatisticTopic", "Case", "Source"]):
     """Choices among groups and individuals.
 
-    `heard` holds the counts of what this process asked itself; `key` is the answer key that controls know.
+    `live` holds the counts of replies that this process received; `key` is the answer key that controls know.
     """
 
     modality, roles = Modality.TEXT, frozenset((Role.MODEL,))
@@ -85,11 +85,11 @@ class FactOrFairText(Benchmark["StatisticTopic", "Case", "Source"]):
         plugin: Plugin,
         plan: QueryPlan,
         folder: ResultFolder | None = None,
-        heard: LiveCounts | None = None,
+        live: LiveCounts | None = None,
         key: KeyKind = "published",
     ) -> None:
         self.plugin, self.plan, self.folder, self._key = plugin, plan, folder, key
-        self._heard = heard or LiveCounts(plan.dataset)
+        self._live = live or LiveCounts(plan.dataset)
         self._looks: Mapping[str, InterimAnalysis] = {}
         self._counted: dict[StatisticTopic, tuple[TopicTally, Served]] = {}
 
@@ -156,10 +156,10 @@ class FactOrFairText(Benchmark["StatisticTopic", "Case", "Source"]):
         """Subjective ones: three answers to an objective question refute nothing."""
         return case.topic.task is Task.SUBJECTIVE
 
-    def hear(self, sample: Sample) -> None:
+    def count_live(self, sample: Sample) -> None:
         """Count it, so that its topic need not be read."""
         if isinstance(sample.query.topic, StatisticTopic):
-            self._heard.add(sample)
+            self._live.add(sample)
 
     def stratum(self, topic: StatisticTopic) -> str:
         """The task and context."""
@@ -184,7 +184,7 @@ class FactOrFairText(Benchmark["StatisticTopic", "Case", "Source"]):
         known = {stratum_of(*each): each for each in TASKS[Modality.TEXT]}
         own = {stratum: look for stratum, look in looks.items() if stratum in known}
         cut = {known[stratum]: look.asked for stratum, look in own.items()}
-        smaller = FactOrFairText(self.plugin, replace(self.plan, cut=cut), self.folder, self._heard, self._key)
+        smaller = FactOrFairText(self.plugin, replace(self.plan, cut=cut), self.folder, self._live, self._key)
         smaller._looks = own
         return smaller
 
@@ -236,15 +236,15 @@ class FactOrFairText(Benchmark["StatisticTopic", "Case", "Source"]):
         """The power of its plan."""
         return StatisticsPower(self.dataset, self.answers, WITHIN[self.plan.profiles])
 
-    def is_heard(self, topic: StatisticTopic) -> bool:
+    def is_counted(self, topic: StatisticTopic) -> bool:
         """Whether all answers to a topic were counted as they came, so that nothing need be read."""
-        return self._heard.whole(topic, self.plan.size(topic)) is not None
+        return self._live.whole(topic, self.plan.size(topic)) is not None
 
     def count(self, topic: StatisticTopic, read: Callable[[], Iterable[Sample]]) -> tuple[TopicTally, Served]:
-        """A topic's answers, counted once in a process, and which servers gave them; read where they were not heard."""
+        """A topic's answers, and which servers gave them: live counts, else the ledger's, read once a process."""
         if topic not in self._counted:
-            heard = self._heard.whole(topic, self.plan.size(topic))
-            self._counted[topic] = heard or count(topic, read(), self.dataset)
+            live = self._live.whole(topic, self.plan.size(topic))
+            self._counted[topic] = live or count(topic, read(), self.dataset)
             self._counted[topic][0].draws = self.plan.draws
         return self._counted[topic]
 

@@ -95,8 +95,8 @@ def claims(case: Case, choices: Choices, dataset: Dataset, limits: CaseLimits) -
 def claims_of_faces(case: Case, faces: FacesTally, dataset: Dataset, limits: CaseLimits) -> tuple[Claim, ...]:
     """What a case tests of the images of its topic: the preference, by the first face of each whose group is known.
 
-    Faces of one image are one draw. An image that comes again is another: a model that paints but one does not
-    paint even shares.
+    Faces of one image are one draw. An image that comes again is another: a model that draws only one does not
+    draw even shares.
     """
     group = np.array(faces.first[case.attribute], np.int64)
     k = dataset.attribute(case.attribute).k

@@ -213,7 +213,7 @@ def following(asked: Asked, groups: IntArray, key: BoolArray) -> tuple[BoolArray
 
 
 def contrast_of_shown(asked: Asked, group: IntArray, key: BoolArray, confidence: float = CONFIDENCE) -> Effect:
-    """As `contrast` where nobody is on offer (faces in images); `group` [N]. What is shown at both levels cancels."""
+    """As `contrast` without a list on offer (faces in images); `group` [N]. What is shown at both levels cancels."""
     towards = key[:, HIGH].astype(np.float64) - key[:, LOW]
     has: BoolArray = np.logical_and(key.any(axis=-1).all(axis=-1), towards.any(axis=-1))
     kept = asked.paired & has[asked.statistic]
@@ -258,7 +258,7 @@ def preference(asked: Asked, groups: IntArray, chosen: Picks, k: int, confidence
 
 
 def evenness(asked: Asked, group: IntArray, k: int, confidence: float = CONFIDENCE) -> Largest:
-    """As `preference` where nobody is on offer (faces in images): a group's share beyond 1/k; `group` [N]."""
+    """As `preference` without a list on offer (faces in images): a group's share beyond 1/k; `group` [N]."""
     return _by_column(asked, Scored(memberships(group, k) - 1.0 / k, 1.0), confidence)
 
 
@@ -273,7 +273,7 @@ def spread(asked: Asked, groups: IntArray, chosen: Picks, k: int, confidence: fl
 
 
 def spread_of_shown(asked: Asked, group: IntArray, k: int, confidence: float = CONFIDENCE) -> Spread:
-    """As `spread` where nobody is on offer (faces in images); `group` [N]."""
+    """As `spread` without a list on offer (faces in images); `group` [N]."""
     return spread_of(asked, memberships(group, k), asked.statistic, confidence)
 
 

@@ -256,7 +256,7 @@ def estimate_likeness(
     (low, value, high), (low_few, _, high_few) = found
     low, high = min(low, low_few), max(high, high_few)
     if mixing is not None:
-        # Errors make a painter of one group look as if some rows had another: no row's own shares then lead to it.
+        # Errors make an image model of one group look as if some rows had another: no row's own shares then lead to it.
         same = np.broadcast_to(mixing.unmixed(x.sum(axis=0) / x.sum()), p.shape)
 
         def together(radii: FloatArray) -> FloatArray:
@@ -453,7 +453,7 @@ def _fact(plan: _Plan) -> _Belief | None:
 
 
 def _fact_behind(plan: _Plan, mixing: ConfusionMatrix, rng: np.random.Generator, draws: int) -> _Belief | None:
-    """Accuracy behind a detector's errors, along the family from nobody of a right group to none but these."""
+    """Accuracy behind a detector's errors, along the family from no face of a right group to all."""
     asked = plan.there & plan.key.any(axis=-1)
     if not asked.any():
         return None

@@ -88,7 +88,7 @@ def agreement(
     """Agreement, kappa, sensitivity and specificity of a judge, each with its interval.
 
     Shares have Jeffreys' interval (Brown, Cai & DasGupta 2001). Kappa's is simulated from the two posteriors at the
-    known items' own share of yes, which whoever chose the items has fixed.
+    known items' own share of yes, which the choice of the items has fixed.
     """
     yes, no = known.yes_yes + known.yes_no, known.no_yes + known.no_no
     right = known.yes_yes + known.no_no

@@ -29,7 +29,7 @@ ENOUGH = 8  # marks of each verdict before they correct a score
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """A reply that the judge called yes or no, and what a reviewer says; `right` None where nobody marked it."""
+    """A reply that the judge called yes or no, and what a reviewer says; `right` None where it is not marked."""
 
     name: str
     said: bool
@@ -42,7 +42,7 @@ def in_order(reviews: Iterable[Review]) -> list[Review]:
 
 
 def counted(reviews: Iterable[Review]) -> JudgeConfusion:
-    """The marks that count: of each verdict those before the first reply in the order that nobody marked.
+    """The marks that count: of each verdict those before the first unmarked reply of the order.
 
     A mark further on, on a reply that somebody picked, changes that reply alone: such replies are no random ones.
     """
@@ -135,6 +135,6 @@ def _spreads(marks: JudgeConfusion) -> tuple[dict[bool, float], dict[bool, int]]
 
 
 def _share(yes: int, no: int, prior: float = 0.0) -> float:
-    """The share of yes; without any, and without a prior, that of nobody: it weighs nothing."""
+    """The share of yes; without items and prior a value of weight zero."""
     whole = yes + no + 2 * prior
     return (yes + prior) / whole if whole else 0.0

@@ -87,7 +87,7 @@ def claims(choices: Choices, level: int, key: BoolArray, limits: Limits) -> tupl
 
 
 def evenness(group: IntArray, k: int, limit: float) -> Claim:
-    """What a case tests where nobody is on offer: the preference of its draws, `group` [N], against equal chances."""
+    """What a case tests without a list on offer: the preference of its draws, `group` [N], against equal chances."""
     people = np.broadcast_to(np.arange(k), (len(group), k))
     return _preference(memberships(people, k), group, limit, 1)
 

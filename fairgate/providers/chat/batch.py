@@ -136,7 +136,7 @@ class BatchChat:
                         await self._look(sent, ledger)
         except FairgateError as trouble:
             self._end(trouble)
-        except Exception as error:  # noqa: BLE001 - nobody may wait for a task that is gone
+        except Exception as error:  # noqa: BLE001 - no caller may wait for a finished task
             self._end(RunStopped(f"the batches broke: {type(error).__name__}: {error}."))
 
     def _end(self, trouble: FairgateError) -> None:
@@ -228,7 +228,7 @@ class BatchChat:
                 raise RunStopped(failure.what, where=failure.where, hint=hint) from None
 
     def _forget(self, sent: _Sent, ledger: Ledger) -> None:
-        """Whoever waits for what was never sent is sent anew."""
+        """Send again what was waited for and never sent."""
         self._sent.remove(sent)
         ledger.batches.drop(sent.keys)
         self._new |= sent.keys & self._waiting.keys()
@@ -252,7 +252,7 @@ class BatchChat:
         lost = CallFailed(f"its batch ended ({status}) without a reply to it.", where=self._chat.identity.label)
         failed = [key for key in sent.keys if not isinstance(outcomes.get(key), Reply)]
         ledger.batches.drop(failed)
-        # Replies first: whoever gets one stores it before a trouble ends the run.
+        # Replies first: they are stored before an error ends the run.
         for key in sorted(sent.keys & self._waiting.keys(), key=lambda key: not isinstance(outcomes.get(key), Reply)):
             outcome, reply = outcomes.get(key, refused or lost), self._waiting[key]
             if reply.done():
@@ -283,7 +283,7 @@ class BatchChat:
             reply = self._chat.read(content, 0.0, 1)
             reply = reply and self._chat.endpoint.redaction.clean(reply)
             return reply or CallFailed("no choices in the answer.", where=self._chat.identity.label)
-        judged = self._chat.endpoint.judged(status, content, {}, 0.0, 1)
+        judged = self._chat.endpoint.classified(status, content, {}, 0.0, 1)
         if isinstance(judged, Filtered):
             return Reply("", filtered=True)
         return (

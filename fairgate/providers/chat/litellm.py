@@ -14,7 +14,7 @@ from fairgate.core.errors import CallFailed, ConfigError, FairgateError, RunStop
 from fairgate.core.redaction import Redaction, is_secret
 from fairgate.providers.chat.openai import RESPONSE_FORMAT, SCHEMA
 from fairgate.providers.fields import body_fields, check_fields, count, word
-from fairgate.providers.retries import CROWDED, Judgement, Retries, ServerError, TransientError, judge
+from fairgate.providers.retries import CROWDED, ErrorClass, Retries, ServerError, TransientError, classify
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -100,26 +100,26 @@ class LiteLLMCalls:
             except TimeoutError:
                 return TransientError("timeout", f"no whole answer within {self._timeout:g} s", crowded=True)
             except Exception as error:  # noqa: BLE001 - whatever the library raises is judged by its status
-                return self._judged(error, perf_counter() - began, number)
+                return self._classified(error, perf_counter() - began, number)
         try:
             found = read(said, perf_counter() - began, number)
         except (AttributeError, IndexError, TypeError):
             found = None
         return TransientError("no choices in the answer") if found is None else found
 
-    def _judged(self, error: Exception, latency: float, number: int) -> Refused | TransientError | FairgateError:
+    def _classified(self, error: Exception, latency: float, number: int) -> Refused | TransientError | FairgateError:
         kind, status = type(error).__name__, getattr(error, "status_code", None)
         said = self._redaction.show(str(error))
         if kind == FILTERED:
             return Refused(latency, number)
         if not isinstance(status, int) or status < 400:
             return TransientError(kind, said)
-        match judge(status, ServerError(str(error)), self._fields):
-            case Judgement.MAY_PASS:
+        match classify(status, ServerError(str(error)), self._fields):
+            case ErrorClass.TRANSIENT:
                 return TransientError(f"HTTP {status}", said, crowded=status in CROWDED)
-            case Judgement.FILTERED:
+            case ErrorClass.FILTERED:
                 return Refused(latency, number)
-            case Judgement.REJECTED:
+            case ErrorClass.REJECTED:
                 what = f"the server rejects this query (HTTP {status}: {said})."
                 return CallFailed(what, where=self.identity.label, attempts=number)
             case _:

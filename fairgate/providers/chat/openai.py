@@ -28,7 +28,7 @@ AZURE = Provider("azure", "AZURE_OPENAI_API_KEY", "AZURE_OPENAI_ENDPOINT", ("api
 
 
 RESPONSE_FORMAT = "response_format"
-# A text and no list of letters: whoever declines must be able to say so.
+# A string, not an enum of letters: a model that refuses must be able to say so.
 SCHEMA = {
     "type": "json_schema",
     "json_schema": {

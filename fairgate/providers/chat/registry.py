@@ -116,13 +116,13 @@ def chat_model(
         raise ConfigError(f"{provider}/{name} takes no headers.", where="--header", hint=hint)
     if provider == "python":
         from fairgate.providers.python.chat import revision
-        from fairgate.providers.python.child import ChildChat
+        from fairgate.providers.python.child_process import ChildChat
 
         return ChildChat(name, revision(model_args), settings.max_in_flight, settings.timeout)
     places, patience = settings.max_in_flight, settings.timeout
     if provider in ("hf", "vllm"):
         from fairgate.providers.local.options import Named, TextOptions
-        from fairgate.providers.python.child import Child
+        from fairgate.providers.python.child_process import Child
 
         named = Named.of(provider, name, [*_given(usual), *model_args], TextOptions, system_prompt)
         given = (named, places, probabilities) if provider == "hf" else (named, places)

@@ -15,7 +15,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from fairgate.providers.faces.detection import Found
+    from fairgate.providers.faces.face_finder import Found
 
 SIZE = 224
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fairgate.providers.faces.detection import Found
+    from fairgate.providers.faces.face_finder import Found
 
 # By attribute and label; what a reader does not tell is not there.
 Attributes = dict[str, dict[str, float]]

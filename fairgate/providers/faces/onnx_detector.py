@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fairgate.core.domain import Identity
     from fairgate.ledger.images import Limits
     from fairgate.providers.faces.attributes import AttributeReader, Attributes
-    from fairgate.providers.faces.detection import FaceFinder, Found
+    from fairgate.providers.faces.face_finder import FaceFinder, Found
 
 
 class OnnxDetector:

@@ -12,8 +12,8 @@ import httpx2
 from pyreqwest.client import ClientBuilder
 from pyreqwest.exceptions import ConnectTimeoutError, DetailedPyreqwestError, PyreqwestError
 
+from fairgate.providers.http.aiohttp_transport import KEEP_ALIVE
 from fairgate.providers.http.errors import REFUSED, NameNotResolved, NotTrusted, TLSFailed
-from fairgate.providers.http.over_aiohttp import KEEP_ALIVE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -53,7 +53,7 @@ def _natural(path: Path) -> list[tuple[int, str]]:
 
 
 @dataclass
-class FolderPainter:
+class FolderImageModel:
     """A folder of images, as a text-to-image model: it gives the topic's files in their order."""
 
     held: ImageFiles

@@ -73,7 +73,7 @@ async def stored(sent: Sent, fetcher: Fetcher, store: ImageStore) -> Reply:
 
 
 class OpenAIImages:
-    """A painter behind an OpenAI-compatible server: `POST images/generations`, one image a request.
+    """An image model behind an OpenAI-compatible server: `POST images/generations`, one image a request.
 
     `parameters` are the body fields beside model and prompt. What the server sends is put into `store` whatever it is;
     the address of an image is fetched as `Fetcher` allows.

@@ -59,7 +59,7 @@ def image_folder(spec: str | None) -> Path | None:
     return Path(name).expanduser() if provider == "folder" else None
 
 
-def make_painter(
+def make_image_model(
     settings: Settings,
     benchmarks: Sequence[AnyBenchmark],
     store: ImageStore,
@@ -74,24 +74,24 @@ def make_painter(
         raise ConfigError(f"{settings.t2i_args[0]!r}: {provider}/ takes none.", where="--t2i-arg", hint="Remove it.")
     held = [each.files for each in benchmarks if each.files is not None]
     if provider == "folder" and held:
-        from fairgate.providers.images.folder import FolderPainter, merged
+        from fairgate.providers.images.folder import FolderImageModel, merged
 
-        return FolderPainter(merged(held), store)
+        return FolderImageModel(merged(held), store)
     if provider == "control":
         from fairgate.providers.chat.control import ControlSpec, controls_of
-        from fairgate.providers.images.control import ControlPainter
+        from fairgate.providers.images.control import ControlImageModel
 
         width, _, height = settings.image_size.partition("x")
         spec = ControlSpec.of(name, controls_of(benchmarks, Modality.IMAGE), OPTION)
-        return ControlPainter(spec, store, (int(width), int(height)))
+        return ControlImageModel(spec, store, (int(width), int(height)))
     if provider == "python":
         from fairgate.providers.python.chat import revision
-        from fairgate.providers.python.child import ChildChat
+        from fairgate.providers.python.child_process import ChildChat
 
         return ChildChat(name, revision(settings.t2i_args), settings.max_in_flight, settings.timeout, settings.ledger)
     if provider == "diffusers":
         from fairgate.providers.local.options import ImageOptions, Named
-        from fairgate.providers.python.child import Child
+        from fairgate.providers.python.child_process import Child
 
         named = Named.of(provider, name, settings.t2i_args, ImageOptions)
         given = (named, settings.max_in_flight, str(settings.ledger))
@@ -102,7 +102,7 @@ def make_painter(
         from fairgate.providers.images.openai import OpenAIImages
         from fairgate.providers.retries import Retries
 
-        # Painters know no temperature; all else that is usual may be taken away again.
+        # Image models know no temperature; all else that is usual may be taken away again.
         fields = body_fields(("temperature=", *settings.t2i_args), {"size": settings.image_size})
         return OpenAIImages(
             name,

@@ -73,7 +73,7 @@ class Batches(Generic[Asked, Told]):
             for (_, told), outcome in zip(batch, outcomes, strict=True):
                 if not told.done():
                     told.set_result(outcome)
-            await asyncio.sleep(0)  # whoever was answered may ask again, and be in the next batch
+            await asyncio.sleep(0)  # callers that were answered may join the next batch
 
     def _outcomes(self, asked: Sequence[Asked]) -> list[Told | BaseException]:
         try:

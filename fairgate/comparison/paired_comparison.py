@@ -12,8 +12,8 @@ from fairgate.benchmarks.paired import Compared
 from fairgate.benchmarks.registry import registry
 from fairgate.benchmarks.score_result import ScoreResult
 from fairgate.comparison import regressions
+from fairgate.comparison.change_wording import CHANGE, sentences
 from fairgate.comparison.regressions import Regression
-from fairgate.comparison.words import CHANGE, sentences
 from fairgate.core.domain import Modality
 from fairgate.core.errors import ConfigError
 from fairgate.core.statistics.paired import holm
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from fairgate.core.statistics.paired import Moved, Shift
     from fairgate.gating.thresholds import BaselineLimits, DropLimit
 
-    # A part, and the same bound to the data of the later run; None where these are not at hand.
+    # A part, and the same bound to the data of the later run; None where these are not available.
     Side = tuple[Part, Paired | None]
 
 ALPHA = 0.05

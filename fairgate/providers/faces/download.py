@@ -169,7 +169,7 @@ class Puller:
 
     def _fetch(self, url: str, aim: Path, sha256: str | None) -> Path:
         try:
-            # In an event loop, because there Ctrl-C is heard while nothing comes.
+            # In an event loop, where Ctrl-C is handled while the server sends nothing.
             found = asyncio.run(self._followed(url, aim))
         except httpx2.TransportError as error:
             trouble = Redaction().show(str(error))
@@ -261,7 +261,7 @@ def _compare(found: str, wanted: str | None, where: str) -> None:
 def _check(kind: Kind, path: Path) -> None:
     """That it is a network of this kind: loaded as detectors will."""
     from fairgate.providers.faces.attributes import FairFace, GenderAge
-    from fairgate.providers.faces.detection import FaceFinder
+    from fairgate.providers.faces.face_finder import FaceFinder
 
     if kind.name == "fairface":
         FairFace(path)
