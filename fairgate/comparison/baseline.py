@@ -142,7 +142,7 @@ def parsed(text: bytes, where: str, parts: Sequence[Part]) -> Baseline:
         schema = raw.get("fairgate baseline") if isinstance(raw, dict) else None
         if type(schema) is int and schema not in READ:
             raise DataError(
-                f"is of schema {schema}, this fairgate reads {' and '.join(map(str, READ))}.",
+                f"is of schema {schema}, this fairgate reads {READ[0]} to {READ[-1]}.",
                 where=where,
                 hint="Use the fairgate that saved it, or save it anew.",
             )
