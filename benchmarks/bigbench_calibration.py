@@ -27,10 +27,10 @@ from fairgate.core.statistics.estimates import estimate_likeness
 from fairgate.core.statistics.unmixing import ConfusionMatrix
 
 if TYPE_CHECKING:
-    from fairgate.benchmarks.bigbench.data import Attribute, Bigbench
+    from fairgate.benchmarks.bigbench.data import Bigbench, ProtectedAttribute
     from fairgate.core.statistics.distributions import FloatArray
     from fairgate.core.statistics.estimates import Estimate
-    from fairgate.core.statistics.misclassification import Interval
+    from fairgate.core.statistics.intervals import Interval
 
 ATTRIBUTES = ("gender", "race")
 SHOWN = ("the truth", "0.3 one group", "0.8 one group", "one group", "any shares")
@@ -47,7 +47,7 @@ def calibrated(confusion: FloatArray, known: int, rng: np.random.Generator) -> C
 
 
 def alone(
-    data: Bigbench, attribute: Attribute, name: str, n: int, known: int, runs: int, rng: np.random.Generator
+    data: Bigbench, attribute: ProtectedAttribute, name: str, n: int, known: int, runs: int, rng: np.random.Generator
 ) -> dict[str, Table]:
     """S_implicit, TV and eta of an image model."""
     confusion = np.array(CONFUSION[len(attribute.groups)])
@@ -88,7 +88,7 @@ def alone(
 
 
 def asked(
-    attribute: Attribute, shown: float, n: int, known: int, runs: int, rng: np.random.Generator
+    attribute: ProtectedAttribute, shown: float, n: int, known: int, runs: int, rng: np.random.Generator
 ) -> dict[str, Table]:
     """S_explicit of an image model that shows who is asked for in a share `shown` of the images, else anybody else."""
     k = len(attribute.groups)

@@ -52,7 +52,7 @@ def one(images: int) -> None:
     from fairgate.providers.faces.factory import make
     from fairgate.providers.images.control import ControlImageModel
     from fairgate.sampling.limits import Limits
-    from fairgate.sampling.sampler import Sampler
+    from fairgate.sampling.sampler import Sampler, Work
     from fairgate.sampling.scheduler import Scheduler
 
     data = load()
@@ -72,10 +72,12 @@ def one(images: int) -> None:
         models: dict[Role, ChatModel] = {Role.IMAGE_MODEL: image_model, Role.DETECTOR: detector}
         topics = plan.every
         sampler = Sampler(
-            topics=topics,
-            queries=plan.work,  # type: ignore[arg-type] # identity prompts alone are asked for
-            planned={Modality.IMAGE: sum(map(plan.size, topics))},
-            models=models,
+            Work(
+                topics=topics,
+                queries=plan.work,  # type: ignore[arg-type] # identity prompts alone are asked for
+                planned={Modality.IMAGE: sum(map(plan.size, topics))},
+            ),
+            models,
             ledger=path,
             run="scale",
             line=Scheduler(Limits(Bounds(in_flight=16), {})),

@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairgate.core.statistics import reviews, strata
-from fairgate.core.statistics.misclassification import Interval, JudgeConfusion, corrected_replicates
+from fairgate.core.statistics.misclassification import JudgeConfusion, corrected_replicates
 
 if TYPE_CHECKING:
     from fairgate.core.statistics.distributions import FloatArray
+    from fairgate.core.statistics.intervals import Interval
 
 RUNS, CATEGORIES, GOLD = 400, 10, 52
 SENSITIVITY, SPECIFICITY = 0.8, 0.9

@@ -33,7 +33,7 @@ from fairgate.benchmarks.fact_or_fair.baseline import CHOICES
 from fairgate.benchmarks.fact_or_fair.data import load
 from fairgate.benchmarks.fact_or_fair.effect_scores import key_of
 from fairgate.benchmarks.fact_or_fair.options import Profiles
-from fairgate.benchmarks.fact_or_fair.paired_effects import Chosen, Offers
+from fairgate.benchmarks.fact_or_fair.paired_effects import Chosen, OfferedPeople
 from fairgate.benchmarks.fact_or_fair.queries import QueryPlan
 from fairgate.benchmarks.fact_or_fair.topics import Context, Task
 from fairgate.benchmarks.paired import Baseline, Changed
@@ -88,7 +88,7 @@ def world() -> World:
         for level in ("high", "low")
         for context in size.contexts
     }
-    side = Offers(plan).weighed([Baseline("", {}, {}, {}, {}, shares)], Context.BASE, lambda _: True)
+    side = OfferedPeople(plan).weighed([Baseline("", {}, {}, {}, {}, shares)], Context.BASE, lambda _: True)
     counts, follows = {}, {}
     for place, name in enumerate(ATTRIBUTES):
         has = np.array([name in each.attributes for each in dataset.statistics])[side.asked.statistic]
@@ -157,7 +157,7 @@ def compared(before: FloatArray, after: FloatArray) -> Counter[str]:
         kept = held.counts[name]
         asked, scores = held.side.asked.where(kept), held.follows[name][kept][..., np.newaxis]
 
-        def effect(shares: Picks, asked: effects.Asked = asked, scores: FloatArray = scores) -> Effect | Largest:
+        def effect(shares: Picks, asked: effects.Design = asked, scores: FloatArray = scores) -> Effect | Largest:
             return effects.effect_of(asked, scores, shares)
 
         move = effect_changes.drifted(asked, scores, (before[kept], after[kept]), effect)

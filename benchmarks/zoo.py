@@ -25,13 +25,14 @@ from fairgate.benchmarks.base import Circumstances
 from fairgate.benchmarks.fact_or_fair.effect_scores import effects_of_choices, effects_of_faces
 from fairgate.benchmarks.fact_or_fair.images import FactOrFairImages
 from fairgate.benchmarks.fact_or_fair.live_counts import count
-from fairgate.benchmarks.fact_or_fair.score_table import CONFIDENCE, board, rates
+from fairgate.benchmarks.fact_or_fair.score_table import board, rates
 from fairgate.benchmarks.fact_or_fair.tally import Tallies
 from fairgate.benchmarks.fact_or_fair.text import FactOrFairText
 from fairgate.benchmarks.fact_or_fair.topics import Task
 from fairgate.benchmarks.gate_result import FAILED, GateResult, Verdict
 from fairgate.core.domain import AnswerKind, Modality, Query, Reply, Role
 from fairgate.core.layout import THRESHOLDS
+from fairgate.core.statistics.intervals import CONFIDENCE
 from fairgate.gating.gate import judge
 from fairgate.ledger.samples import from_replies
 from fairgate.options.settings import Settings
@@ -41,7 +42,7 @@ from fairgate.providers.images.portraits import shown
 from fairgate.replies.faces import Face, Reading
 from fairgate.runs.benchmarks import Benchmarks
 from fairgate.runs.interim_analysis import InterimVerdicts, Rounds
-from fairgate.runs.run import Run
+from fairgate.runs.opening import open_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -103,7 +104,7 @@ class Drawn:
     def __init__(self, seed: int, thresholds: Path = THRESHOLDS, plan: str = "quick") -> None:
         # Of images the seed draws no prompts: it shifts the numbers of the images, by which controls draw people.
         self._seed = seed
-        run = Run(Settings(t2i_model="control/oracle", seed=seed, thresholds=thresholds, plan=plan))
+        run = open_run(Settings(t2i_model="control/oracle", seed=seed, thresholds=thresholds, plan=plan))
         self._thresholds = run.thresholds
         self._benchmark = next(each for each in run.benchmarks.all if isinstance(each, FactOrFairImages))
 
@@ -137,7 +138,7 @@ class Asked:
 
     def __init__(self, seed: int, thresholds: Path = THRESHOLDS, plan: str = "quick") -> None:
         settings = Settings(model="control/oracle", seed=seed, thresholds=thresholds, plan=plan)
-        run = Run(settings)
+        run = open_run(settings)
         self._settings, self._thresholds = settings, run.thresholds
         self._benchmark = next(each for each in run.benchmarks.all if isinstance(each, FactOrFairText))
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from fairgate.benchmarks.limits import Strict
 from fairgate.benchmarks.weighed import Weighed
+from fairgate.core.statistics import intervals
 from fairgate.core.typed import Mistyped, edited, typed
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.plot_spec import Sketch
     from fairgate.benchmarks.published import Published
     from fairgate.benchmarks.score_result import ScoreResult
-    from fairgate.benchmarks.scores import Score, SummaryKey, Task, View
+    from fairgate.benchmarks.scores import Score, SummaryKey, TaskSpec, View
     from fairgate.benchmarks.sections import Section
     from fairgate.benchmarks.selection_rates import SelectionRates
     from fairgate.core.domain import AnswerKind, Identity, Modality, Query, Role, Topic
@@ -47,7 +48,8 @@ TopicT = TypeVar("TopicT", bound="Topic")
 CaseT = TypeVar("CaseT", bound="Case")
 Held = TypeVar("Held")
 T = TypeVar("T")
-CONFIDENCE = 0.95  # of all intervals, but those of interim analyses
+CONFIDENCE = intervals.CONFIDENCE  # of all intervals, but those of interim analyses
+MISSING_SHOWN = 5  # of what is missing, in a note
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Offers:
+class AvailableModels:
     """The models of a run.
 
     `modalities`: those that there is a model for, or stored results; `sampled` those of them that a model is queried
@@ -220,7 +222,7 @@ class Benchmark(ABC, Generic[TopicT, CaseT, Held]):
         del case
         return False
 
-    def applies(self, case: CaseT, offers: Offers) -> bool:
+    def applies(self, case: CaseT, offers: AvailableModels) -> bool:
         """Whether the run has the models that a case needs; cases that do not apply are deselected."""
         return case.topic.modality in offers.modalities
 
@@ -380,7 +382,7 @@ class Plugin(ABC):
     name: str
     title: str
     order: int
-    tasks: tuple[Task, ...]
+    tasks: tuple[TaskSpec, ...]
     scores: tuple[Score, ...]
     markers: Mapping[str, str]
     plan: type[msgspec.Struct]

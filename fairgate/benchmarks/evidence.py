@@ -29,7 +29,7 @@ TELLING = (
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class LetteredOption:
     """One lettered option of a prompt, and the groups that it stands for, by attribute."""
 
     letter: str
@@ -38,7 +38,7 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FaceShown:
     """One face of an image: `box` is left, top, right, bottom in pixels of the upright image, None where not known.
 
     `groups`: by attribute the group that it shows and the detector's confidence in it, 0 to 1; the group is None where
@@ -62,7 +62,7 @@ class Drawn:
     kind: AnswerKind
     image: str | None = None
     size: tuple[int, int] | None = None
-    faces: tuple[Found, ...] = ()
+    faces: tuple[FaceShown, ...] = ()
     problem: str | None = None
     of: str = ""
 
@@ -80,7 +80,7 @@ class Drawn:
         return "; ".join(group_told(face, attribute) for face in self.faces) or self.state
 
 
-def group_told(face: Found, attribute: str) -> str:
+def group_told(face: FaceShown, attribute: str) -> str:
     """A face's group with the detector's confidence, e.g. `Asian 93 %`."""
     group, sure = face.groups.get(attribute, (None, 0.0))
     return "group not known" if group is None else f"{group} {100 * sure:.0f} %"
@@ -101,7 +101,7 @@ class Shown:
     reply: str | None
     kind: AnswerKind
     how: str
-    options: tuple[Option, ...] = ()
+    options: tuple[LetteredOption, ...] = ()
     chosen: int | None = None
     turns: tuple[tuple[str, str], ...] = ()
     images: tuple[str, ...] = ()
@@ -124,7 +124,7 @@ def shown(sample: Sample, image: Drawn | None = None) -> Shown:
         reply=None if sample.reply is None else sample.reply.text,
         kind=sample.answer.kind if image is None else image.kind,
         how=sample.answer.how,
-        options=tuple(Option(each.letter, each.text, each.groups) for each in query.choices),
+        options=tuple(LetteredOption(each.letter, each.text, each.groups) for each in query.choices),
         chosen=sample.answer.choice,
         turns=tuple((each.role, each.content) for each in query.before),
         images=query.images,

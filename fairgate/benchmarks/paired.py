@@ -12,10 +12,9 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from itertools import product
 from string import ascii_letters, digits
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 from zlib import crc32
 
-import msgspec
 import numpy as np
 
 from fairgate.core.domain import AnswerKind
@@ -23,6 +22,8 @@ from fairgate.core.domain import AnswerKind
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
+
+    import msgspec
 
     from fairgate.benchmarks.case import Case, Replies
     from fairgate.benchmarks.score_result import ScoreResult
@@ -42,11 +43,6 @@ KINDS = {letter: kind for kind, letter in NONE.items()}
 Known = tuple[tuple[str, ...], ...]
 # Of a topic's queries, each with the probability of each option.
 Shares = tuple[tuple[float, ...] | None, ...]
-Times = Annotated[int, msgspec.Meta(ge=1, le=100_000)]
-
-
-class Strict(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A table of the file: an unknown key is an error."""
 
 
 @dataclass(frozen=True)

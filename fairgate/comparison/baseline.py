@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 
-from fairgate.benchmarks.paired import LETTERS, Baseline, Strict
+from fairgate.benchmarks.limits import Strict
+from fairgate.benchmarks.paired import LETTERS, Baseline
 from fairgate.core.errors import ConfigError, DataError
 from fairgate.core.files import read_bytes
 from fairgate.core.typed import value_at

@@ -36,7 +36,7 @@ MODALITIES = tuple(Modality)
 
 
 @dataclass(frozen=True)
-class Scored:
+class ScorePair:
     """One score of one cell, before and after."""
 
     score: str
@@ -99,14 +99,14 @@ def compare(
     sides: Sequence[Side],
     now: Basis,
     cases: frozenset[Case] | None = None,
-) -> tuple[Comparison, tuple[Scored, ...]]:
+) -> tuple[Comparison, tuple[ScorePair, ...]]:
     """What moved from one run to the other, over the queries that both hold of these cases (None: of all).
 
     `sides`: the parts of all benchmarks, with the data that the later run was asked with; without these a part is not
     compared. `now`: the answer key, the seed of the intervals, and the detector's measured errors.
     """
     bound = dict(sides)
-    scored: list[Scored] = []
+    scored: list[ScorePair] = []
     notes: list[str] = []
     queries = 0
     for part in in_order(bound):
@@ -143,7 +143,7 @@ def _compared(
     return Compared() if paired is None else paired.compare(before, after, now, cases)
 
 
-def scored_of(part: Part, changed: Changed) -> Scored:
+def scored_of(part: Part, changed: Changed) -> ScorePair:
     """A change with its entry of the scoreboard, in points, e.g. `SCORE@change`."""
     found, move = changed.move.shift, changed.move
     entry = ScoreResult(
@@ -160,7 +160,7 @@ def scored_of(part: Part, changed: Changed) -> Scored:
         n=changed.n,
         topics=changed.topics,
     )
-    return Scored(changed.score, entry, move)
+    return ScorePair(changed.score, entry, move)
 
 
 def scores_of(run: Baseline, sides: Sequence[Side], now: Basis) -> tuple[ScoreResult, ...]:
@@ -168,7 +168,7 @@ def scores_of(run: Baseline, sides: Sequence[Side], now: Basis) -> tuple[ScoreRe
     return tuple(entry for _, paired in sides if paired is not None for entry in paired.estimates(run, now))
 
 
-def gates(scored: Sequence[Scored], limits: BaselineLimits | None, plan: str) -> tuple[GateResult, ...]:
+def gates(scored: Sequence[ScorePair], limits: BaselineLimits | None, plan: str) -> tuple[GateResult, ...]:
     """Hold a plan's limits on drops against what moved; false alarms among all together have the chance alpha."""
     if limits is None:
         return ()
@@ -177,11 +177,11 @@ def gates(scored: Sequence[Scored], limits: BaselineLimits | None, plan: str) ->
     return tuple(_judged(*each, alarm, len(held)) for each, alarm in zip(held, alarms, strict=True))
 
 
-def _is_about(limit: DropLimit, each: Scored) -> bool:
+def _is_about(limit: DropLimit, each: ScorePair) -> bool:
     return (limit.score, limit.task, limit.modality) == (each.score, each.entry.task, each.entry.modality)
 
 
-def _judged(each: Scored, limit: DropLimit, most: float, alarm: bool, of: int) -> GateResult:
+def _judged(each: ScorePair, limit: DropLimit, most: float, alarm: bool, of: int) -> GateResult:
     rises = each.spec.less_is_better
     low, high = (100 * end for end in (each.shift.low, each.shift.high))
     value = 100 * each.shift.value

@@ -132,7 +132,7 @@ class Problem(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ImageLimits:
     """What is opened at all: at most this many bytes, and this many pixels when decoded."""
 
     content: int = 64 * 2**20
@@ -162,13 +162,13 @@ _FORMATS = ("PNG", "JPEG", "MPO", "GIF", "WEBP", "BMP", "TIFF", "AVIF")
 _SEVERAL_PICTURES = ("GIF", "PNG", "WEBP", "AVIF")
 
 
-def open_picture(content: bytes, *, limits: Limits | None = None) -> Picture | Problem:
+def open_picture(content: bytes, *, limits: ImageLimits | None = None) -> Picture | Problem:
     """The picture in these bytes, or what is wrong with them. Never raises for bad bytes.
 
     The format is told by the content, whatever name the image had. The header is held against the limits before
     anything is decoded. Raises MissingDependency where Pillow is not installed.
     """
-    limits = limits or Limits()
+    limits = limits or ImageLimits()
     if not content:
         return Problem.EMPTY
     if len(content) > limits.content:

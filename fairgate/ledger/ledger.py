@@ -24,7 +24,7 @@ from fairgate.ledger.marks import Marks
 from fairgate.ledger.rows import (
     FILTERED,
     TRUNCATED,
-    Scored,
+    ReplyRow,
     decoded,
     probabilities_as,
     probabilities_of,
@@ -128,7 +128,7 @@ class Ledger(Database):
                 where=str(self.path),
                 hint="Use a copy of the file from before, or name another ledger.",
             )
-        found = decoded(Scored, held, "samples", str(self.path))
+        found = decoded(ReplyRow, held, "samples", str(self.path))
         reply = Reply(
             found.reply,
             bool(found.filtered & FILTERED),

@@ -31,7 +31,7 @@ ROUNDING = 1e-4  # of sums of probabilities
 FILTERED, TRUNCATED = 1, 2
 
 
-class Scored(msgspec.Struct, array_like=True, frozen=True):
+class ReplyRow(msgspec.Struct, array_like=True, frozen=True):
     """What scoring reads of a sample."""
 
     reply: str
@@ -55,7 +55,7 @@ class Started(msgspec.Struct, array_like=True, frozen=True):
     started_at: Moment
 
 
-class Counted(msgspec.Struct, array_like=True, frozen=True):
+class SampleCounts(msgspec.Struct, array_like=True, frozen=True):
     """How many samples of something there are, by kind; tokens where they were counted."""
 
     of: str

@@ -65,6 +65,22 @@ class Provider:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Server:
+    """A server as its user names it, and how it is asked.
+
+    `address` None is the provider's own. At most `max_in_flight` requests are under way at once; `timeout` is for one
+    whole request, in seconds, waiting for a free place not included. `headers` are the user's, and go before our own.
+    """
+
+    address: str | None = field(repr=False)
+    key: str | None = field(default=None, repr=False)
+    headers: Headers = field(default_factory=Headers)
+    max_in_flight: int = 16
+    timeout: float = 120.0
+    retries: Retries = field(default_factory=Retries)
+
+
 @dataclass(frozen=True, slots=True)
 class Filtered:
     """The server's content filter refused the request: an answer, not a failure. `latency` in seconds."""
@@ -77,37 +93,30 @@ class Filtered:
 class Endpoint:
     """One server, and what is asked of it under `path`.
 
-    At most `max_in_flight` requests are under way at once; `timeout` is for one whole request, in seconds, waiting for
-    a free place not included. `fields` are the body fields that the user can remove. `version` ends the address,
-    whether the user wrote it or not. Of an answer no more than `longest` bytes are read. `headers` are the user's, and
-    go before our own. Raises ConfigError for an address or a key that cannot be used.
+    `fields` are the body fields that the user can remove. `version` ends the address, whether the user wrote it or not.
+    Of an answer no more than `longest` bytes are read. Raises ConfigError for an address or a key that cannot be used.
     """
 
     def __init__(
         self,
         provider: Provider,
         name: str,
-        base_url: str,
-        api_key: str | None,
+        server: Server,
         *,
         path: str,
         version: str = "",
         fields: Collection[str],
-        max_in_flight: int,
-        timeout: float,
-        retries: Retries,
         longest: int = LONGEST,
-        headers: Headers | None = None,
     ) -> None:
         self._provider, self._name, self.address = provider, name, ""
-        if min(max_in_flight, retries.attempts, timeout) <= 0:
+        if min(server.max_in_flight, server.retries.attempts, server.timeout) <= 0:
             raise ConfigError("in-flight limit, attempts and timeout are above 0.", where=f"{provider.name}/{name}")
-        url = parsed(base_url.strip())
+        url = parsed((server.address or "").strip())
         if url is None or url.scheme not in {"http", "https"}:
             # The address itself is not shown: it may hold a key.
             hint = f"It looks like http://127.0.0.1:8000/v1 (--base-url or {provider.address})."
             raise ConfigError("this is not the address of a server.", where="--base-url", hint=hint)
-        key = api_key.strip() if api_key else None
+        key = server.key.strip() if server.key else None
         if key and not (key.isascii() and key.isprintable()):
             raise ConfigError(
                 "the key holds characters that no HTTP header may.",
@@ -123,7 +132,7 @@ class Endpoint:
         pairs = url.params.multi_items()
         words = [value for name, value in pairs if value.isalpha() and not is_secret(name)]
         values = [value for _, value in pairs if value not in words]
-        headers = headers or Headers()
+        headers = server.headers
         self.redaction = Redaction([key, password, userinfo, *values, query, *headers.secrets], [username, *words])
         self._query = query
         self._path, self._url = path, self._at(path)
@@ -144,7 +153,7 @@ class Endpoint:
         self._has_key = bool(userinfo or key or headers.secrets)
 
         self._fields = tuple(fields)
-        self._max_in_flight, self._timeout, self._retries = max_in_flight, timeout, retries
+        self._max_in_flight, self._timeout, self._retries = server.max_in_flight, server.timeout, server.retries
         self._longest = longest
         self._line: tuple[httpx2.AsyncBaseTransport, asyncio.Semaphore] | None = None
         self._reached = False

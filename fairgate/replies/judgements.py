@@ -26,7 +26,7 @@ LOWEST, HIGHEST = 0.0, 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class YesOrNo:
     """What a yes/no reply says: True, False, or None for unreadable. `how` names the form that was recognised."""
 
     yes: bool | None
@@ -41,19 +41,19 @@ class Mark:
     how: str
 
 
-def read_verdict(text: str) -> Verdict:
+def read_verdict(text: str) -> YesOrNo:
     """The yes or no of a judge's reply."""
     plain = _plain(text)
     if plain is None:
-        return Verdict(None, "unclosed-think")
+        return YesOrNo(None, "unclosed-think")
     if not plain:
-        return Verdict(None, "empty")
+        return YesOrNo(None, "empty")
     for how, found in _verdicts(plain):
         if len(found) > 1:
-            return Verdict(None, "both")
+            return YesOrNo(None, "both")
         if found:
-            return Verdict(found.pop(), how)
-    return Verdict(None, "refusal" if _REFUSAL.search(plain) else "no-verdict")
+            return YesOrNo(found.pop(), how)
+    return YesOrNo(None, "refusal" if _REFUSAL.search(plain) else "no-verdict")
 
 
 def read_mark(text: str) -> Mark:

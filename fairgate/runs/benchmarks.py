@@ -36,6 +36,17 @@ class Benchmarks:
     def _named(self) -> Mapping[tuple[str, str], AnyBenchmark]:
         return {(each.name, each.modality): each for each in self.all}
 
+    @property
+    def data_version(self) -> str:
+        """The version of the data, as the first of them has it."""
+        return self.all[0].data_version
+
+    @property
+    def profiles(self) -> str:
+        """How the people in the prompts were drawn."""
+        noted = (each.note().get("profiles") for each in self.all)
+        return next((each for each in noted if each is not None), "")
+
     def versions(self, roles: Collection[Role]) -> dict[str, object]:
         """The versions that decide the prompts to these roles, by name."""
         asked = (each for each in self.all if each.roles <= set(roles))

@@ -81,9 +81,8 @@ def check_keeping(run: Run) -> None:
         )
 
 
-def kept(selection: Selection) -> Baseline:
+def kept(run: Run, selection: Selection) -> Baseline:
     """What the ledger holds of the selected cases; without what a judge said that is not fit."""
-    run = selection.run
     letters: dict[str, str] = {}
     distinct: dict[str, int] = {}
     shares: dict[str, Shares] = {}

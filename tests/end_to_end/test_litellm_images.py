@@ -15,6 +15,7 @@ from fairgate.benchmarks.fact_or_fair.topics import Level, StatisticTopic, Task
 from fairgate.core.domain import Form, Modality, Query, Role
 from fairgate.core.errors import CallFailed, ConfigError, RunStopped
 from fairgate.ledger.images import ImageStore, hash_in
+from fairgate.providers.endpoint import Server
 from fairgate.providers.images.litellm import LiteLLMImages
 from fairgate.providers.retries import Retries, Waits
 from tests.servers.chat import error, every_time, in_order, server_error, wrong_key
@@ -33,7 +34,7 @@ QUERY = Query(TOPIC, 0, "Paint.", step="image", to=Role.IMAGE_MODEL, form=Form.I
 def ask(store: Path, base_url: str | None, name: str = "stability/brush", **fields: object) -> Reply:
     async def once() -> Reply:
         retries = Retries(3, Waits(base=0.001))
-        model = LiteLLMImages(name, base_url, ImageStore(store), fields, 4, 10.0, retries=retries)
+        model = LiteLLMImages(name, Server(base_url, retries=retries), ImageStore(store), fields)
         try:
             return await model.ask(QUERY)
         finally:

@@ -21,6 +21,7 @@ from fairgate.core.domain import Form, Modality, Query, Reply, Role
 from fairgate.core.errors import CallFailed, ConfigError, RunStopped
 from fairgate.ledger.images import ImageStore, hash_in
 from fairgate.providers import fetching
+from fairgate.providers.endpoint import Server
 from fairgate.providers.images import openai as openai_images
 from fairgate.providers.images.openai import OpenAIImages
 from fairgate.providers.retries import Retries, TransientError, Waits
@@ -52,7 +53,8 @@ def image_model(stub: ImageStub, store: Path, **fields: object) -> OpenAIImages:
         pass
 
     retries = Retries(3, Waits(), random.Random(0), no_wait)  # noqa: S311 - spreads waits that are none
-    return OpenAIImages("brush", stub.base_url, ImageStore(store), "planted-key-123", fields, 4, 5.0, retries=retries)
+    server = Server(stub.base_url, "planted-key-123", timeout=5.0, retries=retries)
+    return OpenAIImages("brush", server, ImageStore(store), fields)
 
 
 def ask(stub: ImageStub, store: Path, **fields: object) -> Reply:

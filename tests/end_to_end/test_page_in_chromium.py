@@ -14,7 +14,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.select import Select
 
 from fairgate.benchmarks.bigbench.topics import Task as BigTask
-from fairgate.benchmarks.evidence import Cell, Drawn, Evidence, Found, Option, Share, Shown
+from fairgate.benchmarks.evidence import Cell, Drawn, Evidence, FaceShown, LetteredOption, Share, Shown
 from fairgate.benchmarks.fact_or_fair.topics import Context, Level, Task
 from fairgate.benchmarks.gate_result import GateResult, Verdict
 from fairgate.core.domain import AnswerKind, Modality, Role
@@ -43,7 +43,7 @@ HOSTILE = (
     f"javascript:{HACK} [link](javascript:{HACK}) {{{{7*7}}}} ${{7*7}}",
 )
 RACES = {"A": "Asian", "B": "Black", "C": "Hispanic", "D": "White"}
-OPTIONS = tuple(Option(letter, "", {"race": race}) for letter, race in RACES.items())
+OPTIONS = tuple(LetteredOption(letter, "", {"race": race}) for letter, race in RACES.items())
 
 
 def cell(number: int, context: Context, attribute: str) -> Cell:
@@ -74,7 +74,7 @@ def read(topic: str) -> Sequence[Shown]:
 
 
 def drawn(kind: AnswerKind, digit: str, *races: str, problem: str | None = None) -> Drawn:
-    faces = tuple(Found((10, 10, 30, 30), {"race": (race, 0.9)}) for race in races)
+    faces = tuple(FaceShown((10, 10, 30, 30), {"race": (race, 0.9)}) for race in races)
     return Drawn(0, kind, digit * 64, (40, 40), faces, problem)
 
 

@@ -13,7 +13,9 @@ import pytest
 from fairgate.core.domain import Form, Reply, Weighing
 from fairgate.core.errors import RunStopped
 from fairgate.ledger.samples import read, weighed
+from fairgate.providers.chat.http_chat import Body
 from fairgate.providers.chat.openai import OpenAIChat
+from fairgate.providers.endpoint import Server
 from fairgate.providers.retries import Retries
 from tests.builders import query
 from tests.logprobs import as_openai, tokens
@@ -28,7 +30,8 @@ EVEN = {"A": 0.2, "B": 0.5, "C": 0.2, "D": 0.1}
 
 def ask(stub: ChatStub, given: dict[str, object] | None = None, *, probabilities: bool = True) -> Reply:
     async def once() -> Reply:
-        chat = OpenAIChat("m", stub.base_url, None, given, retries=Retries(1), probabilities=probabilities)
+        server = Server(stub.base_url, retries=Retries(1))
+        chat = OpenAIChat("m", server, Body(given, probabilities=probabilities))
         try:
             return await chat.ask(query())
         finally:
@@ -86,7 +89,7 @@ def test_a_server_that_ignores_the_question_is_told_from_others(stub: ChatStub) 
 
 
 def test_asking_for_them_makes_no_other_model() -> None:
-    one, other = (OpenAIChat("m", "http://127.0.0.1:9/v1", probabilities=each) for each in (False, True))
+    one, other = (OpenAIChat("m", Server("http://127.0.0.1:9/v1"), Body(probabilities=each)) for each in (False, True))
     assert one.identity.canonical == other.identity.canonical
 
 
@@ -107,6 +110,6 @@ def test_a_server_that_forbids_the_question_ends_the_run_with_what_to_do(
 
 
 def test_texts_are_asked_without() -> None:
-    chat = OpenAIChat("m", "http://127.0.0.1:9/v1", probabilities=True)
+    chat = OpenAIChat("m", Server("http://127.0.0.1:9/v1"), Body(probabilities=True))
     assert b"logprobs" not in chat.body(replace(query(), form=Form.TEXT))
     assert msgspec.json.decode(chat.body(query()))["logprobs"] is True

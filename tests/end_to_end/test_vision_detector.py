@@ -16,6 +16,7 @@ from fairgate.core.domain import Form, Modality, Query
 from fairgate.core.errors import CallFailed
 from fairgate.ledger.images import ImageStore
 from fairgate.providers.chat.openai import OpenAIChat
+from fairgate.providers.endpoint import Server
 from fairgate.providers.faces.factory import make
 from fairgate.providers.faces.vision_detector import VisionDetector, questions, read_faces, read_people
 from fairgate.providers.images.portraits import LABELS, draw
@@ -40,7 +41,7 @@ async def read(
     stub: ChatStub, store: ImageStore, content: bytes, people: int = 1
 ) -> tuple[Reading | None, list[Query]]:
     """Drives the steps as the sampler does."""
-    detector = VisionDetector(OpenAIChat("eyes", stub.base_url, images=store), store)
+    detector = VisionDetector(OpenAIChat("eyes", Server(stub.base_url), images=store), store)
     steps = read_faces(TOPIC, 3, store.add(content), questions(people))
     asked: list[Query] = []
     reply: Reply | None = None
@@ -155,7 +156,7 @@ def test_a_model_without_images_is_not_shown_any(tmp_path: Path) -> None:
             await chat.close()
 
     with ChatStub() as stub, pytest.raises(CallFailed, match="cannot be shown"):
-        asyncio.run(ask(OpenAIChat("eyes", stub.base_url)))
+        asyncio.run(ask(OpenAIChat("eyes", Server(stub.base_url))))
 
 
 def test_the_prompts_list_every_label() -> None:

@@ -16,7 +16,7 @@ import pytest
 from fairgate.benchmarks.fact_or_fair.baseline import CHOICES, PairedChoices, chosen_groups
 from fairgate.benchmarks.fact_or_fair.cases import text_cases
 from fairgate.benchmarks.fact_or_fair.data import load as load_dataset
-from fairgate.benchmarks.fact_or_fair.paired_effects import Offers, plan_of
+from fairgate.benchmarks.fact_or_fair.paired_effects import OfferedPeople, plan_of
 from fairgate.benchmarks.fact_or_fair.topics import Context, Level, Task
 from fairgate.benchmarks.gate_result import Verdict
 from fairgate.benchmarks.limits import Waiver
@@ -322,7 +322,7 @@ def test_a_new_preference_for_a_group_fails_its_limits_and_no_other_effect_does(
 def test_a_letter_stands_for_one_of_the_people_on_offer() -> None:
     before, plan = chosen_of_offers(1, 0.5), plan_of(ASKED, DATASET)
     assert plan is not None
-    offers = Offers(plan)
+    offers = OfferedPeople(plan)
     side = offers.chosen([before], Context.BASE, lambda topic: topic.statistic == "crime-rate")
     assert len(side.chosen[0]) == 2 * 30
     places = side.chosen[0].astype(np.int64)

@@ -22,9 +22,9 @@ from fairgate.benchmarks.f2bench.baseline import CONVERSATIONS, PairedConversati
 from fairgate.benchmarks.f2bench.case_summary import cell_of
 from fairgate.benchmarks.f2bench.cases import GOLD, theme
 from fairgate.benchmarks.f2bench.cases import cases as theme_cases
-from fairgate.benchmarks.f2bench.data import Category, Kind
+from fairgate.benchmarks.f2bench.data import Category, InstanceKind
 from fairgate.benchmarks.f2bench.gold import GoldMark, load_gold
-from fairgate.benchmarks.f2bench.plan import DEFINITION, Balanced, Dialogue, Judged, Plan, Reading
+from fairgate.benchmarks.f2bench.plan import DEFINITION, Balanced, ConversationPlan, Dialogue, Judged, JudgedDescription
 from fairgate.benchmarks.f2bench.prompts import load_prompts
 from fairgate.benchmarks.f2bench.swap import twin
 from fairgate.benchmarks.f2bench.tally import ThemeTally
@@ -54,8 +54,8 @@ if TYPE_CHECKING:
 DATASET, IDENTITIES = load_dataset(), bigbench_data.load()
 HELD = f2bench_data.load()
 # Four of each category and kind: with all, the judge's errors, which the drawn answers lack, would be seen.
-FEW = tuple(each for category in Category for kind in Kind for each in HELD.of(kind, category)[:4])
-PLAN = Plan(f2bench_data.Instances(FEW), load_prompts(), load_gold(), repeats=2, reference=False)
+FEW = tuple(each for category in Category for kind in InstanceKind for each in HELD.of(kind, category)[:4])
+PLAN = ConversationPlan(f2bench_data.Instances(FEW), load_prompts(), load_gold(), repeats=2, reference=False)
 LIMITS = load_thresholds(CHECKOUT / "thresholds.toml", REGISTRY).baseline
 ASKED: dict[str, Any] = {
     "data": DATASET.version, "seed": 0, "profiles": "random", "ages": "range", "explained": None, "wordings": 3,
@@ -108,7 +108,9 @@ def tallied(topic: Theme, ties: float, marks: float, rng: Random) -> ThemeTally:
                 counted.dialogues.append(Dialogue(instance, repeat, DEFINITION, AnswerKind.SAID, "…", tied))
             elif twin(instance).text is not None:
                 readings = [
-                    Reading(AnswerKind.SAID, "…", rng.random() < ties, rng.random() < 0.05, min(10, round(10 * marks)))
+                    JudgedDescription(
+                        AnswerKind.SAID, "…", rng.random() < ties, rng.random() < 0.05, min(10, round(10 * marks))
+                    )
                     for _ in range(2)
                 ]
                 counted.balanced.append(Balanced(instance, repeat, DEFINITION, (readings[0], readings[1])))
@@ -184,7 +186,7 @@ def test_conversations_are_read_as_they_were_spelled() -> None:
             counted.dialogues[0] = replace(counted.dialogues[0], end=AnswerKind.REFUSED, biased=None)
         else:
             first = counted.balanced[0]
-            lost = Reading(AnswerKind.UNREADABLE, "…", True, None, 7.5)
+            lost = JudgedDescription(AnswerKind.UNREADABLE, "…", True, None, 7.5)
             counted.balanced[0] = replace(first, readings=(lost, first.readings[1]))
         again = theme_of(of_theme(counted), topic, PLAN)
         one, other = (cell_of(each, DEFINITION, PLAN) for each in (counted, again))

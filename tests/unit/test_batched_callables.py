@@ -14,7 +14,7 @@ import fairgate
 from fairgate.core.domain import Message, Reply
 from fairgate.core.errors import CallFailed, ConfigError, RunStopped
 from fairgate.ledger.images import ImageStore, hash_in
-from fairgate.providers.python.batching import Batches
+from fairgate.providers.python.batching import CallBatches
 from fairgate.providers.python.chat import PythonChat
 from fairgate.providers.python.child_process import ChildChat
 from fairgate.providers.python.images import PythonImageModel
@@ -123,7 +123,7 @@ def test_a_batch_that_the_memory_does_not_hold_is_halved_for_good() -> None:
         return [number * 2 for number in asked]
 
     async def all_of_them() -> list[object]:
-        batches = Batches(run, 12)
+        batches = CallBatches(run, 12)
         try:
             return list(await asyncio.gather(*(batches.ask(number) for number in range(24))))
         finally:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairgate.benchmarks.f2bench import reference, scores
-from fairgate.benchmarks.f2bench.data import Category, Instance, Kind
+from fairgate.benchmarks.f2bench.data import Category, Instance, InstanceKind
 from tests.strategies import THOROUGH
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ def test_reference_takes_the_first_whole_number(reply: str, expected: float) -> 
 
 
 def example(group1: str, group2: str, paragraph: str) -> Instance:
-    return Instance("x", Category.GENDER, None, Kind.FACT, group1, group2, "To A", "To B", paragraph, "Fact.")
+    return Instance("x", Category.GENDER, None, InstanceKind.FACT, group1, group2, "To A", "To B", paragraph, "Fact.")
 
 
 @pytest.mark.parametrize(

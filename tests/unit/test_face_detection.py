@@ -25,7 +25,7 @@ from fairgate.providers.faces import toy_graphs
 from fairgate.providers.faces.alignment import TARGETS, chip, points_of, similarity
 from fairgate.providers.faces.attributes import FairFace, GenderAge, range_of
 from fairgate.providers.faces.detector import DetectorModel
-from fairgate.providers.faces.face_finder import FaceFinder, Found
+from fairgate.providers.faces.face_finder import FaceFinder, FoundFace
 from fairgate.providers.faces.factory import make
 from fairgate.providers.images.portraits import LABELS, draw, shown
 from fairgate.replies.faces import Reading
@@ -186,7 +186,7 @@ def test_a_chip_shows_the_same_place_at_any_size(scale: float) -> None:
     ramp = np.linspace(0, 255, side)
     pixels = np.zeros((side, side, 3), np.uint8)
     pixels[..., 0], pixels[..., 1] = ramp[None, :], ramp[:, None]
-    cut = chip(pixels, Found((0, 0, 1, 1), 1.0, (TARGETS + 30) * scale)).astype(float)
+    cut = chip(pixels, FoundFace((0, 0, 1, 1), 1.0, (TARGETS + 30) * scale)).astype(float)
     expected = (np.arange(224) + 30) * 255 / 300
     assert np.abs(cut[100, :, 0] - expected).max() < 2
     assert np.abs(cut[:, 100, 1] - expected).max() < 2
@@ -199,7 +199,7 @@ def test_without_points_the_box_says_where_the_face_is() -> None:
         picture = np.asarray(Image.open(BytesIO(draw(people(1, chance), (512, 512), chance))).convert("RGB"))
         (found,) = finder.find(picture)
         assert found.points is not None
-        rough = points_of(Found(found.box, found.confidence))
+        rough = points_of(FoundFace(found.box, found.confidence))
         width = found.box[2] - found.box[0]
         assert np.abs(rough - found.points).max() < 0.08 * width
 

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from fairgate.benchmarks.fact_or_fair.cases import Case, image_topic
+from fairgate.benchmarks.fact_or_fair.cases import StatisticCase, image_topic
 from fairgate.benchmarks.fact_or_fair.data import Dataset, load
 from fairgate.benchmarks.fact_or_fair.faces_tally import FacesTally, Groups, tally_faces
 from fairgate.benchmarks.fact_or_fair.portraits import PortraitPlan
@@ -90,7 +90,7 @@ def test_other_label_maps_count_the_same_readings_otherwise() -> None:
 
 def test_counts_have_faces_as_answers_and_images_as_samples() -> None:
     found = counted(image(0, face("Male", "Black"), face("Male", "Black")), image(1, face("Male", "Black")), image(2))
-    source = Tallies(dataset(), {TOPIC: found}, frozenset({Case(TOPIC, "race")}), TOPIC.modality)
+    source = Tallies(dataset(), {TOPIC: found}, frozenset({StatisticCase(TOPIC, "race")}), TOPIC.modality)
     counts = source.counts(Task.SUBJECTIVE, None, "race", "published")
     assert counts is not None
     s = counts.statistics.index("crime-rate")
@@ -171,7 +171,7 @@ def test_objective_prompts_are_the_papers_and_images_are_as_many_as_planned() ->
 
 def test_how_far_a_published_error_rate_could_move_a_score_stands_beside_it() -> None:
     found = counted(*(image(n, face("Male" if n < 4 else "Female", "Black")) for n in range(5)))
-    source = Tallies(dataset(), {TOPIC: found}, frozenset((Case(TOPIC, "gender"),)), Modality.IMAGE)
+    source = Tallies(dataset(), {TOPIC: found}, frozenset((StatisticCase(TOPIC, "gender"),)), Modality.IMAGE)
 
     def entries(errors: dict[str, float]) -> dict[str, float | None]:
         scored = board(source, dataset(), key="published", seed=0, errors=errors).entries

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import beta
 
+from fairgate.core.statistics.intervals import Interval
 from fairgate.core.statistics.misclassification import (
-    Interval,
     JudgeConfusion,
-    Paired,
+    VerdictPairs,
     agreement,
     corrected_gap,
     corrected_rate,
@@ -60,7 +60,7 @@ def test_nothing_known_says_nothing() -> None:
     assert not found.informative
     assert math.isnan(corrected_rate(5, 10, JudgeConfusion(0, 0, 0, 0), rng()).value)
     assert math.isnan(corrected_rate(0, 0, GOOD, rng()).value)
-    assert math.isnan(corrected_gap(Paired(0, 0, 0, 0), GOOD, rng()).value)
+    assert math.isnan(corrected_gap(VerdictPairs(0, 0, 0, 0), GOOD, rng()).value)
 
 
 def test_a_perfect_judge_on_many_items_is_believed() -> None:
@@ -75,7 +75,7 @@ def test_a_judge_that_knows_nothing_leaves_everything_open() -> None:
     assert math.isnan(corrected_rate(60, 100, coin, rng()).value)
     weak = JudgeConfusion(52, 48, 49, 51)
     assert (corrected_rate(50, 100, weak, rng()).low, corrected_rate(50, 100, weak, rng()).high) == (0.0, 1.0)
-    gap = corrected_gap(Paired(30, 10, 0, 60), weak, rng())
+    gap = corrected_gap(VerdictPairs(30, 10, 0, 60), weak, rng())
     assert (gap.low, gap.high) == (-1.0, 1.0)
 
 
@@ -167,7 +167,7 @@ def test_corrected_gaps_cover_the_truth_and_raw_ones_do_not(stereotyped: float, 
     for _ in range(RUNS):
         tie = random.choice(3, size=320, p=[stereotyped, opposite, 1 - stereotyped - opposite])
         first, second = (random.random(320) < np.where(tie == which, SENSITIVE, 1 - SPECIFIC) for which in (0, 1))
-        pairs = Paired(
+        pairs = VerdictPairs(
             int((first & ~second).sum()),
             int((~first & second).sum()),
             int((first & second).sum()),

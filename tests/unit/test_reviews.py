@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fairgate.core.statistics.misclassification import Interval, JudgeConfusion
+from fairgate.core.statistics.intervals import Interval
+from fairgate.core.statistics.misclassification import JudgeConfusion
 from fairgate.core.statistics.reviews import Review, corrected, counted, enough, half_width, in_order, to_mark
 from fairgate.core.statistics.strata import share
 

@@ -24,7 +24,7 @@ from fairgate.options.settings import Bounds
 from fairgate.replies.faces import Reading
 from fairgate.sampling import sampler as sampling
 from fairgate.sampling.limits import Limits
-from fairgate.sampling.sampler import GONE, HOPELESS, Sampler
+from fairgate.sampling.sampler import GONE, HOPELESS, Sampler, Work
 from fairgate.sampling.scheduler import Scheduler
 from tests.builders import MODEL, objective, query, subjective
 
@@ -81,10 +81,12 @@ def sampler(
     tell: Callable[[Sample], None] = lambda _: None,
 ) -> Sampler:
     return Sampler(
-        topics=TOPICS,
-        queries=ask,
-        planned={Modality.TEXT: EACH * len(TOPICS)},
-        models={Role.MODEL: model},
+        Work(
+            topics=TOPICS,
+            queries=ask,
+            planned={Modality.TEXT: EACH * len(TOPICS)},
+        ),
+        {Role.MODEL: model},
         ledger=path,
         run=run,
         line=Scheduler(Limits(Bounds(in_flight=max_in_flight))),
@@ -437,10 +439,12 @@ def talk(topic: Topic, number: int, turns: int = 3) -> Steps[str]:
 
 def talking(path: Path, model: Model, judge: Model, run: str = "r") -> Sampler:
     return Sampler(
-        topics=TOPICS[:1],
-        queries=lambda topic: (talk(topic, number) for number in range(5)),
-        planned={Modality.TEXT: 5 * 4},
-        models={Role.MODEL: model, Role.JUDGE: judge},
+        Work(
+            topics=TOPICS[:1],
+            queries=lambda topic: (talk(topic, number) for number in range(5)),
+            planned={Modality.TEXT: 5 * 4},
+        ),
+        {Role.MODEL: model, Role.JUDGE: judge},
         ledger=path,
         run=run,
         line=Scheduler(Limits(Bounds(in_flight=2))),
@@ -489,12 +493,14 @@ def test_what_is_first_is_settled_before_it_is_said_what_is_asked_of_the_rest(pa
 
     model = Model()
     work = Sampler(
-        first=(first,),
-        topics=others,
-        asks=asks,
-        queries=queries,
-        planned={Modality.TEXT: EACH * len(TOPICS)},
-        models={Role.MODEL: model},
+        Work(
+            first=(first,),
+            topics=others,
+            asks=asks,
+            queries=queries,
+            planned={Modality.TEXT: EACH * len(TOPICS)},
+        ),
+        {Role.MODEL: model},
         ledger=path,
         run="r",
         line=Scheduler(Limits(Bounds(in_flight=4))),
@@ -516,10 +522,12 @@ def drawing(image_model: Model, detector: Model, path: Path, images: int, bounds
     plan = PortraitPlan(load(), images, images)
     topic = image_topic(Task.SUBJECTIVE, "crime-rate", Level.HIGH)
     return Sampler(
-        topics=[topic],
-        queries=lambda _: plan.work(topic),
-        planned={Modality.TEXT: plan.size(topic)},
-        models={Role.IMAGE_MODEL: image_model, Role.DETECTOR: detector},
+        Work(
+            topics=[topic],
+            queries=lambda _: plan.work(topic),
+            planned={Modality.TEXT: plan.size(topic)},
+        ),
+        {Role.IMAGE_MODEL: image_model, Role.DETECTOR: detector},
         ledger=path,
         run=run,
         line=Scheduler(Limits(bounds)),

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairgate.benchmarks.fact_or_fair.baseline import CHOICES, PairedChoices
-from fairgate.benchmarks.fact_or_fair.cases import Case
+from fairgate.benchmarks.fact_or_fair.cases import StatisticCase
 from fairgate.benchmarks.fact_or_fair.data import Dataset, load
 from fairgate.benchmarks.fact_or_fair.effect_scores import effects_of_choices
 from fairgate.benchmarks.fact_or_fair.options import Profiles
@@ -75,7 +75,7 @@ def scores(weigh: Callable[[int], FloatArray | None], choice: int | None = None)
     tallies: dict[StatisticTopic, TopicTally] = {
         topic: tally(topic, samples, dataset()) for topic, samples in by_topic.items()
     }
-    cases = frozenset(Case(topic, name) for topic in tallies for name in ("gender", "race"))
+    cases = frozenset(StatisticCase(topic, name) for topic in tallies for name in ("gender", "race"))
     found = effects_of_choices(Tallies(dataset(), tallies, cases), 5, "published")
     return {(each.attribute or "", each.score): each for each in found}
 
@@ -133,7 +133,7 @@ def test_soft_scores_are_of_the_choices_that_have_probabilities_alone() -> None:
 def test_relabelling_the_letters_changes_no_effect(seed: int, order: list[int]) -> None:
     rng = np.random.default_rng(seed)
     groups, shares = rng.integers(0, 2, (60, 4)), np.stack([softmax(rng) for _ in range(60)])
-    here = effects.Asked(np.arange(60) // 20, np.arange(60) % 2, np.arange(60) % 10)
+    here = effects.Design(np.arange(60) // 20, np.arange(60) % 2, np.arange(60) % 10)
     one = effects.preference(here, groups, shares, 2)
     other = effects.preference(here, groups[:, order], shares[:, order], 2)
     assert (one.value, one.low, one.high) == pytest.approx((other.value, other.low, other.high))
@@ -143,8 +143,8 @@ def test_relabelling_the_letters_changes_no_effect(seed: int, order: list[int]) 
 # Drift
 
 
-def world(rng: np.random.Generator, n: int = 210) -> tuple[effects.Asked, FloatArray]:
-    here = effects.Asked(np.arange(n) % 15, np.arange(n) % 30 // 15, np.arange(n) // 30)
+def world(rng: np.random.Generator, n: int = 210) -> tuple[effects.Design, FloatArray]:
+    here = effects.Design(np.arange(n) % 15, np.arange(n) % 30 // 15, np.arange(n) // 30)
     return here, np.asarray(rng.permuted(np.tile([1.0, 1.0, -1.0, -1.0], (n, 1)), axis=1))[..., np.newaxis]
 
 
@@ -153,7 +153,7 @@ def released(own: FloatArray, scores: FloatArray, bias: float) -> FloatArray:
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
-def drift(before: FloatArray, after: FloatArray, here: effects.Asked, scores: FloatArray) -> Moved:
+def drift(before: FloatArray, after: FloatArray, here: effects.Design, scores: FloatArray) -> Moved:
     def effect(shares: Picks) -> Effect | Largest:
         return effects.effect_of(here, scores, shares)
 

@@ -11,7 +11,7 @@ from fairgate.benchmarks.f2bench import specs as f2bench
 from fairgate.benchmarks.fact_or_fair import specs as fact_or_fair
 from fairgate.benchmarks.fact_or_fair.topics import Context
 from fairgate.benchmarks.registry import Registry
-from fairgate.benchmarks.scores import Score, Task
+from fairgate.benchmarks.scores import Score, TaskSpec
 from fairgate.core.domain import Modality
 from fairgate.core.errors import ConfigError, PluginError
 from fairgate.gating.gate import names
@@ -224,7 +224,7 @@ class Short(Declared):
 
     def __init__(self, key: str, kind: type) -> None:
         super().__init__("short", "Short", 4, f2bench)
-        self.tasks = (Task(name="recall", modality=Modality.TEXT, about="short answers", contexts=("old", "new")),)
+        self.tasks = (TaskSpec(name="recall", modality=Modality.TEXT, about="short answers", contexts=("old", "new")),)
         where = ((Modality.TEXT, "recall"),)
         self.scores = (Score(name="S_recall", title="recall", question="how much?", best=100, tasks=where),)
         self.plan = msgspec.defstruct("Plan", [(key, kind, 2)], frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ import io
 import pytest
 from PIL import Image
 
-from fairgate.benchmarks.evidence import Cell, Drawn, Evidence, Found, Shown
+from fairgate.benchmarks.evidence import Cell, Drawn, Evidence, FaceShown, Shown
 from fairgate.benchmarks.fact_or_fair.topics import Level, Task
 from fairgate.benchmarks.gate_result import Verdict
 from fairgate.core.domain import AnswerKind, Modality, Role
@@ -29,11 +29,13 @@ def png(size: tuple[int, int] = (400, 200), colour: tuple[int, int, int] = RED) 
 
 def face(
     group: str | None, sure: float = 0.93, box: tuple[float, float, float, float] | None = (100, 50, 200, 150)
-) -> Found:
-    return Found(box, {"race": (group, sure)})
+) -> FaceShown:
+    return FaceShown(box, {"race": (group, sure)})
 
 
-def image_reply(index: int, *faces: Found, kind: AnswerKind = AnswerKind.CHOSEN, problem: str | None = None) -> Drawn:
+def image_reply(
+    index: int, *faces: FaceShown, kind: AnswerKind = AnswerKind.CHOSEN, problem: str | None = None
+) -> Drawn:
     return Drawn(index, kind, f"{index:064x}", (400, 200), faces, problem)
 
 

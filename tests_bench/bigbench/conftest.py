@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.bigbench.benchmark import BigBench
     from fairgate.benchmarks.bigbench.plan import SubjectTally
     from fairgate.runs.run import Run
+    from fairgate.runs.session import RunSession
 
 
 @dataclass(frozen=True)
@@ -38,15 +39,16 @@ class ImageCounts:
 
 
 @pytest.fixture
-def identities(request: pytest.FixtureRequest, case_id: str, run: Run) -> ImageCounts:
+def identities(request: pytest.FixtureRequest, case_id: str, run_session: RunSession) -> ImageCounts:
     """The identity prompts of the case of that id, as soon as their images are in the ledger."""
+    run = run_session.run
     case = run.case_of(request.node.nodeid)
     if not isinstance(case, SubjectCase):
         raise TypeError(f"{case_id} is no case of {request.node.nodeid}")
     benchmark: BigBench = run.benchmarks.of(case.topic)  # type: ignore[assignment] # as the case says
     try:
         for topic in case.topics if benchmark.aligned is None else ():
-            run.wait_for(topic)
+            run_session.wait_for(topic)
     except Unsampled as lack:
         # Said once, by the run's verdict, which is trouble then; a case without images is merely undecided.
         pytest.skip(str(lack))

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fairgate.benchmarks.fact_or_fair.case_summary import answer_told
-from fairgate.benchmarks.fact_or_fair.cases import BENCHMARK, Case
+from fairgate.benchmarks.fact_or_fair.cases import BENCHMARK, StatisticCase
 from fairgate.benchmarks.fact_or_fair.effect_scores import choices_of_topic
 from fairgate.benchmarks.fact_or_fair.verdict import claims, claims_of_faces, evenness, finding, refuted
 from fairgate.core.domain import AnswerKind, Modality
-from fairgate.core.errors import Finding, Unsampled
+from fairgate.core.errors import ClaimRefuted, Unsampled
 from fairgate.ledger.images import ImageStore
 from fairgate.reports.allure_results import FACES
 from fairgate.reports.image_evidence import ImageEvidence
@@ -24,9 +24,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from fairgate.benchmarks.fact_or_fair.images import FactOrFairImages
-    from fairgate.benchmarks.fact_or_fair.specs import CaseLimits
+    from fairgate.benchmarks.fact_or_fair.specs import CaseMargins
     from fairgate.benchmarks.fact_or_fair.text import FactOrFairText
     from fairgate.runs.run import Run
+    from fairgate.runs.session import RunSession
 
     # What a case's answers refute at a level of its test, in words; None where chance alone explains them.
     Refuted = Callable[[float], str | None]
@@ -41,7 +42,7 @@ class Answers:
     """
 
     shares: Mapping[str, int]
-    limits: CaseLimits
+    limits: CaseMargins
     alpha: float
     refuted: Refuted | None = None
 
@@ -59,39 +60,41 @@ class Answers:
         if self.refuted is not None:
             said = self.refuted(self.alpha)
             if said is not None:
-                raise Finding(said)
+                raise ClaimRefuted(said)
             return
         found = finding(evenness(self.shares, self.alpha), self.limits)
         if found is not None:
-            raise Finding(found)
+            raise ClaimRefuted(found)
 
 
 @pytest.fixture
-def answers(request: pytest.FixtureRequest, case_id: str, run: Run) -> Answers:
+def answers(request: pytest.FixtureRequest, case_id: str, run_session: RunSession) -> Answers:
     """The answers of the case of that id, as soon as they are in the ledger."""
-    case = run.case_of(request.node.nodeid)
-    if not isinstance(case, Case):
+    case = run_session.run.case_of(request.node.nodeid)
+    if not isinstance(case, StatisticCase):
         raise TypeError(f"{case_id} is no case of {request.node.nodeid}")
     try:
-        if run.benchmarks.of(case.topic).read_from is None:
-            wait = run.wait_until_answered if case.topic.modality is Modality.TEXT else run.wait_for
+        if run_session.run.benchmarks.of(case.topic).read_from is None:
+            in_text = case.topic.modality is Modality.TEXT
+            wait = run_session.wait_until_answered if in_text else run_session.wait_for
             for topic in case.topics:
                 wait(topic)
     except Unsampled as lack:
         # Said once, by the run's verdict, which is trouble then; a case without samples is merely undecided.
         pytest.skip(str(lack))
-    found, refutes = _in_text(run, case) if case.topic.modality is Modality.TEXT else _in_images(run, case)
+    run = run_session.run
+    found, refutes = _in_text(run_session, case) if case.topic.modality is Modality.TEXT else _in_images(run, case)
     request.node.stash[EXHIBIT] = found
     return Answers(found.counts, run.thresholds.cases.of(BENCHMARK), run.case_alpha(case), refutes)
 
 
-def _refuted(run: Run, case: Case) -> Refuted | None:
+def _refuted(session: RunSession, case: StatisticCase) -> Refuted | None:
     """What the choices of both levels refute; None of stored shares."""
-    benchmark: FactOrFairText = run.benchmarks.of(case.topic)  # type: ignore[assignment] # as the case says
+    benchmark: FactOrFairText = session.run.benchmarks.of(case.topic)  # type: ignore[assignment] # as the case says
     if benchmark.read_from is not None or case.topic.context is None:
         return None
-    context, limits = case.topic.context, run.thresholds.cases.of(BENCHMARK)
-    tallies = {topic: benchmark.count(topic, partial(run.wait_for, topic))[0] for topic in case.topics}
+    context, limits = case.topic.context, session.run.thresholds.cases.of(BENCHMARK)
+    tallies = {topic: benchmark.count(topic, partial(session.wait_for, topic))[0] for topic in case.topics}
 
     def refutes(alpha: float) -> str | None:
         slug, dataset = case.topic.statistic, benchmark.dataset
@@ -101,18 +104,18 @@ def _refuted(run: Run, case: Case) -> Refuted | None:
     return refutes
 
 
-def _in_text(run: Run, case: Case) -> tuple[Exhibit, Refuted | None]:
-    benchmark: FactOrFairText = run.benchmarks.of(case.topic)  # type: ignore[assignment] # as the case says
+def _in_text(session: RunSession, case: StatisticCase) -> tuple[Exhibit, Refuted | None]:
+    benchmark: FactOrFairText = session.run.benchmarks.of(case.topic)  # type: ignore[assignment] # as the case says
     answer = answer_told(case, benchmark.dataset)
     if benchmark.read_from is not None:
         return Exhibit(tuple, benchmark.shares(case, tuple), case.attribute, answer=answer), None
-    read = partial(run.wait_for, case.topic)
+    read = partial(session.wait_for, case.topic)
     kinds = benchmark.count(case.topic, read)[0].kinds
     rest = {str(kind): kinds[kind] for kind in AnswerKind if kind is not AnswerKind.CHOSEN}
-    return Exhibit(read, benchmark.shares(case, read), case.attribute, rest, answer), _refuted(run, case)
+    return Exhibit(read, benchmark.shares(case, read), case.attribute, rest, answer), _refuted(session, case)
 
 
-def _in_images(run: Run, case: Case) -> tuple[Exhibit, Refuted | None]:
+def _in_images(run: Run, case: StatisticCase) -> tuple[Exhibit, Refuted | None]:
     benchmark: FactOrFairImages = run.benchmarks.of(case.topic)  # type: ignore[assignment] # as the case says
     answer = answer_told(case, benchmark.dataset)
     held = benchmark.shares(case)

@@ -16,6 +16,7 @@ from fairgate.benchmarks.bigbench.portrayals import UNKNOWN, Portrayal
 from fairgate.benchmarks.bigbench.prompts import all_identities, load_wording
 from fairgate.benchmarks.bigbench.score_table import board
 from fairgate.benchmarks.bigbench.topics import Task
+from fairgate.benchmarks.limits import Strict, Times
 from fairgate.benchmarks.paired import (
     KINDS,
     LETTERS,
@@ -23,8 +24,6 @@ from fairgate.benchmarks.paired import (
     Compared,
     Paired,
     Part,
-    Strict,
-    Times,
     generator,
     letter_of,
     with_unknown,
@@ -46,7 +45,7 @@ if TYPE_CHECKING:
 PEOPLE = "people"  # whose letters also tell groups that are not known
 
 
-class Asked(Strict, frozen=True):
+class ImageSettings(Strict, frozen=True):
     """What was asked with, and how many images there are of a subject."""
 
     data: str
@@ -61,7 +60,7 @@ class SubjectsPart(Part):
     """The people in images of occupations, characteristics and relations."""
 
     benchmark, modality, key = BENCHMARK, Modality.IMAGE, "bigbench"
-    title, values = "BIGbench", Asked
+    title, values = "BIGbench", ImageSettings
     sizes = frozenset({"implicit", "explicit"})
     lists = frozenset({PEOPLE})
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from fairgate.benchmarks.base import Circumstances, Offers, Plugin
+    from fairgate.benchmarks.base import AvailableModels, Circumstances, Plugin
     from fairgate.benchmarks.bigbench.alignment import Aligned
     from fairgate.benchmarks.bigbench.cases import SubjectCase
     from fairgate.benchmarks.bigbench.data import Bigbench
@@ -120,7 +120,7 @@ class BigBench(Benchmark["SubjectTopic", "SubjectCase", Sat]):
         sizes = {name: getattr(plan, name) for name in ("subjects", "implicit", "asked", "explicit")}
         return {"images": {"identity_prompts": sizes}}
 
-    def applies(self, case: SubjectCase, offers: Offers) -> bool:
+    def applies(self, case: SubjectCase, offers: AvailableModels) -> bool:
         """Where a model can be asked for anything, or there is an alignment file: a folder holds other images."""
         return self.aligned is not None or (Modality.IMAGE in offers.sampled and not offers.from_folder)
 

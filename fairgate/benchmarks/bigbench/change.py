@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fairgate.benchmarks.bigbench.data import Attribute, Bigbench, Member
+    from fairgate.benchmarks.bigbench.data import Bigbench, Member, ProtectedAttribute
     from fairgate.core.statistics.distributions import FloatArray
-    from fairgate.core.statistics.misclassification import Interval
+    from fairgate.core.statistics.intervals import Interval
 
 RUNS = 400
 Pictures = dict[str, Portrayal]
@@ -35,7 +35,7 @@ Shown = dict[str, "FloatArray"]
 
 
 @dataclass(frozen=True)
-class Change:
+class ScoreMove:
     """One score of one task, over `n` images; `covered`: of so many identity prompts, or pairs."""
 
     task: Task
@@ -49,13 +49,13 @@ def changes(
     before: Mapping[str, Portrayal],
     after: Mapping[str, Portrayal],
     data: Bigbench,
-    attribute: Attribute,
+    attribute: ProtectedAttribute,
     rng: np.random.Generator,
     tasks: Sequence[Task],
-) -> list[Change]:
+) -> list[ScoreMove]:
     """Every score's move by one attribute, over the images of prompts that both runs drew."""
     both = common(before, after, data.attributes.index(attribute))
-    found: list[Change] = []
+    found: list[ScoreMove] = []
     if Task.IMPLICIT in tasks:
         found += _implicit(_alone(both), data, attribute, rng)
     if Task.EXPLICIT in tasks:
@@ -90,8 +90,8 @@ def _alone(both: tuple[Pictures, Pictures]) -> tuple[Pictures, Pictures]:
 
 
 def _implicit(
-    both: tuple[Pictures, Pictures], data: Bigbench, attribute: Attribute, rng: np.random.Generator
-) -> list[Change]:
+    both: tuple[Pictures, Pictures], data: Bigbench, attribute: ProtectedAttribute, rng: np.random.Generator
+) -> list[ScoreMove]:
     if not both[0]:
         return []
     rows = [implicit_rows(data, side, attribute) for side in both]
@@ -119,13 +119,13 @@ def _implicit(
         still = plain(stacked(unchanged[1])) - plain(stacked(unchanged[0]))
         runs = plain(stacked(drawn[0])), plain(stacked(drawn[1]))
         move = Moved(one, other, shift(one, other, runs, seen, still))
-        found.append(Change(Task.IMPLICIT, name, move, int(rows[0].n.sum()), len(order)))
+        found.append(ScoreMove(Task.IMPLICIT, name, move, int(rows[0].n.sum()), len(order)))
     return found
 
 
 def _explicit(
-    both: tuple[Pictures, Pictures], data: Bigbench, attribute: Attribute, rng: np.random.Generator
-) -> list[Change]:
+    both: tuple[Pictures, Pictures], data: Bigbench, attribute: ProtectedAttribute, rng: np.random.Generator
+) -> list[ScoreMove]:
     asked = [{name: each for name, each in side.items() if each.identity.asked == attribute.name} for side in both]
     if not asked[0]:
         return []
@@ -145,12 +145,12 @@ def _explicit(
     seen = float(scores.weighted(held[1].hits, weights) - scores.weighted(held[0].hits, weights))
     still = plain(unchanged[1]) - plain(unchanged[0])
     move = Moved(one, other, shift(one, other, (plain(drawn[0]), plain(drawn[1])), seen, still))
-    return [Change(Task.EXPLICIT, "S_explicit", move, int(held[0].n.sum()), len(held[0].of))]
+    return [ScoreMove(Task.EXPLICIT, "S_explicit", move, int(held[0].n.sum()), len(held[0].of))]
 
 
 def _manifestation(
-    both: tuple[Pictures, Pictures], data: Bigbench, attribute: Attribute, rng: np.random.Generator
-) -> list[Change]:
+    both: tuple[Pictures, Pictures], data: Bigbench, attribute: ProtectedAttribute, rng: np.random.Generator
+) -> list[ScoreMove]:
     """Eta; it has no better side: nearer to 50 is."""
     rows = [pair_rows(data, side, attribute) for side in both]
     actual, coefficients, weights = rows[0].actual, rows[0].coefficients, rows[0].weights
@@ -180,16 +180,16 @@ def _manifestation(
     move = shift(before, after, (plain(drawn[0]), plain(drawn[1])), float(seen[1] - seen[0]), still)
     there = [all(half[number].subject in both[0] for half in members) for number in range(len(data.pairs))]
     images = sum(len(each.codes) for each in both[0].values() if each.codes is not None)
-    return [Change(Task.MANIFESTATION, "eta", Moved(before, after, move), images, sum(there))]
+    return [ScoreMove(Task.MANIFESTATION, "eta", Moved(before, after, move), images, sum(there))]
 
 
-def _counts(side: Pictures, data: Bigbench, attribute: Attribute, member: Member) -> NDArray[np.int64]:
+def _counts(side: Pictures, data: Bigbench, attribute: ProtectedAttribute, member: Member) -> NDArray[np.int64]:
     held = side[member.subject].counts(data, attribute) if member.subject in side else None
     return np.zeros(len(attribute.groups), dtype=np.int64) if held is None else held[member.person]
 
 
 def _simulated(
-    both: tuple[Pictures, Pictures], data: Bigbench, attribute: Attribute, rng: np.random.Generator
+    both: tuple[Pictures, Pictures], data: Bigbench, attribute: ProtectedAttribute, rng: np.random.Generator
 ) -> tuple[tuple[Shown, Shown], tuple[Shown, Shown]]:
     """Shares [RUNS, people, k] by identity prompt, before and after: of resampled images, and of exchanged ones."""
     place, k = data.attributes.index(attribute), len(attribute.groups)

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairgate.benchmarks.bigbench import scores
+from fairgate.core.statistics.ceilings import ceiling_of
 from fairgate.core.statistics.estimates import MIXED, Estimate
-from fairgate.core.statistics.misclassification import JEFFREYS, Interval
+from fairgate.core.statistics.intervals import JEFFREYS, Interval, Z
+from fairgate.core.statistics.proportions import jeffreys
 from fairgate.core.statistics.special import ndtr
-from fairgate.core.statistics.strata import Z, jeffreys
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,14 +39,12 @@ def of_the_truth(
     actual: FloatArray,
     rng: np.random.Generator,
     runs: int = RUNS,
-) -> tuple[float, float, float]:
-    """Mean, 2.5 % and 97.5 % of the plug-in score of images drawn by the actual shares [R, k], n [R] of each row."""
+) -> Interval:
+    """The ceiling of the plug-in score of images drawn by the actual shares [R, k], n [R] of each row."""
     there = n > 0
     drawn = rng.multinomial(np.where(there, n, 1), actual, size=(runs, n.size)).astype(np.float64)
     p = np.where(there[:, np.newaxis], drawn / np.maximum(n, 1)[:, np.newaxis], np.nan)
-    found = score(p)
-    low, high = np.quantile(found, [0.025, 0.975])
-    return float(found.mean()), float(low), float(high)
+    return ceiling_of(score(p))
 
 
 def shown(hits: FloatArray, n: NDArray[np.int64], weights: FloatArray) -> Interval:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fairgate.benchmarks.base import MISSING_SHOWN
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from fairgate.benchmarks.bigbench.alignment import Aligned
     from fairgate.benchmarks.bigbench.data import Bigbench
     from fairgate.benchmarks.bigbench.plan import SubjectTally
-
-MISSING_SHOWN = 5
 
 
 def notes(

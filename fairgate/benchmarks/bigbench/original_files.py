@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from fairgate.benchmarks.bigbench.data import Attribute
+    from fairgate.benchmarks.bigbench.data import ProtectedAttribute
 
 LINE = re.compile(r'--prompt "(?P<text>.*)"')
 OCCUPATION = re.compile(r"a photo of one (?P<rest>.+)", re.IGNORECASE)
@@ -50,7 +50,7 @@ class Names:
     """What the original files call an identity prompt -> the identity prompt, by our own list of subjects."""
 
     def __init__(
-        self, subjects: Sequence[Subject], attributes: Sequence[Attribute], aliases: Mapping[str, str]
+        self, subjects: Sequence[Subject], attributes: Sequence[ProtectedAttribute], aliases: Mapping[str, str]
     ) -> None:
         self.aliases = aliases
         self._subjects = {tuple(name.lower() for name in each.people): each for each in subjects}
@@ -227,7 +227,11 @@ def _head(family: str) -> str:
 
 
 def _truth(
-    raw: Mapping[str, Mapping[str, float]], attributes: Iterable[Attribute], known: Names, where: str, notes: list[str]
+    raw: Mapping[str, Mapping[str, float]],
+    attributes: Iterable[ProtectedAttribute],
+    known: Names,
+    where: str,
+    notes: list[str],
 ) -> dict[str, tuple[float, ...]]:
     truth = {}
     for attribute in attributes:

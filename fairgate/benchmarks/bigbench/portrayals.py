@@ -13,7 +13,7 @@ from fairgate.core.statistics.distributions import shares
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fairgate.benchmarks.bigbench.data import Attribute, Bigbench
+    from fairgate.benchmarks.bigbench.data import Bigbench, ProtectedAttribute
     from fairgate.benchmarks.bigbench.prompts import IdentityPrompt
     from fairgate.core.statistics.distributions import FloatArray
 
@@ -37,7 +37,7 @@ class Portrayal:
     prompt: str = ""
     place: int = 0
 
-    def counts(self, data: Bigbench, attribute: Attribute) -> NDArray[np.int64] | None:
+    def counts(self, data: Bigbench, attribute: ProtectedAttribute) -> NDArray[np.int64] | None:
         """Images [people, k] that show each group; None where only shares are known."""
         if self.codes is None:
             return None
@@ -46,7 +46,7 @@ class Portrayal:
         found = [(seen == group).sum(axis=0) for group in range(len(attribute.groups))]
         return np.stack(found, axis=-1).astype(np.int64)
 
-    def shares(self, data: Bigbench, attribute: Attribute) -> FloatArray:
+    def shares(self, data: Bigbench, attribute: ProtectedAttribute) -> FloatArray:
         """Shares [people, k] of the groups; NaN for a person of whom nothing is known."""
         counted = self.counts(data, attribute)
         if counted is not None:

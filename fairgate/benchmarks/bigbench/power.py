@@ -16,20 +16,20 @@ from fairgate.benchmarks.bigbench.topics import Task
 from fairgate.benchmarks.forecast import Detectable, PowerAnalysis
 from fairgate.core.statistics.distributions import total_variation
 from fairgate.core.statistics.estimates import Estimate, estimate_likeness
+from fairgate.core.statistics.intervals import Z
 from fairgate.core.statistics.power import from_limit
-from fairgate.core.statistics.strata import Z
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from fairgate.benchmarks.bigbench.cases import SubjectCase
-    from fairgate.benchmarks.bigbench.data import Attribute, Bigbench
+    from fairgate.benchmarks.bigbench.data import Bigbench, ProtectedAttribute
     from fairgate.benchmarks.bigbench.plan import SubjectPlan
     from fairgate.benchmarks.bigbench.prompts import IdentityPrompt
     from fairgate.benchmarks.case import Replies
     from fairgate.benchmarks.forecast import Target
     from fairgate.core.statistics.distributions import FloatArray
-    from fairgate.core.statistics.misclassification import Interval
+    from fairgate.core.statistics.intervals import Interval
 
 RUNS = 3
 LIKENESS = {"S_implicit": scores.implicit, "TV": total_variation}
@@ -43,7 +43,7 @@ class Planned:
     identities: Sequence[IdentityPrompt]
     images: int
     data: Bigbench
-    attribute: Attribute
+    attribute: ProtectedAttribute
 
 
 def standard_error(task: Task, score: str, limit: float, planned: Planned, rng: np.random.Generator) -> float | None:

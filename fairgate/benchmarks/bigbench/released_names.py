@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from fairgate.benchmarks.bigbench.data import Attribute, Bigbench, Member, Subject
+    from fairgate.benchmarks.bigbench.data import Bigbench, Member, ProtectedAttribute, Subject
     from fairgate.benchmarks.bigbench.prompts import IdentityPrompt
 
 # Our name -> that of the released prompts, where it is not the same with capitals.
@@ -34,7 +34,7 @@ DOUBLE_SPACED = {("South Asian", "Black"), ("South Asian", "East Asian")}
 HYPHENLESS = ("0-30", "30-60")
 
 
-def released_name(identity: IdentityPrompt, attributes: Sequence[Attribute]) -> str:
+def released_name(identity: IdentityPrompt, attributes: Sequence[ProtectedAttribute]) -> str:
     """The identity prompt of an identity prompt as the released set words it. Source: appendix A."""
     groups = {group.name: group for attribute in attributes for group in attribute.groups}
     asked = [groups[name] for name in identity.groups]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fairgate.benchmarks.bigbench.topics import Task as Name
 from fairgate.benchmarks.limits import Strict, Times
-from fairgate.benchmarks.scores import Score, SummaryKey, Task, View
+from fairgate.benchmarks.scores import Score, SummaryKey, TaskSpec, View
 from fairgate.core.domain import Modality
 
 
@@ -29,7 +29,7 @@ class Plan(Strict, frozen=True):
 
 
 TASKS = tuple(
-    Task(name=name.value, modality=Modality.IMAGE, about=about, overall=True, counted="People drawn, by family")
+    TaskSpec(name=name.value, modality=Modality.IMAGE, about=about, overall=True, counted="People drawn, by family")
     for name, about in (
         (Name.IMPLICIT, "images with no group asked for"),
         (Name.EXPLICIT, "images with a group asked for"),

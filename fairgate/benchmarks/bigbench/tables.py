@@ -17,7 +17,7 @@ from fairgate.core.statistics.distributions import total_variation
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from fairgate.benchmarks.bigbench.data import Attribute, Bigbench
+    from fairgate.benchmarks.bigbench.data import Bigbench, ProtectedAttribute
     from fairgate.benchmarks.bigbench.portrayals import Portrayal
     from fairgate.core.statistics.distributions import FloatArray
 
@@ -27,7 +27,7 @@ RUNS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
+class CrossEffect:
     """How the unasked attribute `moved` when `group` of `asked` was asked for.
 
     `before` and `after` are its groups' shares in percent, over the same people without and with the asking; `by` is
@@ -44,7 +44,7 @@ class Effect:
     images: int
 
 
-def effects(portrayals: Sequence[Portrayal], data: Bigbench) -> tuple[Effect, ...]:
+def effects(portrayals: Sequence[Portrayal], data: Bigbench) -> tuple[CrossEffect, ...]:
     """The effect of every group that was asked for on every attribute that was not, by kind of subject."""
     alone = {each.identity.subject.id: each for each in portrayals if each.identity.asked is None}
     asked: dict[tuple[str, str, str], list[tuple[Portrayal, int]]] = {}
@@ -72,7 +72,9 @@ def effects(portrayals: Sequence[Portrayal], data: Bigbench) -> tuple[Effect, ..
             )
             shift = 100 * float(total_variation(one, two))
             found.append(
-                Effect(acquired, attribute, group, other.name, _named(one, other), _named(two, other), shift, images)
+                CrossEffect(
+                    acquired, attribute, group, other.name, _named(one, other), _named(two, other), shift, images
+                )
             )
     return tuple(found)
 
@@ -130,5 +132,5 @@ def _by_attribute(score: str, portrayals: Mapping[str, Portrayal], data: Bigbenc
             yield float(scores.weighted(scores.implicit(rows.p, rows.actual), rows.weights))
 
 
-def _named(shares: FloatArray, attribute: Attribute) -> dict[str, float]:
+def _named(shares: FloatArray, attribute: ProtectedAttribute) -> dict[str, float]:
     return {name: 100 * float(share) for name, share in zip(attribute.names, shares, strict=True)}

@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING
 from fairgate.benchmarks.f2bench import scores
 from fairgate.benchmarks.f2bench.topics import Task
 from fairgate.core.statistics import strata
-from fairgate.core.statistics.misclassification import DRAWS, Interval, corrected_replicates
+from fairgate.core.statistics.intervals import Interval
+from fairgate.core.statistics.misclassification import DRAWS, corrected_replicates
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import numpy as np
 
-    from fairgate.benchmarks.f2bench.case_summary import Cell
+    from fairgate.benchmarks.f2bench.case_summary import CategoryCell
     from fairgate.core.statistics.misclassification import JudgeConfusion
 
 
-def judged(task: Task, cells: Sequence[Cell]) -> dict[str, Interval]:
+def judged(task: Task, cells: Sequence[CategoryCell]) -> dict[str, Interval]:
     """The scores as the judge sees them, 0 to 1."""
     if task is Task.DIALOGUE:
         return {"S_dialogue": _less(strata.mean([strata.share(cell.biased) for cell in cells]))}
@@ -35,7 +36,7 @@ def judged(task: Task, cells: Sequence[Cell]) -> dict[str, Interval]:
 
 
 def estimated(
-    task: Task, cells: Sequence[Cell], known: JudgeConfusion, rng: np.random.Generator
+    task: Task, cells: Sequence[CategoryCell], known: JudgeConfusion, rng: np.random.Generator
 ) -> dict[str, Interval]:
     """The population's values, 0 to 1, corrected for the judge's errors; marks are not corrected."""
     found = judged(task, cells)
@@ -51,7 +52,7 @@ def estimated(
     }
 
 
-def gap(cell: Cell) -> Interval:
+def gap(cell: CategoryCell) -> Interval:
     """The share of stereotyped minus that of opposite ties of one category, -1 to 1, as the judge sees it."""
     return strata.difference(strata.share(cell.toward), strata.share(cell.against))
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fairgate.benchmarks.f2bench.data import Kind
+from fairgate.benchmarks.base import MISSING_SHOWN
+from fairgate.benchmarks.f2bench.data import InstanceKind
 from fairgate.benchmarks.f2bench.plan import DEFINITION
 from fairgate.benchmarks.f2bench.swap import without_twin
 from fairgate.benchmarks.f2bench.topics import Task
@@ -15,12 +16,10 @@ from fairgate.reports.numbers import interval, number
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from fairgate.benchmarks.f2bench.plan import Plan
+    from fairgate.benchmarks.f2bench.plan import ConversationPlan
     from fairgate.benchmarks.f2bench.tally import ThemeTally
     from fairgate.benchmarks.score_result import ScoreResult
     from fairgate.core.domain import Identity
-
-MISSING_SHOWN = 5
 
 
 def reviewed(spoken: Sequence[ThemeTally], entries: Sequence[ScoreResult]) -> Iterator[str]:
@@ -48,7 +47,7 @@ def reviewed(spoken: Sequence[ThemeTally], entries: Sequence[ScoreResult]) -> It
     )
 
 
-def notes(spoken: Sequence[ThemeTally], plan: Plan, judge: Identity) -> Iterator[str]:
+def notes(spoken: Sequence[ThemeTally], plan: ConversationPlan, judge: Identity) -> Iterator[str]:
     """Who judged, what could not be asked about, and what was not judged."""
     held = plan.instances
     if plan.reference and plan.released is None:
@@ -62,15 +61,15 @@ def notes(spoken: Sequence[ThemeTally], plan: Plan, judge: Identity) -> Iterator
             "sentences. Its figures say nothing of any other judge."
         )
     if any(each.theme.task is Task.BALANCE for each in spoken):
-        lost = without_twin(held.of(Kind.FACT))
+        lost = without_twin(held.of(InstanceKind.FACT))
         if lost:
             by_category = ", ".join(f"{category} {len(ids)}" for category, ids in lost.items())
             count = sum(map(len, lost.values()))
             shown = ", ".join([name for ids in lost.values() for name in ids][:MISSING_SHOWN])
             more = f" and {count - MISSING_SHOWN} more" if count > MISSING_SHOWN else ""
             yield (
-                f"{count} of {len(held.of(Kind.FACT)):,} paragraphs do not name both of their groups, so that they "
-                f"have no twin and are not scored: {by_category} ({shown}{more})."
+                f"{count} of {len(held.of(InstanceKind.FACT)):,} paragraphs do not name both of their groups, so that "
+                f"they have no twin and are not scored: {by_category} ({shown}{more})."
             )
     if held.problems:
         shown = "; ".join(str(problem).rstrip(".") for problem in held.problems[:MISSING_SHOWN])

@@ -17,7 +17,7 @@ from fairgate.benchmarks.f2bench.data import load, read_workbooks
 from fairgate.benchmarks.f2bench.forms import in_forms
 from fairgate.benchmarks.f2bench.gold import load_gold
 from fairgate.benchmarks.f2bench.options import F2BenchOptions
-from fairgate.benchmarks.f2bench.plan import Plan
+from fairgate.benchmarks.f2bench.plan import ConversationPlan
 from fairgate.benchmarks.f2bench.prompts import load_prompts, load_released
 from fairgate.benchmarks.f2bench.topics import Task
 from fairgate.benchmarks.limits import Times  # noqa: TC001 - msgspec reads annotations at run time
@@ -74,7 +74,7 @@ class F2BenchPlugin(Plugin):
         held = read_workbooks(given.f2bench, lenient=given.lenient) if given.f2bench else load()
         size = request.size if then is None else then.size
         gold = gold.first(size.gold)
-        plan = Plan(
+        plan = ConversationPlan(
             held.first(size.instances),
             load_prompts(),
             in_forms(gold) if settings.judge_spec == CONTROL_JUDGE else gold,

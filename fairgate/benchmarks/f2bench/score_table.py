@@ -15,22 +15,24 @@ from zlib import crc32
 import numpy as np
 
 from fairgate.benchmarks.f2bench import reference, scores
-from fairgate.benchmarks.f2bench.case_summary import Cell, cell_of, joined, mean_known
+from fairgate.benchmarks.f2bench.case_summary import CategoryCell, cell_of, joined, mean_known
 from fairgate.benchmarks.f2bench.cases import BENCHMARK, GOLD
 from fairgate.benchmarks.f2bench.estimates import estimated
 from fairgate.benchmarks.f2bench.plan import DEFINITION, REFERENCE
 from fairgate.benchmarks.f2bench.topics import Task
-from fairgate.benchmarks.score_result import ScoreResult
+from fairgate.benchmarks.rates import rate
+from fairgate.benchmarks.score_result import ScoreResult, percent, percents
 from fairgate.core.domain import AnswerKind, Modality
 from fairgate.core.statistics import strata
-from fairgate.core.statistics.misclassification import Interval, JudgeConfusion
-from fairgate.core.statistics.proportions import clopper_pearson
+from fairgate.core.statistics.ceilings import ceiling_of
+from fairgate.core.statistics.intervals import NOTHING, Interval
+from fairgate.core.statistics.misclassification import JudgeConfusion
 from fairgate.core.statistics.reviews import corrected, counted, enough
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from fairgate.benchmarks.f2bench.plan import Plan
+    from fairgate.benchmarks.f2bench.plan import ConversationPlan
     from fairgate.benchmarks.f2bench.tally import ThemeTally
     from fairgate.core.statistics.distributions import FloatArray
 
@@ -40,7 +42,7 @@ NOBODY = JudgeConfusion(0, 0, 0, 0)
 
 
 def board(
-    tallies: Sequence[ThemeTally], plan: Plan, *, all_categories: Mapping[Task, int], seed: int
+    tallies: Sequence[ThemeTally], plan: ConversationPlan, *, all_categories: Mapping[Task, int], seed: int
 ) -> tuple[ScoreResult, ...]:
     """All scores of the themes that were selected. `all_categories`: how many a whole run has."""
     entries: list[ScoreResult] = []
@@ -60,7 +62,7 @@ class _Task:
 
     task: Task
     tallies: Sequence[ThemeTally]
-    plan: Plan
+    plan: ConversationPlan
     known: JudgeConfusion
     categories: int
     seed: int
@@ -75,7 +77,7 @@ class _Task:
         yield from self._shown(None, list(cells.values()), scoring, self.categories)
         for name, cell in cells.items():
             yield from self._shown(name, [cell], scoring, cell.size)
-        seconds: dict[str, list[Cell]] = {}
+        seconds: dict[str, list[CategoryCell]] = {}
         for cell in cells.values():
             for name, part in cell.by_secondary().items():
                 seconds.setdefault(name, []).append(part)
@@ -83,7 +85,9 @@ class _Task:
             whole = joined(parts)
             yield from self._shown(f"secondary {name}", [whole], scoring, whole.size)
 
-    def _shown(self, group: str | None, cells: Sequence[Cell], scoring: str, whole: int) -> Iterator[ScoreResult]:
+    def _shown(
+        self, group: str | None, cells: Sequence[CategoryCell], scoring: str, whole: int
+    ) -> Iterator[ScoreResult]:
         there = [cell for cell in cells if cell.n]
         known = {name: [_known(cell, name, scoring) for cell in there] for name in _names(self.task)}
         rng = np.random.default_rng([self.seed, crc32(f"{self.task}-{group}".encode())])
@@ -100,7 +104,7 @@ class _Task:
             estimates["S_dialogue"] = by_marks
         ceilings = _ceilings(there, self.task, rng) if scoring == DEFINITION and there else {}
         for name, value in means.items():
-            found = estimates.get(name, strata.NOTHING)
+            found = estimates.get(name, NOTHING)
             yield ScoreResult(
                 benchmark=BENCHMARK,
                 modality=Modality.TEXT,
@@ -110,10 +114,10 @@ class _Task:
                 group=group,
                 score=name,
                 scoring=scoring,
-                value=_percent(value),
+                value=percent(value),
                 ceiling=ceilings.get(name),
-                estimate=_percent(found.value),
-                ci=(_percent(found.low), _percent(found.high)),
+                estimate=percent(found.value),
+                ci=percents(found),
                 n=sum(n for n, _ in known[name]),
                 topics=(sum(bool(n) if group is None else covered for n, covered in known[name]), whole),
                 failed_share=100 * missing / planned if planned else 0.0,
@@ -141,9 +145,9 @@ class _Task:
             context=None,
             attribute=None,
             score="S_dialogue@gold",
-            value=_percent(found.value),
-            estimate=_percent(found.value),
-            ci=(_percent(found.low), _percent(found.high)),
+            value=percent(found.value),
+            estimate=percent(found.value),
+            ci=percents(found),
             n=sum(len(each.unmarked) for each in self.tallies),
             topics=(len(self.tallies), self.categories),
         )
@@ -158,31 +162,21 @@ class _Task:
             "failed": (sum(each.missing for each in self.tallies), sum(each.planned for each in self.tallies)),
         }
         covered = sum(bool(each.dialogues or each.balanced) for each in self.tallies)
-        for name, (hits, of) in counts.items():
-            if not of:
-                continue
-            low, high = clopper_pearson(hits, of)
-            yield ScoreResult(
-                benchmark=BENCHMARK,
-                modality=Modality.TEXT,
-                task=self.task,
-                context=None,
-                attribute=None,
-                score=name,
-                value=100 * hits / of,
-                estimate=100 * hits / of,
-                ci=(100 * low, 100 * high),
-                n=of,
-                topics=(covered, self.categories),
-                failed_share=100 * counts["failed"][0] / max(counts["failed"][1], 1),
-            )
+        of = ScoreResult(
+            benchmark=BENCHMARK,
+            modality=Modality.TEXT,
+            task=self.task,
+            topics=(covered, self.categories),
+            failed_share=100 * counts["failed"][0] / max(counts["failed"][1], 1),
+        )
+        yield from (rate(of, name, 100 * hits / n, hits, n) for name, (hits, n) in counts.items() if n)
 
 
 def _names(task: Task) -> tuple[str, ...]:
     return NAMES[:1] if task is Task.DIALOGUE else NAMES[1:]
 
 
-def _known(cell: Cell, name: str, scoring: str) -> tuple[int, int]:
+def _known(cell: CategoryCell, name: str, scoring: str) -> tuple[int, int]:
     """How many judgements a score of a cell rests on, and how many instances; none where it has no score."""
     if scoring == REFERENCE and name in ("S_fairness", "FF1"):
         there = ~np.isnan(cell.affirmed)
@@ -195,7 +189,7 @@ def _known(cell: Cell, name: str, scoring: str) -> tuple[int, int]:
     return (0, 0) if lacks.get(name) else (cell.n, cell.covered)
 
 
-def _plug_in(cell: Cell, task: Task, scoring: str) -> dict[str, float]:
+def _plug_in(cell: CategoryCell, task: Task, scoring: str) -> dict[str, float]:
     """The scores of one cell, 0 to 1: each repeat scored by itself, then their mean."""
     if task is Task.DIALOGUE:
         score = scores.dialogue if scoring == DEFINITION else reference.dialogue
@@ -207,7 +201,9 @@ def _plug_in(cell: Cell, task: Task, scoring: str) -> dict[str, float]:
     return dict(zip(NAMES[1:], map(_mean_of, (found.fairness, found.factuality, found.ff1)), strict=True))
 
 
-def _ceilings(cells: Sequence[Cell], task: Task, rng: np.random.Generator) -> dict[str, tuple[float, float, float]]:
+def _ceilings(
+    cells: Sequence[CategoryCell], task: Task, rng: np.random.Generator
+) -> dict[str, tuple[float, float, float]]:
     """What a fair model scores that ties as often as this one, but whichever way, and one that tells the facts."""
     whole = (100.0, 100.0, 100.0)
     if task is Task.DIALOGUE:
@@ -220,14 +216,9 @@ def _ceilings(cells: Sequence[Cell], task: Task, rng: np.random.Generator) -> di
             runs.append(1.0 - np.abs((signs * gaps).mean(axis=1)))
     if not runs:
         return {"S_factuality": whole}
-    fair = 100 * np.mean(runs, axis=0)
-    low, high = np.quantile(fair, [0.025, 0.975])
-    return {"S_fairness": (float(fair.mean()), float(low), float(high)), "S_factuality": whole}
+    fair = ceiling_of(100 * np.mean(runs, axis=0))
+    return {"S_fairness": (fair.value, fair.low, fair.high), "S_factuality": whole}
 
 
 def _mean_of(repeats: FloatArray) -> float:
     return float(mean_known(np.atleast_1d(repeats), 0))
-
-
-def _percent(value: float) -> float | None:
-    return None if math.isnan(value) else 100.0 * value

@@ -8,7 +8,7 @@ import msgspec
 
 from fairgate.benchmarks.f2bench.topics import Task as Name
 from fairgate.benchmarks.limits import Strict, Times
-from fairgate.benchmarks.scores import Score, SummaryKey, Task, View
+from fairgate.benchmarks.scores import Score, SummaryKey, TaskSpec, View
 from fairgate.core.domain import Modality
 
 
@@ -24,7 +24,7 @@ class Plan(Strict, frozen=True):
 
 
 TASKS = tuple(
-    Task(name=name.value, modality=Modality.TEXT, about=about, by_attribute=False)
+    TaskSpec(name=name.value, modality=Modality.TEXT, about=about, by_attribute=False)
     for name, about in (
         (Name.DIALOGUE, "six questions that lead to a stereotype"),
         (Name.BALANCE, "descriptions of two people and a fact"),

@@ -16,7 +16,7 @@ from fairgate.replies.judgements import read_verdict
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fairgate.benchmarks.f2bench.plan import Plan
+    from fairgate.benchmarks.f2bench.plan import ConversationPlan
     from fairgate.benchmarks.f2bench.topics import Theme
     from fairgate.core.domain import Query, Reply
     from fairgate.core.statistics.misclassification import JudgeConfusion
@@ -78,7 +78,9 @@ def _steers(judged: Judged) -> bool:
     return isinstance(judged.item, GoldVerdict) and judged.item.form.startswith("steers")
 
 
-def tally(plan: Plan, theme: Theme, reply: Callable[[Query], Reply | None]) -> tuple[ThemeTally, list[Sample]]:
+def tally(
+    plan: ConversationPlan, theme: Theme, reply: Callable[[Query], Reply | None]
+) -> tuple[ThemeTally, list[Sample]]:
     """Read a theme's conversations back: `reply` gives what is stored for a query."""
     counted = ThemeTally(theme, plan.size(theme))
     samples: list[Sample] = []

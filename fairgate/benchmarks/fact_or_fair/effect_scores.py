@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairgate.benchmarks.fact_or_fair.cases import BENCHMARK, Case
+from fairgate.benchmarks.fact_or_fair.cases import BENCHMARK, StatisticCase
 from fairgate.benchmarks.fact_or_fair.choices import LEVELS, PEOPLE, Choices, choices_of, faces_of
 from fairgate.benchmarks.fact_or_fair.score_table import of_one_look
 from fairgate.benchmarks.fact_or_fair.topics import Context, Task
@@ -92,7 +92,7 @@ def _joint_of_faces(source: Tallies[FacesTally], confidence: float) -> ScoreResu
         topic: each
         for topic, each in source.tallies.items()
         if set(names) <= set(dataset.statistic(topic.statistic).attributes)
-        and all(Case(topic, name) in source.selected for name in names)
+        and all(StatisticCase(topic, name) in source.selected for name in names)
     }
     faces = faces_of(chosen, dataset, Task.SUBJECTIVE, names[0])
     known = np.all([faces.groups[name] >= 0 for name in names], axis=0)
@@ -152,7 +152,7 @@ def _choices(source: Tallies[TopicTally], context: Context, wordings: int | None
 
 
 def _selected(source: Tallies[FacesTally], attribute: str) -> dict[StatisticTopic, FacesTally]:
-    return {topic: each for topic, each in source.tallies.items() if Case(topic, attribute) in source.selected}
+    return {topic: each for topic, each in source.tallies.items() if StatisticCase(topic, attribute) in source.selected}
 
 
 def key_of(dataset: Dataset, attribute: str, key: KeyKind) -> BoolArray:
@@ -194,7 +194,7 @@ def _covered(source: Tallies[TopicTally], context: Context, names: Collection[st
         if (topic.task, topic.context) == (Task.SUBJECTIVE, context)
         and counted.answered
         and set(names) <= set(dataset.statistic(topic.statistic).attributes)
-        and all(Case(topic, name) in source.selected for name in names)
+        and all(StatisticCase(topic, name) in source.selected for name in names)
     }
     return len(there), _whole(dataset, names)
 

@@ -36,7 +36,7 @@ QUERIES = 2  # the choice, and the sorting of its reason, which the choice leads
 
 
 @dataclass(frozen=True)
-class Prompts:
+class ReasonPrompts:
     """The texts of data/explain/prompts.toml; `version` belongs into the key of every sample."""
 
     version: int
@@ -57,7 +57,7 @@ class Prompts:
 
 
 @cache
-def load_prompts(path: Path = FILE) -> Prompts:
+def load_prompts(path: Path = FILE) -> ReasonPrompts:
     """The texts. Raises DataError where the file lacks one, or a slot of it."""
     table = tomllib.loads(path.read_text(encoding="utf-8"))
     if set(table) != KEYS:
@@ -66,7 +66,7 @@ def load_prompts(path: Path = FILE) -> Prompts:
     for slot in ("{Mark}", "{Lines}"):
         if slot not in table["judge"]:
             raise DataError(f"lacks the slot {slot}.", where=f"{path}: judge", hint="Put it in.")
-    return Prompts(table["version"], table["explained_instruction"], table["judge"].removeprefix("\n"))
+    return ReasonPrompts(table["version"], table["explained_instruction"], table["judge"].removeprefix("\n"))
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def conversations(queries: Iterable[Query]) -> Iterator[Generator[Query, Reply |
     return (_explained(query, load_prompts()) for query in queries)
 
 
-def _explained(query: Query, prompts: Prompts) -> Generator[Query, Reply | None, Explained]:
+def _explained(query: Query, prompts: ReasonPrompts) -> Generator[Query, Reply | None, Explained]:
     reply = yield query
     # A reason for nothing, or none at all, is nothing that a judge should be paid for.
     if reply is None or spares(query, reply):

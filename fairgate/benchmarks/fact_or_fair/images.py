@@ -20,11 +20,12 @@ from fairgate.benchmarks.fact_or_fair.image_baseline import PairedPortraits
 from fairgate.benchmarks.fact_or_fair.knowledge import knowledge
 from fairgate.benchmarks.fact_or_fair.plots import sketches
 from fairgate.benchmarks.fact_or_fair.power import StatisticsPower
-from fairgate.benchmarks.fact_or_fair.score_table import CONFIDENCE, board, key_of, outcomes
+from fairgate.benchmarks.fact_or_fair.score_table import board, key_of, outcomes
 from fairgate.benchmarks.fact_or_fair.sections import sections
 from fairgate.benchmarks.fact_or_fair.tally import Tallies
 from fairgate.benchmarks.fact_or_fair.topics import Task
 from fairgate.core.domain import AnswerKind, Modality, Role
+from fairgate.core.statistics.intervals import CONFIDENCE
 from fairgate.ledger.samples import replay
 from fairgate.providers.faces.image_steps import drawn
 
@@ -32,10 +33,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from fairgate.benchmarks.base import Circumstances, Offers, Plugin
+    from fairgate.benchmarks.base import AvailableModels, Circumstances, Plugin
     from fairgate.benchmarks.case import Replies
     from fairgate.benchmarks.evidence import Cell, Drawn, Evidence, Shown
-    from fairgate.benchmarks.fact_or_fair.cases import Case
+    from fairgate.benchmarks.fact_or_fair.cases import StatisticCase
     from fairgate.benchmarks.fact_or_fair.data import Dataset, KeyKind
     from fairgate.benchmarks.fact_or_fair.faces_tally import FacesTally
     from fairgate.benchmarks.fact_or_fair.portraits import PortraitPlan
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
     from fairgate.providers.faces.image_steps import Seen
 
 
-class FactOrFairImages(Benchmark["StatisticTopic", "Case", "Source"]):
+class FactOrFairImages(Benchmark["StatisticTopic", "StatisticCase", "Source"]):
     """Portraits, and the faces in them.
 
     `race_map` names what a detector's races stand for, None as usual; `files`: the images of a folder that stands in
@@ -104,7 +105,7 @@ class FactOrFairImages(Benchmark["StatisticTopic", "Case", "Source"]):
         return Groups.of(self.dataset, self._race_map)
 
     @cached_property
-    def cases(self) -> tuple[Case, ...]:
+    def cases(self) -> tuple[StatisticCase, ...]:
         """Objective ones first."""
         return tuple(case for task in OWN_TASKS for case in image_cases(self.dataset, task))
 
@@ -118,7 +119,7 @@ class FactOrFairImages(Benchmark["StatisticTopic", "Case", "Source"]):
         """The controls of this benchmark."""
         return ImageControls(knowledge(self.dataset, self._key), self.groups.maps)
 
-    def about(self, case: Case) -> str:
+    def about(self, case: StatisticCase) -> str:
         """The statistic."""
         return self.dataset.statistic(case.topic.statistic).name
 
@@ -127,11 +128,11 @@ class FactOrFairImages(Benchmark["StatisticTopic", "Case", "Source"]):
         plan = self.plan
         return {"images": {"objective": plan.objective, "subjective": plan.subjective, "held": plan.held}}
 
-    def applies(self, case: Case, offers: Offers) -> bool:
+    def applies(self, case: StatisticCase, offers: AvailableModels) -> bool:
         """Where there is a model, or its portraits."""
         return self.modality in offers.modalities and not self._absent
 
-    def decides(self, case: Case) -> bool:
+    def decides(self, case: StatisticCase) -> bool:
         """Subjective ones."""
         return case.topic.task is Task.SUBJECTIVE
 
@@ -189,7 +190,7 @@ class FactOrFairImages(Benchmark["StatisticTopic", "Case", "Source"]):
         """The faces in a topic's images."""
         return tally_faces(topic, portraits, self.dataset, self.groups)
 
-    def tally(self, cases: Sequence[Case], reply: Replies) -> Source | None:
+    def tally(self, cases: Sequence[StatisticCase], reply: Replies) -> Source | None:
         """The counts of these cases."""
         chosen = frozenset(cases)
         if self.folder is not None:
@@ -205,17 +206,17 @@ class FactOrFairImages(Benchmark["StatisticTopic", "Case", "Source"]):
         counted.served.update(reply.served_model for reply in replies if reply is not None and reply.served_model)
         return counted
 
-    def shares(self, case: Case) -> Mapping[str, int] | None:
+    def shares(self, case: StatisticCase) -> Mapping[str, int] | None:
         """A case's faces by group, where a folder has them."""
         if self.folder is None:
             return None
         return FolderSource(self.folder, self.modality, self.dataset, frozenset((case,))).shares(case)
 
-    def cell(self, case: Case, held: Source) -> Cell:
+    def cell(self, case: StatisticCase, held: Source) -> Cell:
         """Its faces by group."""
         return case_summary.cell(case, self.dataset, held)
 
-    def score(self, cases: Sequence[Case], held: Source, now: Circumstances) -> Scored:
+    def score(self, cases: Sequence[StatisticCase], held: Source, now: Circumstances) -> Scored:
         """The scores, the row of the paper's leaderboard, and shares by joint groups."""
         measured = self.mixings(now)
         published = {} if now.detector is None else published_errors(now.detector)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairgate.benchmarks.fact_or_fair.cases import Case, text_topic
+from fairgate.benchmarks.fact_or_fair.cases import StatisticCase, text_topic
 from fairgate.benchmarks.fact_or_fair.effect_scores import NAMING, SOFT
 from fairgate.benchmarks.fact_or_fair.options import Ages, Profiles
 from fairgate.benchmarks.fact_or_fair.queries import QueryPlan
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.fact_or_fair.data import Dataset
     from fairgate.benchmarks.fact_or_fair.topics import StatisticTopic
     from fairgate.benchmarks.paired import Baseline
-    from fairgate.core.statistics.effects import Asked, BoolArray, Effect, FloatArray, IntArray, Largest, Picks
+    from fairgate.core.statistics.effects import BoolArray, Design, Effect, FloatArray, IntArray, Largest, Picks
     from fairgate.core.statistics.paired import Moved
 
 LEVELS = tuple(Level)
@@ -53,7 +53,7 @@ class Chosen:
     `chosen` of each run: the place [N], or the probability of each person [N, 4].
     """
 
-    asked: Asked
+    asked: Design
     groups: IntArray
     named: IntArray
     chosen: tuple[Picks, ...]
@@ -65,7 +65,7 @@ class Chosen:
 
 
 @dataclass(frozen=True, eq=False)
-class Offers:
+class OfferedPeople:
     """Who was on offer in the subjective queries of a plan."""
 
     plan: QueryPlan
@@ -127,7 +127,7 @@ class Offers:
                     blocks.append((where, groups, named, tuple(picks(run, topic, groups) for run in runs)))
         where, groups, named = (np.concatenate([block[part] for block in blocks]) for part in range(3))
         chosen = tuple(np.concatenate([block[3][run] for block in blocks]) for run in range(len(runs)))
-        return Chosen(effects.Asked(*where.T), groups, named, chosen)
+        return Chosen(effects.Design(*where.T), groups, named, chosen)
 
     def offered(self, topic: StatisticTopic) -> tuple[IntArray, IntArray]:
         """The groups [n, A, 4] of the people in each query of a topic, and those that its context names [n, A]."""
@@ -155,7 +155,7 @@ class Offers:
 
 def moved_effects(
     runs: tuple[Baseline, Baseline],
-    offers: tuple[Offers, ...],
+    offers: tuple[OfferedPeople, ...],
     dataset: Dataset,
     keys: Mapping[str, BoolArray],
     cases: frozenset[Any] | None,
@@ -170,7 +170,7 @@ def moved_effects(
 
             def wanted(topic: StatisticTopic, attributes: tuple[str, ...] = attributes) -> bool:
                 has = set(attributes) <= set(dataset.statistic(topic.statistic).attributes)
-                return has and (cases is None or all(Case(topic, name) in cases for name in attributes))
+                return has and (cases is None or all(StatisticCase(topic, name) in cases for name in attributes))
 
             if len(offers) == 1:
                 sides = [offers[0].chosen(runs, context, wanted)]
@@ -191,7 +191,7 @@ def moved_effects(
 
 def moved_shares(
     runs: tuple[Baseline, Baseline],
-    offers: Offers,
+    offers: OfferedPeople,
     dataset: Dataset,
     keys: Mapping[str, BoolArray],
     cases: frozenset[Any] | None,
@@ -202,7 +202,7 @@ def moved_shares(
 
             def wanted(topic: StatisticTopic, name: str = name) -> bool:
                 has = name in dataset.statistic(topic.statistic).attributes
-                return has and (cases is None or Case(topic, name) in cases)
+                return has and (cases is None or StatisticCase(topic, name) in cases)
 
             side = offers.weighed(runs, context, wanted)
             if not len(side.named):
@@ -213,7 +213,7 @@ def moved_shares(
                 asked, (before, after) = side.asked.where(kept), (each[kept] for each in side.chosen)
 
                 def effect(
-                    shares: Picks, asked: Asked = asked, scores: FloatArray = scores
+                    shares: Picks, asked: Design = asked, scores: FloatArray = scores
                 ) -> effects.Effect | effects.Largest:
                     return effects.effect_of(asked, scores, shares)
 

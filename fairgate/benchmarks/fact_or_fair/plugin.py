@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.published import Published
 
 
-class NotedImages(msgspec.Struct, frozen=True):
+class NotedPortraits(msgspec.Struct, frozen=True):
     """How many images a past run looked at: of each topic, or as many as a folder held."""
 
     objective: Times | None = None
@@ -60,7 +60,7 @@ class Noted(msgspec.Struct, frozen=True):
     profiles: Literal["random", "balanced"] = "random"
     orders: Literal["random", "balanced"] = "random"
     ages: Literal["range", "one"] = "range"
-    images: NotedImages | None = None
+    images: NotedPortraits | None = None
     look: NotedLook | None = None
 
 
@@ -69,7 +69,7 @@ class FactOrFair(Plugin):
 
     name, title, order = BENCHMARK, "Fact-or-Fair", 1
     tasks, scores, markers = specs.TASKS, specs.SCORES, specs.MARKERS
-    plan, cases = specs.Plan, specs.CaseLimits
+    plan, cases = specs.Plan, specs.CaseMargins
     parts, options = (CHOICES, PORTRAITS), FactOrFairOptions
     views, summary = specs.VIEWS, specs.SUMMARY
 

@@ -8,7 +8,7 @@ from typing import Literal
 from fairgate.benchmarks.fact_or_fair.topics import Context
 from fairgate.benchmarks.fact_or_fair.topics import Task as Name
 from fairgate.benchmarks.limits import Maybe, Percent, Strict, Times
-from fairgate.benchmarks.scores import Score, SummaryKey, Task, View
+from fairgate.benchmarks.scores import Score, SummaryKey, TaskSpec, View
 from fairgate.core.domain import Modality
 
 
@@ -38,7 +38,7 @@ class Plan(Strict, frozen=True):
     images: Images = Images()
 
 
-class CaseLimits(Strict, frozen=True):
+class CaseMargins(Strict, frozen=True):
     """What a single case may not be beyond, in percent.
 
     `contrast_max`, `preference_max` and `pull_max` are limits on the effects of groups, in points; images have the
@@ -55,15 +55,15 @@ class CaseLimits(Strict, frozen=True):
 
 
 TASKS = (
-    Task(name=Name.OBJECTIVE.value, modality=Modality.TEXT, about="facts about groups", facts=True),
-    Task(
+    TaskSpec(name=Name.OBJECTIVE.value, modality=Modality.TEXT, about="facts about groups", facts=True),
+    TaskSpec(
         name=Name.SUBJECTIVE.value,
         modality=Modality.TEXT,
         about="choices among individuals",
         contexts=tuple(map(str, Context)),
     ),
-    Task(name=Name.OBJECTIVE.value, modality=Modality.IMAGE, about="portraits that a fact decides", facts=True),
-    Task(name=Name.SUBJECTIVE.value, modality=Modality.IMAGE, about="portraits that no fact decides"),
+    TaskSpec(name=Name.OBJECTIVE.value, modality=Modality.IMAGE, about="portraits that a fact decides", facts=True),
+    TaskSpec(name=Name.SUBJECTIVE.value, modality=Modality.IMAGE, about="portraits that no fact decides"),
 )
 EVERY = tuple((task.modality, task.name) for task in TASKS)
 PUBLISHED = (

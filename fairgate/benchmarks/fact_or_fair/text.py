@@ -29,13 +29,14 @@ from fairgate.benchmarks.fact_or_fair.live_counts import LiveCounts, Served, cou
 from fairgate.benchmarks.fact_or_fair.options import Profiles
 from fairgate.benchmarks.fact_or_fair.plots import sketches
 from fairgate.benchmarks.fact_or_fair.power import StatisticsPower
-from fairgate.benchmarks.fact_or_fair.score_table import CONFIDENCE, TASKS, board, key_of, outcomes
+from fairgate.benchmarks.fact_or_fair.score_table import TASKS, board, key_of, outcomes
 from fairgate.benchmarks.fact_or_fair.sections import sections
 from fairgate.benchmarks.fact_or_fair.selection_rates import rates_of_choices
 from fairgate.benchmarks.fact_or_fair.tally import Tallies
 from fairgate.benchmarks.fact_or_fair.topics import StatisticTopic, Task
 from fairgate.benchmarks.weighed import Weighed
 from fairgate.core.domain import AnswerKind, Modality, Role
+from fairgate.core.statistics.intervals import CONFIDENCE
 from fairgate.core.statistics.sequential import shares_of_looks
 from fairgate.ledger.samples import from_replies, replay
 
@@ -46,10 +47,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from fairgate.benchmarks.base import Circumstances, Offers, Plugin
+    from fairgate.benchmarks.base import AvailableModels, Circumstances, Plugin
     from fairgate.benchmarks.case import Replies
     from fairgate.benchmarks.evidence import Cell, Evidence, Shown
-    from fairgate.benchmarks.fact_or_fair.cases import Case
+    from fairgate.benchmarks.fact_or_fair.cases import StatisticCase
     from fairgate.benchmarks.fact_or_fair.data import Dataset, KeyKind
     from fairgate.benchmarks.fact_or_fair.explain import Explained
     from fairgate.benchmarks.fact_or_fair.queries import QueryPlan
@@ -72,7 +73,7 @@ FIRST_LOOKS: Mapping[Task, Mapping[int, float]] = {
 }
 
 
-class FactOrFairText(Benchmark["StatisticTopic", "Case", "Source"]):
+class FactOrFairText(Benchmark["StatisticTopic", "StatisticCase", "Source"]):
     """Choices among groups and individuals.
 
     `live` holds the counts of replies that this process received; `key` is the answer key that controls know.
@@ -120,7 +121,7 @@ class FactOrFairText(Benchmark["StatisticTopic", "Case", "Source"]):
         return {"data version": self.dataset.version, **reasons}
 
     @cached_property
-    def cases(self) -> tuple[Case, ...]:
+    def cases(self) -> tuple[StatisticCase, ...]:
         """Objective ones first."""
         return tuple(case for task in OWN_TASKS for case in text_cases(self.dataset, task))
 
@@ -129,7 +130,7 @@ class FactOrFairText(Benchmark["StatisticTopic", "Case", "Source"]):
         """What they choose."""
         return TextControls(knowledge(self.dataset, self._key))
 
-    def about(self, case: Case) -> str:
+    def about(self, case: StatisticCase) -> str:
         """The statistic."""
         return self.dataset.statistic(case.topic.statistic).name
 
@@ -148,11 +149,11 @@ class FactOrFairText(Benchmark["StatisticTopic", "Case", "Source"]):
             **reasons,
         }
 
-    def applies(self, case: Case, offers: Offers) -> bool:
+    def applies(self, case: StatisticCase, offers: AvailableModels) -> bool:
         """Not where the plan leaves its topic out."""
         return super().applies(case, offers) and (self.folder is not None or self.plan.size(case.topic) > 0)
 
-    def decides(self, case: Case) -> bool:
+    def decides(self, case: StatisticCase) -> bool:
         """Subjective ones: three answers to an objective question refute nothing."""
         return case.topic.task is Task.SUBJECTIVE
 
@@ -248,7 +249,7 @@ class FactOrFairText(Benchmark["StatisticTopic", "Case", "Source"]):
             self._counted[topic][0].draws = self.plan.draws
         return self._counted[topic]
 
-    def tally(self, cases: Sequence[Case], reply: Replies) -> Source | None:
+    def tally(self, cases: Sequence[StatisticCase], reply: Replies) -> Source | None:
         """The counts of these cases."""
         chosen = frozenset(cases)
         if self.folder is not None:
@@ -265,18 +266,18 @@ class FactOrFairText(Benchmark["StatisticTopic", "Case", "Source"]):
         """Which servers answered, of topics that were counted."""
         return sum((self._counted[topic][1] for topic in topics), Counter())
 
-    def shares(self, case: Case, read: Callable[[], Iterable[Sample]]) -> Mapping[str, int]:
+    def shares(self, case: StatisticCase, read: Callable[[], Iterable[Sample]]) -> Mapping[str, int]:
         """A case's answers by group: those of the folder, or of the samples of its topic."""
         if self.folder is not None:
             return FolderSource(self.folder, self.modality, self.dataset, frozenset((case,))).shares(case)
         picked = self.count(case.topic, read)[0].by(case.attribute)
         return {group: picked[group] for group in self.dataset.attribute(case.attribute).names}
 
-    def cell(self, case: Case, held: Source) -> Cell:
+    def cell(self, case: StatisticCase, held: Source) -> Cell:
         """Its answers by group."""
         return case_summary.cell(case, self.dataset, held)
 
-    def score(self, cases: Sequence[Case], held: Source, now: Circumstances) -> Scored:
+    def score(self, cases: Sequence[StatisticCase], held: Source, now: Circumstances) -> Scored:
         """The scores, the row of the paper's leaderboard, shares by joint groups, and kinds of reasons."""
         found = board(held, self.dataset, key=key_of(now), seed=now.seed, sure=self._sure)
         entries = found.entries

@@ -15,16 +15,17 @@ import numpy as np
 
 from fairgate.core.statistics.effects import (
     NOTHING,
-    Asked,
+    AnswerValues,
+    Design,
     Effect,
     Largest,
-    Scored,
     combined,
     excess,
     mean_effect,
     reach_of,
 )
 from fairgate.core.statistics.estimates import Estimate
+from fairgate.core.statistics.paired import NOTHING as NO_SHIFT
 from fairgate.core.statistics.paired import Moved, Shift
 from fairgate.core.statistics.special import ndtr, ndtri
 
@@ -37,7 +38,7 @@ UNCHANGED = Shift(0.0, 0.0, 0.0, 0.0)
 
 
 def moved(
-    asked: Asked,
+    asked: Design,
     scores: FloatArray,
     chosen: tuple[Picks, Picks],
     effect: Callable[[Picks], Effect | Largest],
@@ -51,12 +52,12 @@ def moved(
         return Moved(_size(before), _size(after), _none(before))
     sides = [(excess(scores, each), *_signed(found)) for each, found in zip(chosen, (before, after), strict=True)]
     one, other = (sign * each[:, place] for each, place, sign in sides)
-    found = mean_effect(asked, Scored((other - one)[:, np.newaxis], reach_of(scores)))
+    found = mean_effect(asked, AnswerValues((other - one)[:, np.newaxis], reach_of(scores)))
     return Moved(_size(before), _size(after), _shift(found))
 
 
 def drifted(
-    asked: Asked,
+    asked: Design,
     scores: FloatArray,
     shares: tuple[Picks, Picks],
     effect: Callable[[Picks], Effect | Largest],
@@ -77,7 +78,7 @@ def drifted(
     sides = [_side(each) for each in (before, after)]
     first, last = (side or next(filter(None, sides), 1.0) for side in sides)
     values = last * excess(scores, shares[1]) - first * excess(scores, shares[0])
-    found = mean_effect(asked, Scored(values, float(np.abs(values).max())))
+    found = mean_effect(asked, AnswerValues(values, float(np.abs(values).max())))
     shift = _shift(found)
     if not sides[0] and not math.isnan(shift.z):
         chance = min(2.0 * float(ndtr(-abs(shift.z))), 1.0)
@@ -130,5 +131,5 @@ def _size(found: Effect | Largest) -> Estimate:
 
 def _shift(found: Effect) -> Shift:
     if math.isnan(found.value):
-        return Shift(math.nan, math.nan, math.nan, math.nan)
+        return NO_SHIFT
     return Shift(found.value, found.low, found.high, found.value / found.error)

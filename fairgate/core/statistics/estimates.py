@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.core.statistics.distributions import distance, entropy, g, kl, over_groups, total_variation
+from fairgate.core.statistics.intervals import CONFIDENCE, JEFFREYS, Interval
 from fairgate.core.statistics.special import betaincinv, ndtr, ndtri
 
 if TYPE_CHECKING:
@@ -46,9 +47,6 @@ FINE = np.concatenate([[0.0], np.geomspace(1e-5, 1.0, 140)])
 STEPS = np.concatenate([[0.0], np.geomspace(1e-7, 1.0, 200)])
 JOINT, DRAWS_OF_DISTANCE = 10_000, 250
 
-# Added to each group's count where a share of 0 would end all comparison: a group that was not chosen in n answers may
-# be chosen rarely. Also what Krichevsky & Trofimov (1981) and Jeffreys' prior add.
-JEFFREYS = 0.5
 # Width, in units of the noise, over which |x| is blurred before it is sharpened again (`_sharpened`).
 BLUR = 0.8
 
@@ -74,15 +72,12 @@ ON_LIMIT = 1e-9
 
 
 @dataclass(frozen=True)
-class Estimate:
-    """A score's population value with its interval, 0 to 1, low <= value <= high; NaN over nothing.
+class Estimate(Interval):
+    """A score's population value with its interval, 0 to 1; NaN over nothing.
 
     `reliable` is False where there are too few answers a topic for the stated coverage; the interval is then widened.
     """
 
-    value: float
-    low: float
-    high: float
     reliable: bool
 
 
@@ -125,7 +120,7 @@ def estimate_scores(
     left: ArrayLike | None = None,
     rng: np.random.Generator,
     mixing: ConfusionMatrix | None = None,
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
     replicates: int = 2000,
 ) -> Estimates:
     """Estimates of all scores from the answers of one task, context and attribute.
@@ -198,7 +193,7 @@ def estimate_likeness(
     *,
     rng: np.random.Generator,
     mixing: ConfusionMatrix | None = None,
-    confidence: float = 0.95,
+    confidence: float = CONFIDENCE,
     replicates: int = 600,
 ) -> Estimate:
     """The estimate of a score of how like generated shares are to actual ones, which differ from row to row.
@@ -458,7 +453,7 @@ def _fact_behind(plan: _Plan, mixing: ConfusionMatrix, rng: np.random.Generator,
     if not asked.any():
         return None
     p, key, n = plan.p[asked], plan.key[asked], plan.n[asked]
-    q = _smoothed(plan.q[asked], n, JEFFREYS)
+    q = _smoothed(plan.q[asked], n)
     # Where every group is right nothing is wrong to move to.
     wrong = np.where(key.all(axis=-1, keepdims=True), q, np.where(key, 0.0, q))
     right = np.where(key, q, 0.0)
@@ -505,13 +500,13 @@ def _likeness(
     The family runs from equal levels (the pooled shares) through the observed ones.
     """
     p, n, mixing = levels.p, levels.n, levels.mixing
-    base = _smoothed(levels.q, n, JEFFREYS)
+    base = _smoothed(levels.q, n)
     weight = (n / n.sum(axis=1, keepdims=True))[..., np.newaxis]
     centre = np.broadcast_to((weight * base).sum(axis=1, keepdims=True), base.shape)
     # Smoothing drew the base inwards: the family has to reach as far beyond the observed shares as that of `_evenness`.
     radii = RADII.copy()
     radii[-1] += JEFFREYS * p.shape[-1] / float(np.median(n))
-    alike_observed, apart_observed = float(_overlap(_smoothed(p, n, JEFFREYS))), float(_sharpened(p, n, 0.75))
+    alike_observed, apart_observed = float(_overlap(_smoothed(p, n))), float(_sharpened(p, n, 0.75))
 
     def run(radii: FloatArray) -> FloatArray:
         return _simulated(rng, n, _family(base, centre, radii), draws, mixing)
@@ -519,7 +514,7 @@ def _likeness(
     def matched(radii: FloatArray, runs: FloatArray) -> tuple[_Belief, _Belief]:
         fine = _refined(radii)
         members = _family(base, centre, fine)
-        overlap = _scored(lambda p: _overlap(_smoothed(p, n, JEFFREYS)), runs)
+        overlap = _scored(lambda p: _overlap(_smoothed(p, n)), runs)
         apart = _scored(lambda p: _sharpened(p, n, 0.75), runs)
         return (
             _matched(alike_observed, _overlap(members), overlap, radii, fine),
@@ -567,10 +562,14 @@ def _apart(p: FloatArray) -> FloatArray:
     return apart
 
 
-def _smoothed(p: FloatArray, n: IntArray, amount: float) -> FloatArray:
-    """Shares [..., k] after `amount` further answers for each group, on top of n [...]."""
+def _smoothed(p: FloatArray, n: IntArray) -> FloatArray:
+    """Shares [..., k] after Jeffreys' further answers for each group, on top of n [...].
+
+    A share of 0 would end all comparison: a group that was not chosen in n answers may be chosen rarely. Krichevsky &
+    Trofimov (1981) add as much.
+    """
     size = n[..., np.newaxis]
-    smoothed: FloatArray = (size * p + amount) / (size + amount * p.shape[-1])
+    smoothed: FloatArray = (size * p + JEFFREYS) / (size + JEFFREYS * p.shape[-1])
     return smoothed
 
 
@@ -604,13 +603,13 @@ def _noise(
 
     They carry the dependence of the scores into those made of them.
     """
-    p = _smoothed(plan.q, plan.n, JEFFREYS)
+    p = _smoothed(plan.q, plan.n)
     runs = _simulated(rng, plan.n.clip(1), p[np.newaxis], draws, plan.mixing)[0]
     weight = plan.there / plan.there.sum()
     right = np.where(plan.key, runs, 0.0).sum(axis=-1)
     fact, even = (right * weight).sum(axis=(-2, -1)), (entropy(runs) * weight).sum(axis=(-2, -1))
     both = plan.there.all(axis=1)
-    alike = fact if levels is None else _overlap(_smoothed(runs[:, both], levels.n, JEFFREYS))
+    alike = fact if levels is None else _overlap(_smoothed(runs[:, both], levels.n))
     scores = np.stack([_normal_scores(each) for each in (fact, even, alike)])
     # A few hundred runs tell how the scores go together; how far they reach out needs more draws than that.
     scale, turn = np.linalg.eigh(np.corrcoef(scores))

@@ -18,16 +18,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairgate.core.statistics.special import betaincinv
+from fairgate.core.statistics.intervals import CONFIDENCE, JEFFREYS, NOTHING, Interval, quantiles
+from fairgate.core.statistics.proportions import jeffreys
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from fairgate.core.statistics.distributions import FloatArray
 
-JEFFREYS = 0.5
 DRAWS = 4_000
-CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +48,6 @@ class JudgeConfusion:
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
-    """A value with its interval, low <= value <= high; NaN over nothing."""
-
-    value: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True, slots=True)
 class Agreement:
     """How well a judge does on known items. `kappa` is Cohen's, -1 to 1, the rest 0 to 1."""
 
@@ -73,7 +63,7 @@ class Agreement:
 
 
 @dataclass(frozen=True, slots=True)
-class Paired:
+class VerdictPairs:
     """Two yes/no verdicts on each of n readings, as counts: only the first was yes, only the second, both, neither."""
 
     first: int
@@ -97,10 +87,10 @@ def agreement(
     simulated = kappa(prevalence, s, c)
     observed = float(kappa(prevalence, _ratio(known.yes_yes, yes), _ratio(known.no_no, no)))
     return Agreement(
-        agreement=_share(right, known.items, confidence),
-        kappa=_interval(observed, simulated, confidence),
-        sensitivity=_share(known.yes_yes, yes, confidence),
-        specificity=_share(known.no_no, no, confidence),
+        agreement=jeffreys(right, known.items, confidence),
+        kappa=quantiles(observed, simulated, confidence),
+        sensitivity=jeffreys(known.yes_yes, yes, confidence),
+        specificity=jeffreys(known.no_no, no, confidence),
     )
 
 
@@ -155,7 +145,7 @@ def corrected_rate(
 
 
 def corrected_gap(
-    pairs: Paired,
+    pairs: VerdictPairs,
     known: JudgeConfusion,
     rng: np.random.Generator,
     *,
@@ -213,29 +203,10 @@ def _over(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
     return np.asarray(np.divide(above, below, out=np.full(above.shape, np.nan), where=below > 0), dtype=np.float64)
 
 
-def _share(hits: int, trials: int, confidence: float) -> Interval:
-    if not trials:
-        return Interval(math.nan, math.nan, math.nan)
-    tail = (1.0 - confidence) / 2.0
-    a, b = hits + JEFFREYS, trials - hits + JEFFREYS
-    low = float(betaincinv(a, b, tail)) if hits > 0 else 0.0
-    high = float(betaincinv(a, b, 1.0 - tail)) if hits < trials else 1.0
-    return Interval(hits / trials, low, high)
-
-
 def _corrected(value: float, draws: FloatArray, ends: tuple[float, float], confidence: float) -> Interval:
     """The interval over draws; all there is where too many of them know no answer."""
     if math.isnan(value):
-        return Interval(math.nan, math.nan, math.nan)
+        return NOTHING
     if np.isnan(draws).mean() > (1.0 - confidence) / 2.0:
         return Interval(value, *ends)
-    return _interval(value, draws, confidence)
-
-
-def _interval(value: float, draws: FloatArray, confidence: float) -> Interval:
-    there = draws[~np.isnan(draws)]
-    if math.isnan(value) or not there.size:
-        return Interval(math.nan, math.nan, math.nan)
-    tail = (1.0 - confidence) / 2.0
-    low, high = np.quantile(there, [tail, 1.0 - tail])
-    return Interval(value, min(float(low), value), max(float(high), value))
+    return quantiles(value, draws, confidence)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fairgate.core.statistics.intervals import Interval, Z
 from fairgate.core.statistics.special import ndtr
 
 if TYPE_CHECKING:
@@ -25,22 +26,18 @@ if TYPE_CHECKING:
     from fairgate.core.statistics.distributions import FloatArray
     from fairgate.core.statistics.estimates import Estimate, IntArray
 
-Z = 1.959963984540054  # of the normal distribution, at 97.5 %
 # Added to the pairs of all topics together, spread over all cells: pairs that all agree do not prove that none differs.
 PAIR = 1.0
 TINY = 1e-12
 
 
 @dataclass(frozen=True)
-class Shift:
+class Shift(Interval):
     """A score's difference, after minus before, with its 95 % interval; NaN over nothing.
 
     `z` is how far it is, in standard deviations, from what two runs differ by where nothing changed.
     """
 
-    value: float
-    low: float
-    high: float
     z: float
 
     def chance(self, *, upwards: bool) -> float:

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairgate.core.statistics.misclassification import CONFIDENCE, DRAWS, JEFFREYS, Interval, JudgeConfusion
-from fairgate.core.statistics.strata import Z, draws
+from fairgate.core.statistics.intervals import JEFFREYS, Interval, Z, quantiles
+from fairgate.core.statistics.misclassification import DRAWS, JudgeConfusion
+from fairgate.core.statistics.strata import draws
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -78,11 +79,7 @@ def corrected(judged: Interval, marks: JudgeConfusion, rng: np.random.Generator)
     value = judged.value * _share(marks.yes_yes, marks.no_yes) + (1.0 - judged.value) * _share(
         marks.yes_no, marks.no_no
     )
-    if math.isnan(value):
-        return Interval(math.nan, math.nan, math.nan)
-    tail = (1.0 - CONFIDENCE) / 2.0
-    low, high = np.quantile(rate * kept + (1.0 - rate) * missed, [tail, 1.0 - tail])
-    return Interval(value, min(float(low), value), max(float(high), value))
+    return quantiles(value, rate * kept + (1.0 - rate) * missed)
 
 
 def to_mark(reviews: Sequence[Review], count: int) -> list[Review]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fairgate.benchmarks.evidence import Drawn, Found
+from fairgate.benchmarks.evidence import Drawn, FaceShown
 from fairgate.core.domain import AnswerKind, Form, Query, Role
 from fairgate.ledger.images import hash_in
 from fairgate.providers.faces.vision_detector import read_faces
@@ -72,7 +72,7 @@ def drawn(seen: Seen, attributes: Iterable[str], group: Callable[[Face, str], st
         image=seen.image,
         size=None if reading is None else reading.size,
         faces=tuple(
-            Found(
+            FaceShown(
                 face.box,
                 {name: (group(face, name), max(face.attribute(name).values(), default=0.0)) for name in names},
             )

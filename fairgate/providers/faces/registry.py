@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fairgate.core.errors import ConfigError
-from fairgate.providers.chat.registry import chat_model, headers_beside, said, shares
+from fairgate.providers.chat.registry import NamedModel, chat_model, headers_beside, said, shares
 from fairgate.providers.faces.factory import VISION
 from fairgate.providers.retries import Retries
 
@@ -51,16 +51,9 @@ def make_detector(settings: Settings, store: ImageStore, aside: Aside) -> ChatMo
 
 def _vision(settings: Settings, store: ImageStore, aside: Aside) -> ChatModel:
     provider, _, name = (settings.detector_spec or "").partition("/")
-    return chat_model(
-        provider,
-        name,
-        settings,
-        Retries(aside=aside),
-        model_args=settings.detector_args,
-        base_url=settings.detector_base_url or (settings.base_url if shares(settings, provider) else None),
-        key=said("DETECTOR_API_KEY"),
-        headers=headers_beside(
-            settings, provider, settings.detector_headers, settings.detector_base_url, "--detector-header"
-        ),
-        images=store,
-    )
+    address = settings.detector_base_url
+    headers = headers_beside(settings, provider, settings.detector_headers, address, "--detector-header")
+    address = address or (settings.base_url if shares(settings, provider) else None)
+    key = said("DETECTOR_API_KEY")
+    given = NamedModel(provider, name, settings.detector_args, address, key, headers, images=store)
+    return chat_model(given, settings, Retries(aside=aside))

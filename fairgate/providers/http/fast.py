@@ -52,7 +52,7 @@ class FastTransport(httpx2.AsyncBaseTransport):
         except (PyreqwestError, ValueError) as error:
             trouble = _translated(error)
         else:
-            return httpx2.Response(answer.status, headers=_headers(answer), stream=_Body(sent, answer))
+            return httpx2.Response(answer.status, headers=_headers(answer), stream=_Content(sent, answer))
         # Raised here, so that no error of the library's, which holds the address, hangs on it as its context.
         raise trouble
 
@@ -79,7 +79,7 @@ class FastTransport(httpx2.AsyncBaseTransport):
         return builder.danger_accept_invalid_certs(enable=not self._encrypted).build()
 
 
-class _Body(httpx2.AsyncByteStream):
+class _Content(httpx2.AsyncByteStream):
     """A response's content, in pieces."""
 
     def __init__(self, sent: StreamRequest, answer: Response) -> None:

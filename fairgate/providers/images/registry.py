@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from fairgate.core.domain import Modality
 from fairgate.core.errors import ConfigError
 from fairgate.providers.chat.registry import OPENAI_URL, headers_beside, nearest, said
+from fairgate.providers.headers import Headers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from fairgate.ledger.images import ImageStore
     from fairgate.options.settings import Settings
     from fairgate.providers.base import ChatModel
+    from fairgate.providers.endpoint import Server
     from fairgate.providers.retries import Aside
 
 OPTION = "--t2i-model"
@@ -98,37 +100,34 @@ def make_image_model(
         return Child(named.identity, "fairgate.providers.local.diffusers:load", given, settings.timeout)
     if provider == "openai":
         from fairgate.providers.chat.openai import OPENAI
-        from fairgate.providers.fields import body_fields
         from fairgate.providers.images.openai import OpenAIImages
-        from fairgate.providers.retries import Retries
 
-        # Image models know no temperature; all else that is usual may be taken away again.
-        fields = body_fields(("temperature=", *settings.t2i_args), {"size": settings.image_size})
-        return OpenAIImages(
-            name,
-            settings.t2i_base_url or settings.base_url or said(OPENAI.address) or OPENAI_URL,
-            store,
-            said("T2I_API_KEY") or said(OPENAI.key),
-            fields,
-            settings.max_in_flight,
-            settings.timeout,
-            retries=Retries(aside=aside),
-            headers=headers_beside(settings, provider, settings.t2i_headers, settings.t2i_base_url, "--t2i-header"),
-        )
+        address = settings.t2i_base_url or settings.base_url or said(OPENAI.address) or OPENAI_URL
+        headers = headers_beside(settings, provider, settings.t2i_headers, settings.t2i_base_url, "--t2i-header")
+        server = _server(settings, address, aside, said("T2I_API_KEY") or said(OPENAI.key), headers)
+        return OpenAIImages(name, server, store, _fields(settings))
     if provider == "litellm":
-        from fairgate.providers.fields import body_fields
         from fairgate.providers.images.litellm import LiteLLMImages
-        from fairgate.providers.retries import Retries
 
         if settings.t2i_headers:
             raise ConfigError(f"{provider}/{name} takes no headers.", where="--t2i-header", hint="Remove it.")
-        return LiteLLMImages(
-            name,
-            settings.t2i_base_url,
-            store,
-            body_fields(("temperature=", *settings.t2i_args), {"size": settings.image_size}),
-            settings.max_in_flight,
-            settings.timeout,
-            retries=Retries(aside=aside),
-        )
+        return LiteLLMImages(name, _server(settings, settings.t2i_base_url, aside), store, _fields(settings))
     raise ConfigError(f"{provider}/{name} is not asked anything: it is read.", where=OPTION)
+
+
+def _fields(settings: Settings) -> dict[str, object]:
+    """The body fields beside the prompt."""
+    from fairgate.providers.fields import body_fields
+
+    # Image models know no temperature; all else that is usual may be taken away again.
+    return body_fields(("temperature=", *settings.t2i_args), {"size": settings.image_size})
+
+
+def _server(
+    settings: Settings, address: str | None, aside: Aside, key: str | None = None, headers: Headers | None = None
+) -> Server:
+    from fairgate.providers.endpoint import Server
+    from fairgate.providers.retries import Retries
+
+    limits = settings.max_in_flight, settings.timeout, Retries(aside=aside)
+    return Server(address, key, headers or Headers(), *limits)

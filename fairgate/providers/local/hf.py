@@ -10,6 +10,7 @@ import transformers
 
 from fairgate.core.domain import Reply, Token
 from fairgate.core.errors import ConfigError
+from fairgate.ledger.samples import read, weighed
 from fairgate.providers.local.options import seed_of
 from fairgate.providers.local.served import Served, device_of, dtype_of
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from fairgate.core.domain import Query
     from fairgate.providers.local.options import Named, TextOptions
 
-MOST = 20  # tokens that are kept of each step, as many as servers give
+MOST = 256  # tokens that are looked at of each step: in a process of our own more cost next to nothing
 
 
 def load(named: Named[TextOptions], places: int, probabilities: bool = False) -> Served:
@@ -38,12 +39,13 @@ def load(named: Named[TextOptions], places: int, probabilities: bool = False) ->
 class Transformers:
     """A model with its tokenizer: at temperature 0 the most probable tokens, else drawn by each query's own seed.
 
-    `probabilities`: replies bear their tokens, with the most probable ones in their places.
+    `probabilities`: replies bear those of the letters on offer.
     """
 
     def __init__(self, named: Named[TextOptions], *, probabilities: bool = False) -> None:
         self._options, self._system, name = named.options, named.system, named.name
         self._weighed = probabilities
+        self._texts: dict[int, bytes] = {}
         self._device = device_of(named.options.device)
         transformers.utils.logging.disable_progress_bar()
         self._tokenizer = transformers.AutoTokenizer.from_pretrained(
@@ -85,12 +87,14 @@ class Transformers:
             )
         width = given["input_ids"].shape[1]
         latency = perf_counter() - began
-        return [
+        replies = [
             self._reply(tokens, int(asked), latency, seen.of(row) if self._weighed else None)
             for row, (tokens, asked) in enumerate(
                 zip(made[:, width:].tolist(), given["attention_mask"].sum(dim=1), strict=True)
             )
         ]
+        # Here, so that no other process is sent all the tokens.
+        return [weighed(query, reply, read(query, reply)) for query, reply in zip(queries, replies, strict=True)]
 
     def _reply(
         self, tokens: list[int], asked: int, latency: float, likely: Sequence[Sequence[tuple[int, float]]] | None
@@ -116,10 +120,15 @@ class Transformers:
         for place, (token, others) in enumerate(zip(tokens, likely, strict=False), start=1):
             whole = self._tokenizer.decode(tokens[:place], skip_special_tokens=True)
             content = _utf8(whole[len(before) :])
-            listed = [(_utf8(self._tokenizer.decode([other])), chance) for other, chance in others if other != token]
+            listed = [(self._decoded(other), chance) for other, chance in others if other != token]
             listed += [(content, chance) for other, chance in others if other == token]
             yield Token(content, tuple(listed))
             before = whole
+
+    def _decoded(self, token: int) -> bytes:
+        if token not in self._texts:
+            self._texts[token] = _utf8(self._tokenizer.decode([token]))
+        return self._texts[token]
 
     def _drawing(self, queries: Sequence[Query]) -> Drawing:
         return Drawing([seed_of(query) for query in queries], self._options.temperature, self._options.top_p)

@@ -32,7 +32,7 @@ def batched(size: int, *, max_in_flight: int = 1) -> Callable[[Call], Call]:
     return declared
 
 
-class Batches(Generic[Asked, Told]):
+class CallBatches(Generic[Asked, Told]):
     """Answers calls by `run`, which takes at most `size` of them at once, in `at_once` threads; one is a lock.
 
     Where `run` fails for several calls, each half of them is tried anew, so that one bad call costs no other its
