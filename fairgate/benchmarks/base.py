@@ -19,7 +19,7 @@ from fairgate.core.typed import Mistyped, edited, typed
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from importlib.resources.abc import Traversable
     from pathlib import Path
 
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.sections import Section
     from fairgate.benchmarks.selection_rates import SelectionRates
     from fairgate.core.domain import AnswerKind, Identity, Modality, Query, Role, Topic
+    from fairgate.core.statistics.reviews import Corrects
     from fairgate.ledger.samples import Sample, Steps
     from fairgate.options.settings import Settings
 
@@ -253,11 +254,15 @@ class Benchmark(ABC, Generic[TopicT, CaseT, Held]):
         del reply
         return None
 
-    def count_live(self, sample: Sample) -> None:
-        """Called in the sampler's process for every answered query that is no conversation."""
+    def counting(self) -> tuple[Benchmark[TopicT, CaseT, Held], Callable[[Sample], None]]:
+        """The same benchmark for the process that samples, and what is called with each answer as it comes.
+
+        It is called in the sampler's thread, and not for conversations.
+        """
+        return self, lambda _: None
 
     def is_counted(self, topic: TopicT) -> bool:
-        """Whether all answers to a topic were counted by `count_live`, so that nothing need be read."""
+        """Whether all answers to a topic were counted as they came, so that nothing need be read."""
         del topic
         return False
 
@@ -400,7 +405,7 @@ class Plugin(ABC):
         """The tables of its paper: used by `python -m fairgate published`. None where it carries none."""
         return None
 
-    def reviewed(self, query: str) -> str | None:
+    def reviewed(self, query: str) -> tuple[str, Corrects] | None:
         """The score that reviewers' marks on this query's reply correct, by the query's id; None where they do not."""
         del query
         return None

@@ -185,6 +185,11 @@ class Paired(ABC):
     def compare(self, before: Baseline, after: Baseline, now: Basis, cases: frozenset[Case] | None) -> Compared:
         """What moved over what both runs hold of these cases (None: of all). Called where `Part.apart` is None."""
 
+    def validity(self, run: Baseline) -> Sequence[ScoreResult]:
+        """What says whether something else than groups decided the answers of a saved run, as entries."""
+        del run
+        return ()
+
     @abstractmethod
     def estimates(self, run: Baseline, now: Basis) -> Sequence[ScoreResult]:
         """The estimates of what a saved run answered, as entries; their values are the estimates'."""

@@ -61,7 +61,8 @@ class Change:
 
     `entry` is named after the score, with `@change` behind it: `estimate` and `ci` are of the difference, in points.
     `before` and `after` are the two estimates. `proven` says whether the change is beyond chance with all compared
-    scores in view, `better` whether it is one for the better.
+    scores in view, `better` whether it is one for the better. `invalid`: why it says nothing of the models, since
+    something else than groups decided the answers of either; empty where it does.
     """
 
     entry: ScoreResult
@@ -69,6 +70,7 @@ class Change:
     after: float | None
     proven: bool
     better: bool
+    invalid: str = ""
 
 
 @dataclass(frozen=True)

@@ -133,7 +133,8 @@ def _compared(run: Run, selection: Selection) -> tuple[Comparison | None, tuple[
         return None, ()
     now = run.circumstances(lambda _: None)
     basis = Basis(now.key, now.seed, now.calibration, now.detector)
-    found, moved = compare(run.baseline, kept(run, selection), sides_of(run), basis, frozenset(selection.cases))
+    cases = frozenset(selection.cases)
+    found, moved = compare(run.baseline, kept(run, selection), sides_of(run), basis, limits, cases)
     return found, waive(drop_gates(moved, limits.baseline, settings.plan), limits, settings.today)
 
 

@@ -42,7 +42,9 @@ class Sampling:
     """The controlling process's part of a run: one sampler for all selected cases."""
 
     def __init__(self, run: Run, selected: Iterable[Case]) -> None:
-        self._run, self.selection = run, Selection.of(run, selected)
+        benchmarks, self._count = run.whole.counting()
+        self._run = run if run.past is not None else replace(run, whole=benchmarks, benchmarks=benchmarks)
+        self.selection = Selection.of(run, selected)
         self._turn: LedgerLock | None = None
         self._sampler: Sampler | RecordedSampler | None = None
         if self.selection.asked:
@@ -88,7 +90,7 @@ class Sampling:
             run=run.id,
             line=run.participants.line,
             about=about(run, self.selection.cases),
-            tell=lambda sample: run.whole.of(sample.query.topic).count_live(sample),
+            tell=self._count,
             canary=Canary({} if settings.no_canary else self._watched, weighed=run.of_drift),
         )
 

@@ -56,7 +56,8 @@ HELD = f2bench_data.load()
 # Four of each category and kind: with all, the judge's errors, which the drawn answers lack, would be seen.
 FEW = tuple(each for category in Category for kind in InstanceKind for each in HELD.of(kind, category)[:4])
 PLAN = ConversationPlan(f2bench_data.Instances(FEW), load_prompts(), load_gold(), repeats=2, reference=False)
-LIMITS = load_thresholds(CHECKOUT / "thresholds.toml", REGISTRY).baseline
+GATED = load_thresholds(CHECKOUT / "thresholds.toml", REGISTRY)
+LIMITS = GATED.baseline
 ASKED: dict[str, Any] = {
     "data": DATASET.version, "seed": 0, "profiles": "random", "ages": "range", "explained": None, "wordings": 3,
     "plan": "quick", "objective": None, "subjective": None,
@@ -170,7 +171,7 @@ def baseline(*parts: dict[str, str], name: str = "openai/one", **asked: Any) -> 
 
 
 def compared(before: Baseline, after: Baseline) -> tuple[Comparison, dict[str, Verdict]]:
-    found, scored = compare(before, after, SIDES, NOW)
+    found, scored = compare(before, after, SIDES, NOW, GATED)
     return found, {gate.name: gate.verdict for gate in gates(scored, LIMITS, "quick")}
 
 

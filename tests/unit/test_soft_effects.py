@@ -27,6 +27,7 @@ from fairgate.core.domain import Answer, AnswerKind, LetterProbabilities, Modali
 from fairgate.core.errors import DataError
 from fairgate.core.statistics import effect_changes, effects
 from fairgate.ledger.samples import Sample
+from tests.builders import limit, thresholds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -219,11 +220,12 @@ def saved(bias: float, seed: int) -> Baseline:
     return Baseline(f"release {seed}", values, PairedChoices(dataset()).groups(), letters, distinct, known)
 
 
+GATED = thresholds(limit())
 SIDES = [(CHOICES, PairedChoices(load()))]
 
 
 def changes(before: Baseline, after: Baseline) -> dict[str, float]:
-    _, scored = compare(before, after, SIDES, Basis(key="published", seed=0))
+    _, scored = compare(before, after, SIDES, Basis(key="published", seed=0), GATED)
     return {
         f"{each.entry.attribute} {each.score}": 100 * each.shift.value
         for each in scored
@@ -246,7 +248,7 @@ def test_what_a_baseline_keeps_of_probabilities_is_read_and_compared_query_by_qu
 def test_queries_without_probabilities_are_left_out_of_the_pairs() -> None:
     before, after = saved(0.1, 1), saved(0.1, 2)
     gaps = {topic: (None, *each[1:]) for topic, each in after.shares.items()}
-    _, scored = compare(before, replace(after, shares=gaps), SIDES, Basis(key="published", seed=0))
+    _, scored = compare(before, replace(after, shares=gaps), SIDES, Basis(key="published", seed=0), GATED)
     [contrast] = [each for each in scored if (each.score, each.entry.attribute) == ("contrast@soft", "gender")]
     assert contrast.entry.n == 30 * 4
 
@@ -255,7 +257,7 @@ def test_a_baseline_without_probabilities_says_so_and_stays_of_the_schema_before
     bare = replace(saved(0.1, 1), shares={})
     baseline.save(tmp_path / "b.json", bare)
     assert json.loads((tmp_path / "b.json").read_text())["fairgate baseline"] == 2
-    found, _ = compare(bare, saved(0.1, 2), SIDES, Basis(key="published", seed=0))
+    found, _ = compare(bare, saved(0.1, 2), SIDES, Basis(key="published", seed=0), GATED)
     assert any("holds no probabilities" in sentence for sentence in found.sentences)
 
 

@@ -12,12 +12,19 @@ import numpy as np
 from fairgate.benchmarks.fact_or_fair.cases import BENCHMARK, StatisticCase, text_topic
 from fairgate.benchmarks.fact_or_fair.change import FIELDS, moved, moved_apart
 from fairgate.benchmarks.fact_or_fair.data import load
+from fairgate.benchmarks.fact_or_fair.effect_scores import made
 from fairgate.benchmarks.fact_or_fair.explain import load_prompts
 from fairgate.benchmarks.fact_or_fair.options import Ages
 from fairgate.benchmarks.fact_or_fair.original_files import SCENARIOS
-from fairgate.benchmarks.fact_or_fair.paired_effects import OfferedPeople, moved_effects, moved_shares, plan_of
+from fairgate.benchmarks.fact_or_fair.paired_effects import (
+    OfferedPeople,
+    moved_effects,
+    moved_shares,
+    plan_of,
+    positions,
+)
 from fairgate.benchmarks.fact_or_fair.score_table import TASKS
-from fairgate.benchmarks.fact_or_fair.topics import Level, Task
+from fairgate.benchmarks.fact_or_fair.topics import Context, Level, Task
 from fairgate.benchmarks.limits import Strict, Times
 from fairgate.benchmarks.paired import KINDS, LETTERS, Changed, Compared, Paired, Part, generator, letter_of
 from fairgate.benchmarks.score_result import ScoreResult
@@ -223,9 +230,22 @@ class PairedChoices(Paired):
         )
         return sum(min(len(before.letters[topic]), len(after.letters[topic])) for topic in both)
 
+    def validity(self, run: Baseline) -> Sequence[ScoreResult]:
+        """How far position decided, by context."""
+        plan = plan_of(run.asked, self.dataset)
+        if plan is None:
+            return ()
+        offers, whole = OfferedPeople(plan), len(LEVELS) * len(self.dataset.statistics)
+        found = []
+        for context in Context:
+            effect, n, covered = positions(run, offers, context)
+            if n:
+                found.append(made(Modality.TEXT, context, None, "position", effect, n, (covered, whole), 0.0))
+        return found
+
     def estimates(self, run: Baseline, now: Basis) -> Sequence[ScoreResult]:
         """By task, context and attribute."""
-        found: list[ScoreResult] = []
+        found = [*self.validity(run)]
         for task, context in TASKS[Modality.TEXT]:
             for attribute in self.attributes:
                 cell = PairedAnswers(run, run, self.dataset, task, context, attribute, None)

@@ -79,7 +79,7 @@ def effects_of_faces(source: Tallies[FacesTally], key: KeyKind, confidence: floa
             ("preference", effects.evenness(asked, group, attribute.k, confidence)),
             ("preference_spread", effects.spread_of_shown(asked, group, attribute.k, confidence)),
         ):
-            yield _made(source.modality, None, attribute.name, score, found, len(group), topics, 0.0)
+            yield made(source.modality, None, attribute.name, score, found, len(group), topics, 0.0)
     if len(by_attribute) > 1 and all(by_attribute.values()):
         yield _joint_of_faces(source, confidence)
 
@@ -102,7 +102,7 @@ def _joint_of_faces(source: Tallies[FacesTally], confidence: float) -> ScoreResu
         k *= attribute.k
     found = effects.evenness(faces.asked.where(known), code, k, confidence)
     covered = sum(topic.task is Task.SUBJECTIVE for topic in chosen), _whole(dataset, names)
-    return _made(source.modality, None, None, "joint_preference", found, len(code), covered, 0.0)
+    return made(source.modality, None, None, "joint_preference", found, len(code), covered, 0.0)
 
 
 def choices_of_topic(
@@ -210,10 +210,10 @@ def _entry(
 ) -> ScoreResult:
     kinds = source.kinds(Task.SUBJECTIVE, context)
     failed = 100 * kinds[AnswerKind.FAILED] / kinds.total() if kinds.total() else 0.0
-    return _made(source.modality, context, attribute, score, found, len(here.chosen), topics, failed)
+    return made(source.modality, context, attribute, score, found, len(here.chosen), topics, failed)
 
 
-def _made(
+def made(
     modality: Modality,
     context: Context | None,
     attribute: str | None,
@@ -223,6 +223,7 @@ def _made(
     topics: tuple[int, int],
     failed: float,
 ) -> ScoreResult:
+    """An effect as an entry of the scoreboard."""
     known = not math.isnan(found.value)
     value, low, high = (100 * each if known else None for each in (found.value, found.low, found.high))
     return ScoreResult(

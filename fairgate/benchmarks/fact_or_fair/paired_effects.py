@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairgate.benchmarks.fact_or_fair.cases import StatisticCase, text_topic
+from fairgate.benchmarks.fact_or_fair.choices import PEOPLE
 from fairgate.benchmarks.fact_or_fair.effect_scores import NAMING, SOFT
 from fairgate.benchmarks.fact_or_fair.options import Ages, Profiles
 from fairgate.benchmarks.fact_or_fair.queries import QueryPlan
@@ -151,6 +152,24 @@ class OfferedPeople:
         there = (at >= 0) & (at < len(known))
         match = (groups == codes[np.where(there, at, 0)][:, :, np.newaxis]).all(axis=1)
         return np.where(there & match.any(axis=1), match.argmax(axis=1), NOBODY)
+
+
+def positions(run: Baseline, offers: OfferedPeople, context: Context) -> tuple[Largest, int, int]:
+    """How far the letter of an option decided in a run, over so many choices, of so many topics.
+
+    Letters of a baseline stand for groups: a choice between two people of the same groups has no known position, and
+    is left out. Such people stand at every position alike, so that the mean is still 0 where position decides nothing.
+    """
+    found = offers.chosen([run], context, lambda _: True)
+    chosen = found.chosen[0].astype(np.int64)
+    who = np.take_along_axis(found.groups, chosen[:, np.newaxis, np.newaxis], axis=2)
+    alone = (found.groups == who).all(axis=1).sum(axis=1) == 1
+    asked, places = found.asked.where(alone), np.tile(np.arange(PEOPLE), (int(alone.sum()), 1))
+    return (
+        effects.preference(asked, places, chosen[alone], PEOPLE),
+        len(places),
+        len(np.unique(asked.topic)),
+    )
 
 
 def moved_effects(

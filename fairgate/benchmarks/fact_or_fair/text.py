@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from functools import cached_property, partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from fairgate.benchmarks.base import Benchmark, InterimAnalysis, Scored
@@ -76,7 +77,8 @@ FIRST_LOOKS: Mapping[Task, Mapping[int, float]] = {
 class FactOrFairText(Benchmark["StatisticTopic", "StatisticCase", "Source"]):
     """Choices among groups and individuals.
 
-    `live` holds the counts of replies that this process received; `key` is the answer key that controls know.
+    `live` holds the counts of replies that this process received; `key` is the answer key that controls know; `looks`
+    are the last interim analyses by stratum, which the plan is cut to.
     """
 
     modality, roles = Modality.TEXT, frozenset((Role.MODEL,))
@@ -88,10 +90,10 @@ class FactOrFairText(Benchmark["StatisticTopic", "StatisticCase", "Source"]):
         folder: ResultFolder | None = None,
         live: LiveCounts | None = None,
         key: KeyKind = "published",
+        looks: Mapping[str, InterimAnalysis] = MappingProxyType({}),
     ) -> None:
         self.plugin, self.plan, self.folder, self._key = plugin, plan, folder, key
-        self._live = live or LiveCounts(plan.dataset)
-        self._looks: Mapping[str, InterimAnalysis] = {}
+        self._live, self._looks = live or LiveCounts(plan.dataset), looks
         self._counted: dict[StatisticTopic, tuple[TopicTally, Served]] = {}
 
     @property
@@ -157,10 +159,10 @@ class FactOrFairText(Benchmark["StatisticTopic", "StatisticCase", "Source"]):
         """Subjective ones: three answers to an objective question refute nothing."""
         return case.topic.task is Task.SUBJECTIVE
 
-    def count_live(self, sample: Sample) -> None:
-        """Count it, so that its topic need not be read."""
-        if isinstance(sample.query.topic, StatisticTopic):
-            self._live.add(sample)
+    def counting(self) -> tuple[FactOrFairText, Callable[[Sample], None]]:
+        """With counts of what comes, so that its topics need not be read."""
+        live = LiveCounts(self.dataset)
+        return FactOrFairText(self.plugin, self.plan, self.folder, live, self._key), live.add
 
     def stratum(self, topic: StatisticTopic) -> str:
         """The task and context."""
@@ -185,9 +187,7 @@ class FactOrFairText(Benchmark["StatisticTopic", "StatisticCase", "Source"]):
         known = {stratum_of(*each): each for each in TASKS[Modality.TEXT]}
         own = {stratum: look for stratum, look in looks.items() if stratum in known}
         cut = {known[stratum]: look.asked for stratum, look in own.items()}
-        smaller = FactOrFairText(self.plugin, replace(self.plan, cut=cut), self.folder, self._live, self._key)
-        smaller._looks = own
-        return smaller
+        return FactOrFairText(self.plugin, replace(self.plan, cut=cut), self.folder, self._live, self._key, own)
 
     def part(self, topic: StatisticTopic, asked: int) -> Iterable[Query]:
         """The queries from there on."""
@@ -245,8 +245,8 @@ class FactOrFairText(Benchmark["StatisticTopic", "StatisticCase", "Source"]):
         """A topic's answers, and which servers gave them: live counts, else the ledger's, read once a process."""
         if topic not in self._counted:
             live = self._live.whole(topic, self.plan.size(topic))
-            self._counted[topic] = live or count(topic, read(), self.dataset)
-            self._counted[topic][0].draws = self.plan.draws
+            found, served = live or count(topic, read(), self.dataset)
+            self._counted[topic] = replace(found, draws=self.plan.draws), served
         return self._counted[topic]
 
     def tally(self, cases: Sequence[StatisticCase], reply: Replies) -> Source | None:

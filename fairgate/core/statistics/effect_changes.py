@@ -24,7 +24,7 @@ from fairgate.core.statistics.effects import (
     mean_effect,
     reach_of,
 )
-from fairgate.core.statistics.estimates import Estimate
+from fairgate.core.statistics.intervals import Estimate
 from fairgate.core.statistics.paired import NOTHING as NO_SHIFT
 from fairgate.core.statistics.paired import Moved, Shift
 from fairgate.core.statistics.special import ndtr, ndtri
