@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -59,11 +60,9 @@ class Weighed:
     @classmethod
     def of(cls, each: Iterable[Weighed]) -> Weighed:
         """All of these together."""
-        whole = cls()
-        for one in each:
-            whole.counts.update(one.counts)
-            whole.outside += one.outside
-        return whole
+        every = tuple(each)
+        counts = sum((one.counts for one in every), Counter[str]())
+        return cls(counts, math.fsum(one.outside for one in every))
 
     @property
     def asked(self) -> bool:
