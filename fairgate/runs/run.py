@@ -262,7 +262,7 @@ class Run:
     def _waited_for(self, topic: Topic) -> Sequence[Sample]:
         with self.participants.ledger() as ledger:
             stopped = self._wait(topic, ledger)
-            if self.in_rounds:
+            if self.in_rounds and self.whole.stratum(topic) is not None and not self.benchmarks.settled:
                 note, _ = decode_note(ledger.runs.about(self.id), str(ledger.path))
                 self._catch_up(note.looks, str(ledger.path))
             benchmark = self.benchmarks.of(topic)
