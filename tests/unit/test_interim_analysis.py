@@ -17,7 +17,7 @@ from fairgate.core.domain import Modality, Reply
 from fairgate.options.settings import Settings
 from fairgate.runs.benchmarks import Benchmarks
 from fairgate.runs.interim_analysis import InterimVerdicts, Looks, Rounds, Verdicts, needed
-from fairgate.runs.run import Run
+from fairgate.runs.opening import open_run
 from tests.builders import entry, limit
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def test_what_may_fail_comes_first_and_then_what_passes_with_the_fewest_answers(
 
 
 def benchmarks() -> Benchmarks:
-    run = Run(Settings(model="control/oracle"))
+    run = open_run(Settings(model="control/oracle"))
     return Benchmarks(tuple(each for each in run.benchmarks.all if isinstance(each, FactOrFairText)))
 
 
@@ -124,7 +124,7 @@ def test_the_entries_for_gates_are_those_of_the_scores() -> None:
 def test_images_are_scored_at_a_look_only_where_a_gate_on_text_fails(
     reply: Callable[[Query], Reply], scored: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = Run(Settings(model="control/oracle"))
+    run = open_run(Settings(model="control/oracle"))
     of_images = {type(each) for each in run.whole.all if each.modality is Modality.IMAGE}
     looked = list[str]()
 
