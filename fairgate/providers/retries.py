@@ -148,6 +148,8 @@ def judge(status: int, error: ServerError, fields: Collection[str], *, told_to_w
     Some providers word a limit per minute like a spent quota; `told_to_wait` tells them apart, for nobody is told to
     come back in seconds when the money is gone.
     """
+    if status < 300:
+        return Judgement.MAY_PASS
     if status < 400:
         return Judgement.WRONG_ADDRESS
     if status == 402:

@@ -30,12 +30,14 @@ class Scheduler:
 
     A sample begins (`begin`) and ends (`end`). Each of its requests takes a place (`enter`) and gives it back
     (`leave`). While it waits to be asked again it steps aside (`step_aside`), so that another can use its place. Nobody
-    holds a place while limits or budgets keep him waiting: the one whom he waits for may need it.
+    holds a place while limits or budgets keep him waiting: the one whom he waits for may need it. `tell` is told why a
+    request is to be repeated, and an empty text as soon as one is answered.
     """
 
     def __init__(self, limits: Limits | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         self.limits = limits or Limits()
         self.in_flight = 0
+        self.tell: Callable[[str], None] = lambda _: None
         self._clock = clock
         self._open = self._aside = 0
         self._returning: deque[Slot] = deque()
@@ -82,12 +84,14 @@ class Scheduler:
         self.in_flight -= 1
         self.limits.settle(model, characters, expected, reply)
         if reply is not None:
+            self.tell("")
             self.limits.window.answered(reply.latency)
         if self._returning or self._arriving:
             self._call_in()
 
     async def step_aside(self, seconds: float, trouble: TransientError) -> None:
         """Wait so long without a place, or until the trouble is over, then take one again."""
+        self.tell(trouble.kind)
         if trouble.crowded:
             self.limits.window.refused()
         self._aside += 1
