@@ -228,6 +228,31 @@ def test_a_changed_json_file_is_read_or_named(
     assert any(seen), "nothing that was drawn is refused"
 
 
+@pytest.mark.parametrize("key", ["profiles", "ages"])
+def test_a_baseline_of_a_plan_that_there_is_not_is_refused(tmp_path: Path, key: str) -> None:
+    whole = json.loads(a_baseline())
+    whole["asked"][key] = "none"
+    file = tmp_path / "file.json"
+    file.write_text(json.dumps(whole))
+    assert f"asked.{key}" in str(read(lambda: beside(file), file))
+
+
+def test_a_baseline_without_the_groups_of_a_topic_is_refused(tmp_path: Path) -> None:
+    whole = json.loads(a_baseline())
+    del whole["groups"]["gender"]
+    file = tmp_path / "file.json"
+    file.write_text(json.dumps(whole))
+    assert "groups lists none of the attribute of fact-or-fair/text/objective" in str(read(lambda: beside(file), file))
+
+
+def test_a_baseline_that_tells_an_attribute_not_apart_has_no_choices_by_it(tmp_path: Path) -> None:
+    whole = json.loads(a_baseline())
+    del whole["groups"]["gender race"]
+    file = tmp_path / "file.json"
+    file.write_text(json.dumps(whole))
+    assert read(lambda: beside(file), file) is None
+
+
 def test_changed_limits_and_prices_are_read_or_named(tmp_path: Path) -> None:
     file = tmp_path / "limits.toml"
     text = THRESHOLDS.read_text() + PRICES
