@@ -32,7 +32,7 @@ from fairgate.benchmarks.bigbench.portrayals import Portrayal
 from fairgate.benchmarks.bigbench.prompts import Prompts, load_wording
 from fairgate.benchmarks.bigbench.topics import Task as BigTask
 from fairgate.benchmarks.f2bench.baseline import CONVERSATIONS
-from fairgate.benchmarks.f2bench.cells import Cell
+from fairgate.benchmarks.f2bench.case_summary import CategoryCell
 from fairgate.benchmarks.f2bench.change import moved as themes_moved
 from fairgate.benchmarks.f2bench.topics import Task as F2Task
 from fairgate.benchmarks.fact_or_fair.baseline import CHOICES, PairedChoices, changed_of, right_groups
@@ -41,13 +41,13 @@ from fairgate.benchmarks.fact_or_fair.change import FIELDS, moved, moved_effects
 from fairgate.benchmarks.fact_or_fair.data import load as load_dataset
 from fairgate.benchmarks.fact_or_fair.image_baseline import PORTRAITS
 from fairgate.benchmarks.fact_or_fair.options import Ages, Profiles
-from fairgate.benchmarks.fact_or_fair.paired_effects import Offers, moved_effects
+from fairgate.benchmarks.fact_or_fair.paired_effects import OfferedPeople, moved_effects
 from fairgate.benchmarks.fact_or_fair.queries import QueryPlan
 from fairgate.benchmarks.fact_or_fair.topics import Context, Level, Task
 from fairgate.benchmarks.gate_result import Verdict
 from fairgate.benchmarks.paired import LETTERS, Baseline, Changed
 from fairgate.benchmarks.registry import registry
-from fairgate.comparison.comparing import Scored, gates, scored_of
+from fairgate.comparison.paired_comparison import ScorePair, gates, scored_of
 from fairgate.core.domain import Modality
 from fairgate.core.statistics.distributions import shares
 from fairgate.core.statistics.estimates import estimate_scores
@@ -158,7 +158,7 @@ class Choosers:
         size = load(CHECKOUT / "thresholds.toml", registry()).plan(plan).size("fact-or-fair")
         self.dataset, profiles = load_dataset(), Profiles(size.profiles)
         self.plan = QueryPlan(self.dataset, 0, profiles, OBJECTIVE, size.subjective, wordings=size.wordings)
-        self.offers = Offers(self.plan)
+        self.offers = OfferedPeople(self.plan)
         self.paired = PairedChoices(self.dataset)
         self.known = self.paired.groups()
         joint = self.known[" ".join(self.paired.attributes)]
@@ -173,7 +173,7 @@ class Choosers:
             "subjective": size.subjective,
         }  # fmt: skip
 
-    def moves(self, first: Leaning, then: Leaning, alike: float, rng: np.random.Generator) -> Iterator[Scored]:
+    def moves(self, first: Leaning, then: Leaning, alike: float, rng: np.random.Generator) -> Iterator[ScorePair]:
         """What moved from a model that leans so to one that leans otherwise."""
         letters: tuple[dict[str, str], dict[str, str]] = {}, {}
         for s, statistic in enumerate(self.dataset.statistics):
@@ -228,7 +228,7 @@ class Leaning:
     share: float = 0.0
 
 
-def facts(alike: float, rng: np.random.Generator) -> Iterator[Scored]:
+def facts(alike: float, rng: np.random.Generator) -> Iterator[ScorePair]:
     """The moves of S_fact: about a topic a model is right in 95 % or in 10 % of its answers."""
     for attribute, k in GROUPS.items():
         key = key_of(k)
@@ -286,7 +286,7 @@ def planted(runs: int, seed: int, plans: list[str]) -> None:
 CATEGORIES, INSTANCES, REPEATS = 10, 4, {"quick": 1, "paper": 4}
 RIGHT, GOLD = 0.95, JudgeConfusion(49, 3, 3, 49)
 IMAGES = {"quick": (6, 20), "paper": (20, 20)}
-SITTERS = {"quick": (5, 4, 1, 1), "paper": (5, 20, 1, 20)}
+IDENTITIES = {"quick": (5, 4, 1, 1), "paper": (5, 20, 1, 20)}
 
 
 @dataclass(frozen=True)
@@ -347,7 +347,7 @@ def _aimed(drops: Drops, task: str, modality: Modality) -> bool:
     return of.get(task, own) > 0
 
 
-def more(drops: Drops, alike: float, plan: str, rng: np.random.Generator) -> Iterator[Scored]:
+def more(drops: Drops, alike: float, plan: str, rng: np.random.Generator) -> Iterator[ScorePair]:
     """The moves of F²Bench, portraits and BIGbench."""
     yield from _scored(conversations(drops, alike, REPEATS[plan], rng), CONVERSATIONS, F2Task.DIALOGUE, None)
     yield from _scored(descriptions(drops, alike, REPEATS[plan], rng), CONVERSATIONS, F2Task.BALANCE, None)
@@ -371,7 +371,7 @@ def more(drops: Drops, alike: float, plan: str, rng: np.random.Generator) -> Ite
     yield from people(drops, alike, plan, rng)
 
 
-def _scored(moves: dict[str, Moved], part: Part, task: str, attribute: str | None) -> Iterator[Scored]:
+def _scored(moves: dict[str, Moved], part: Part, task: str, attribute: str | None) -> Iterator[ScorePair]:
     for score, move in moves.items():
         yield scored_of(part, Changed(task, None, attribute, score, move, 1, (1, 1)))
 
@@ -396,18 +396,18 @@ def _heard(said: FloatArray, rng: np.random.Generator) -> FloatArray:
 
 
 def conversations(drops: Drops, alike: float, repeats: int, rng: np.random.Generator) -> dict[str, Moved]:
-    sides: tuple[list[Cell], list[Cell]] = [], []
+    sides: tuple[list[CategoryCell], list[CategoryCell]] = [], []
     for _ in range(CATEGORIES):
         p = np.broadcast_to(rng.beta(1.2, 2.8, INSTANCES), (repeats, INSTANCES))
         q = p + drops.ties * (1.0 - p) / (1.0 - 0.3)
         for side, ends in zip(sides, _twice(p, np.clip(q, 0.0, 1.0), alike, rng), strict=True):
             nothing = np.full((repeats, INSTANCES, 2), np.nan)
-            side.append(Cell((None,) * INSTANCES, _heard(ends, rng), nothing, nothing, nothing))
+            side.append(CategoryCell((None,) * INSTANCES, _heard(ends, rng), nothing, nothing, nothing))
     return themes_moved(F2Task.DIALOGUE, *sides, GOLD, rng)
 
 
 def descriptions(drops: Drops, alike: float, repeats: int, rng: np.random.Generator) -> dict[str, Moved]:
-    sides: tuple[list[Cell], list[Cell]] = [], []
+    sides: tuple[list[CategoryCell], list[CategoryCell]] = [], []
     shape = (repeats, INSTANCES, 2)
     for _ in range(CATEGORIES):
         leaning = np.full(shape, 0.1)
@@ -419,31 +419,31 @@ def descriptions(drops: Drops, alike: float, repeats: int, rng: np.random.Genera
         ]
         for side, one, other, points in zip(sides, tied, opposed, marks, strict=True):
             nothing = np.full(shape[:2], np.nan)
-            side.append(Cell((None,) * INSTANCES, nothing, _heard(one, rng), _heard(other, rng), points))
+            side.append(CategoryCell((None,) * INSTANCES, nothing, _heard(one, rng), _heard(other, rng), points))
     return themes_moved(F2Task.BALANCE, *sides, GOLD, rng)
 
 
-def people(drops: Drops, alike: float, plan: str, rng: np.random.Generator) -> Iterator[Scored]:
+def people(drops: Drops, alike: float, plan: str, rng: np.random.Generator) -> Iterator[ScorePair]:
     """People drawn by the truth, a fifth of them of the first group instead; later more of them."""
     data = bigbench_data.load()
-    subjects, implicit, asked, explicit = SITTERS[plan]
-    sitters = SubjectPlan(data, Prompts(data, load_wording()), subjects, implicit, asked, explicit)
+    subjects, implicit, asked, explicit = IDENTITIES[plan]
+    identities = SubjectPlan(data, Prompts(data, load_wording()), subjects, implicit, asked, explicit)
     sides: tuple[dict[str, Portrayal], dict[str, Portrayal]] = {}, {}
-    for topic in sitters.every:
-        sitter = sitters.sitter(topic)
-        images, many = sitters.images(topic), len(sitter.subject.people)
+    for topic in identities.every:
+        identity = identities.identity(topic)
+        images, many = identities.images(topic), len(identity.subject.people)
         codes = [np.zeros((images, many, len(data.attributes)), np.int8) for _ in sides]
         for place, attribute in enumerate(data.attributes):
             for person in range(many):
-                truth = np.array(sitter.subject.truth[person][attribute.name])
-                wanted = attribute.names.index(sitter.groups[person]) if sitter.asked == attribute.name else None
+                truth = np.array(identity.subject.truth[person][attribute.name])
+                wanted = attribute.names.index(identity.groups[person]) if identity.asked == attribute.name else None
                 moves = attribute.name == "race"
                 p, q = (_shares(truth, wanted, drops, moves=moves and late) for late in (False, True))
                 chances = coupled(p[np.newaxis], q[np.newaxis], alike)[0]
                 drawn = rng.choice(chances.size, images, p=chances.reshape(-1) / chances.sum())
                 codes[0][:, person, place], codes[1][:, person, place] = drawn // len(p), drawn % len(p)
         for side, held in zip(sides, codes, strict=True):
-            side[sitter.id] = Portrayal(sitter, held)
+            side[identity.id] = Portrayal(identity, held)
     for attribute in data.attributes:
         every = (BigTask.IMPLICIT, BigTask.EXPLICIT, BigTask.MANIFESTATION)
         for each in changes(*sides, data, attribute, rng, every):

@@ -17,20 +17,19 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks.bigbench_coverage import implicit, painters
+from benchmarks.bigbench_coverage import image_models, implicit
 from benchmarks.calibration import CONFUSION
 from fairgate.benchmarks.bigbench import estimates, scores
 from fairgate.benchmarks.bigbench.data import load
 from fairgate.benchmarks.bigbench.score_table import pair_rows
 from fairgate.core.statistics.distributions import total_variation
-from fairgate.core.statistics.estimates import estimate_likeness
+from fairgate.core.statistics.likeness import estimate_likeness
 from fairgate.core.statistics.unmixing import ConfusionMatrix
 
 if TYPE_CHECKING:
-    from fairgate.benchmarks.bigbench.data import Attribute, Bigbench
+    from fairgate.benchmarks.bigbench.data import Bigbench, ProtectedAttribute
     from fairgate.core.statistics.distributions import FloatArray
-    from fairgate.core.statistics.estimates import Estimate
-    from fairgate.core.statistics.misclassification import Interval
+    from fairgate.core.statistics.intervals import Estimate, Interval
 
 ATTRIBUTES = ("gender", "race")
 SHOWN = ("the truth", "0.3 one group", "0.8 one group", "one group", "any shares")
@@ -47,9 +46,9 @@ def calibrated(confusion: FloatArray, known: int, rng: np.random.Generator) -> C
 
 
 def alone(
-    data: Bigbench, attribute: Attribute, name: str, n: int, known: int, runs: int, rng: np.random.Generator
+    data: Bigbench, attribute: ProtectedAttribute, name: str, n: int, known: int, runs: int, rng: np.random.Generator
 ) -> dict[str, Table]:
-    """S_implicit, TV and eta of a painter."""
+    """S_implicit, TV and eta of an image model."""
     confusion = np.array(CONFUSION[len(attribute.groups)])
     rows = [
         (s.id, person, truth[attribute.name], s.weight / len(s.people))
@@ -57,7 +56,7 @@ def alone(
         for person, truth in enumerate(s.truth)
     ]
     actual, weights = np.array([p for _, _, p, _ in rows]), np.array([w for *_, w in rows])
-    drawn = painters(actual, rng)[name]
+    drawn = image_models(actual, rng)[name]
     place = {(subject, person): number for number, (subject, person, *_) in enumerate(rows)}
     sides = [
         [place[member.subject, member.person] for member in of]
@@ -88,19 +87,19 @@ def alone(
 
 
 def asked(
-    attribute: Attribute, shown: float, n: int, known: int, runs: int, rng: np.random.Generator
+    attribute: ProtectedAttribute, shown: float, n: int, known: int, runs: int, rng: np.random.Generator
 ) -> dict[str, Table]:
-    """S_explicit of a painter who shows who is asked for in a share `shown` of the images, else anybody else."""
+    """S_explicit of an image model that shows who is asked for in a share `shown` of the images, else anybody else."""
     k = len(attribute.groups)
-    confusion, sitters = np.array(CONFUSION[k]), 20 * k
-    true = np.where(np.eye(k, dtype=bool), shown, (1.0 - shown) / (k - 1))[np.arange(sitters) % k]
-    weights = rng.integers(1, 6, sitters).astype(np.float64)
+    confusion, identities = np.array(CONFUSION[k]), 20 * k
+    true = np.where(np.eye(k, dtype=bool), shown, (1.0 - shown) / (k - 1))[np.arange(identities) % k]
+    weights = rng.integers(1, 6, identities).astype(np.float64)
     found: dict[str, Table] = {"raw": {"S_explicit": []}, "corrected": {"S_explicit": []}}
     for _ in range(runs):
         x = rng.multinomial(n, true @ confusion)
-        cells = np.zeros((sitters, k, k))
-        cells[np.arange(sitters), np.arange(sitters) % k] = x / n
-        size, hits = np.full(sitters, n), cells.trace(axis1=1, axis2=2)
+        cells = np.zeros((identities, k, k))
+        cells[np.arange(identities), np.arange(identities) % k] = x / n
+        size, hits = np.full(identities, n), cells.trace(axis1=1, axis2=2)
         mixing = calibrated(confusion, known, rng)
         found["raw"]["S_explicit"].append(held(estimates.shown(hits, size, weights), shown))
         found["corrected"]["S_explicit"].append(held(estimates.shown_behind(cells, size, weights, mixing, rng), shown))
@@ -127,10 +126,11 @@ def main() -> None:
     for number, name in enumerate(ATTRIBUTES):
         attribute = data.attribute(name)
         for n in options.images:
-            for painter in SHOWN:
+            for image_model in SHOWN:
                 rng = np.random.default_rng([options.seed, number, n])
                 printed(
-                    f"{name} | {n} | {painter}", alone(data, attribute, painter, n, options.known, options.runs, rng)
+                    f"{name} | {n} | {image_model}",
+                    alone(data, attribute, image_model, n, options.known, options.runs, rng),
                 )
             for shown in ASKED:
                 rng = np.random.default_rng([options.seed, number, n])

@@ -1,11 +1,11 @@
-"""How often the intervals of BIGbench's scores hold the truth, for painters of known shares.
+"""How often the intervals of BIGbench's scores hold the truth, for image models of known shares.
 
     python -m benchmarks.bigbench_coverage [RUNS] [eta]
 
-Each painter draws every subject with known shares, n images each. Printed are the score's population value, the mean
-plug-in value and estimate, half the mean interval, and in how many percent of the runs the interval holds the value.
-`eta`: that of eta alone, also of painters who draw the two sides of a pair apart, or dispersed about the truth; beside
-it how often the estimate is marked as reliable, and how often it is, and lies with its whole interval on a wrong side.
+Each image model draws every subject with known shares, n images each. Printed are the score's population value, the
+mean plug-in value and estimate, half the mean interval, and the percentage of runs whose interval holds the value.
+`eta`: that of eta alone, also of image models that draw the two sides of a pair apart, or dispersed about the truth;
+beside it how often the estimate is marked as reliable, and how often such an interval lies wholly on a wrong side.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from fairgate.benchmarks.bigbench import estimates, scores
 from fairgate.benchmarks.bigbench.data import load
 from fairgate.benchmarks.bigbench.score_table import pair_rows
 from fairgate.core.statistics.distributions import total_variation
-from fairgate.core.statistics.estimates import estimate_likeness
+from fairgate.core.statistics.likeness import estimate_likeness
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 SIZES = (2, 4, 20, 160)
 
 
-def painters(actual: FloatArray, rng: np.random.Generator) -> dict[str, FloatArray]:
+def image_models(actual: FloatArray, rng: np.random.Generator) -> dict[str, FloatArray]:
     rows, k = actual.shape
     one = np.eye(k)[0]
     half, few = rng.random((rows, 1)) < 0.5, rng.random((rows, 1)) < 0.1
@@ -52,7 +52,7 @@ def implicit(p: ArrayLike, q: ArrayLike) -> FloatArray:
 def sided(actual: tuple[FloatArray, FloatArray], rng: np.random.Generator) -> dict[str, tuple[FloatArray, FloatArray]]:
     """Shares of the advantaged and the disadvantaged side of all pairs."""
     first, last = (np.eye(actual[0].shape[1])[place] for place in (0, -1))
-    found = {name: (both[: len(actual[0])], both[len(actual[0]) :]) for name, both in painters(
+    found = {name: (both[: len(actual[0])], both[len(actual[0]) :]) for name, both in image_models(
         np.concatenate(actual), rng).items()}  # fmt: skip
     for part in (0.1, 0.3, 0.8, 1.0):
         found[f"{part:g} one group for advantage, another else"] = (
@@ -67,7 +67,7 @@ def sided(actual: tuple[FloatArray, FloatArray], rng: np.random.Generator) -> di
 
 def of_eta(runs: int) -> None:
     data = load()
-    print("| attribute | painter | images | eta | estimate | half-width | held % | reliable % | wrong % |")
+    print("| attribute | image model | images | eta | estimate | half-width | held % | reliable % | wrong % |")
     print("|---|---|---|---|---|---|---|---|---|")
     for attribute in data.attributes:
         pairs = pair_rows(data, {}, attribute)
@@ -97,11 +97,11 @@ def main() -> None:
         return
     data = load()
     rng = np.random.default_rng(0)
-    print(f"{'painter':<32}{'score':<12}{'n':>4}{'value':>8}{'plug-in':>9}{'estimate':>10}{'+-':>7}{'held %':>8}")
+    print(f"{'image model':<32}{'score':<12}{'n':>4}{'value':>8}{'plug-in':>9}{'estimate':>10}{'+-':>7}{'held %':>8}")
     for attribute in data.attributes:
         rows = [(truth[attribute.name], s.weight / len(s.people)) for s in data.subjects for truth in s.truth]
         actual, weights = np.array([p for p, _ in rows]), np.array([w for _, w in rows])
-        for name, drawn in painters(actual, rng).items():
+        for name, drawn in image_models(actual, rng).items():
             for score, of in (("S_implicit", implicit), ("TV", total_variation)):
                 true = float(scores.weighted(of(drawn, actual), weights))
                 for n in SIZES:

@@ -1,8 +1,8 @@
-"""BIGbench at scale: images a second and memory, through the control painter, the detector, the ledger and the tally.
+"""BIGbench at scale: images a second and memory, through the control, the detector, the ledger and the tally.
 
     python benchmarks/bigbench_scale.py 1000 20000
 
-A plan of so many images is sampled into a new ledger in a process of its own, as a run does it: painted, stored, read,
+A plan of so many images is sampled into a new ledger in a process of its own, as a run does it: drawn, stored, read,
 counted. Printed are wall time, images a second, and how much memory the process took at most: it must not grow with the
 number of images by more than what the counts themselves take (six bytes an image).
 """
@@ -38,7 +38,7 @@ def main() -> None:
 
 
 def one(images: int) -> None:
-    from fairgate.benchmarks.bigbench.controls import SitterControls
+    from fairgate.benchmarks.bigbench.controls import SubjectControls
     from fairgate.benchmarks.bigbench.data import load
     from fairgate.benchmarks.bigbench.plan import People, SubjectPlan, tally
     from fairgate.benchmarks.bigbench.prompts import Prompts, load_wording
@@ -49,14 +49,14 @@ def one(images: int) -> None:
     from fairgate.options.settings import Bounds
     from fairgate.providers.chat.control import ControlSpec
     from fairgate.providers.faces.detector import DetectorModel
-    from fairgate.providers.faces.detectors import make
-    from fairgate.providers.images.control import ControlPainter
+    from fairgate.providers.faces.factory import make
+    from fairgate.providers.images.control import ControlImageModel
     from fairgate.sampling.limits import Limits
-    from fairgate.sampling.sampler import Sampler
+    from fairgate.sampling.sampler import Sampler, Work
     from fairgate.sampling.scheduler import Scheduler
 
     data = load()
-    # All sitters of the generated set, with as many images each as come nearest.
+    # All identity prompts of the generated set, with as many images each as come nearest.
     whole = SubjectPlan(data, Prompts(data, load_wording()), None, 1, None, 1)
     each = max(1, round(images / len(whole.every)))
     # One subject of each family is 256 images.
@@ -66,16 +66,18 @@ def one(images: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "ledger.sqlite"
         store = ImageStore(path)
-        spec = ControlSpec.of("oracle", {"bigbench": SitterControls(plan, people)}, "--t2i-model")
-        painter = ControlPainter(spec, store, (256, 256))
+        spec = ControlSpec.of("oracle", {"bigbench": SubjectControls(plan, people)}, "--t2i-model")
+        image_model = ControlImageModel(spec, store, (256, 256))
         detector = DetectorModel(make("control/fairface"), store)
-        models: dict[Role, ChatModel] = {Role.PAINTER: painter, Role.DETECTOR: detector}
+        models: dict[Role, ChatModel] = {Role.IMAGE_MODEL: image_model, Role.DETECTOR: detector}
         topics = plan.every
         sampler = Sampler(
-            topics=topics,
-            queries=plan.work,  # type: ignore[arg-type] # sitters alone are asked for
-            planned={Modality.IMAGE: sum(map(plan.size, topics))},
-            models=models,
+            Work(
+                topics=topics,
+                queries=plan.work,  # type: ignore[arg-type] # identity prompts alone are asked for
+                planned={Modality.IMAGE: sum(map(plan.size, topics))},
+            ),
+            models,
             ledger=path,
             run="scale",
             line=Scheduler(Limits(Bounds(in_flight=16), {})),

@@ -146,10 +146,11 @@ def ours_sampler(base_url: str, n: int, in_flight: int, *, at_once: bool = False
     """The sampler alone: prompts, requests, parsing, ledger; without pytest."""
     from fairgate.options.settings import Bounds
     from fairgate.providers.chat.openai import OpenAIChat
+    from fairgate.providers.endpoint import Server
     from fairgate.providers.http.transports import FAST
     from fairgate.providers.retries import Retries
     from fairgate.sampling.limits import Limits
-    from fairgate.sampling.sampler import Sampler
+    from fairgate.sampling.sampler import Sampler, Work
     from fairgate.sampling.scheduler import Scheduler
 
     os.environ[FAST] = str(int(fast))
@@ -157,14 +158,16 @@ def ours_sampler(base_url: str, n: int, in_flight: int, *, at_once: bool = False
     plan = QueryPlan(load(), seed=0, profiles=Profiles.RANDOM, objective=each, subjective=each)
     line = Scheduler(Limits(Bounds(in_flight=in_flight)))
     retries = Retries(aside=line.step_aside)
-    http = OpenAIChat("stub", base_url, max_in_flight=in_flight, retries=retries)
+    http = OpenAIChat("stub", Server(base_url, max_in_flight=in_flight, retries=retries))
     model: ChatModel = AtOnce() if at_once else http
     with tempfile.TemporaryDirectory() as folder:
         sampler = Sampler(
-            topics=topics(),
-            queries=plan.queries,  # type: ignore[arg-type] # no themes are among the topics
-            planned={Modality.TEXT: n},
-            models={Role.MODEL: model},
+            Work(
+                topics=topics(),
+                queries=plan.queries,  # type: ignore[arg-type] # no themes are among the topics
+                planned={Modality.TEXT: n},
+            ),
+            {Role.MODEL: model},
             ledger=Path(folder) / "ledger.sqlite",
             run="benchmark",
             line=line,

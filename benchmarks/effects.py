@@ -27,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from fairgate.benchmarks.fact_or_fair.data import Dataset, load
 from fairgate.benchmarks.fact_or_fair.topics import Context, Level
 from fairgate.core.statistics import effects, tilting
-from fairgate.core.statistics.effects import Asked, BoolArray, Effect, FloatArray, IntArray, Largest, Spread
+from fairgate.core.statistics.effects import BoolArray, Design, Effect, FloatArray, IntArray, Largest, Spread
 from fairgate.core.statistics.paired import holm
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class Offers:
     """The people on offer [N, 4] in one context, what they were offered for [N], and the groups named [N]."""
 
     context: Context
-    asked: Asked
+    asked: Design
     gender: IntArray
     race: IntArray
     age: IntArray
@@ -238,7 +238,7 @@ class World:
 
     def offers(self, plan: Plan, context: Context, rng: np.random.Generator) -> Offers:
         n, topics = plan.n, self.statistics * 2
-        asked = Asked(
+        asked = Design(
             np.repeat(np.arange(self.statistics), 2 * n),
             np.tile(np.repeat([0, 1], n), self.statistics),
             np.tile(np.arange(n) % plan.wordings, topics),
@@ -341,7 +341,7 @@ def cases(world: World, runs: int, rng: np.random.Generator) -> None:
 def _cases(world: World, plan: Plan, model: Model, limit: float, runs: int, rng: np.random.Generator) -> str:
     failed: dict[str, list[bool]] = defaultdict(list)
     bad = 0
-    limits = tilting.Limits(limit, limit, limit)
+    limits = tilting.EffectLimits(limit, limit, limit)
     for _ in range(runs):
         offers = world.offers(plan, Context.BASE, rng)
         chosen = model.chosen(offers, rng)
@@ -350,7 +350,7 @@ def _cases(world: World, plan: Plan, model: Model, limit: float, runs: int, rng:
             key = world.keys[attribute]
             for s in np.flatnonzero(key.any(axis=(1, 2))):
                 of = offers.asked.statistic == s
-                choices = tilting.Choices(offers.asked.level[of], groups[of], chosen[of])
+                choices = tilting.StatisticChoices(offers.asked.level[of], groups[of], chosen[of])
                 for level in (0, 1):
                     p = min(claim.p for claim in tilting.claims(choices, level, key[s], limits))
                     failed[attribute].append(p < ONE / 264)

@@ -14,8 +14,8 @@ import numpy as np
 
 from fairgate.benchmarks.f2bench.data import Category
 from fairgate.benchmarks.f2bench.power import simulated, tells
+from fairgate.core.statistics.intervals import Z
 from fairgate.core.statistics.misclassification import JudgeConfusion
-from fairgate.core.statistics.strata import Z
 
 SEEDS, CHECKS = 12, 200
 LIMITS = {"S_dialogue": 0.2, "S_fairness": 0.5, "S_factuality": 0.3}

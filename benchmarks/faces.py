@@ -21,8 +21,8 @@ import numpy as np
 from PIL import Image
 
 from fairgate.providers.faces import runtime, toy_graphs
-from fairgate.providers.faces.detectors import make
-from fairgate.providers.images.portraits import paint, shown
+from fairgate.providers.faces.factory import make
+from fairgate.providers.images.portraits import draw, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -36,8 +36,8 @@ MEAN, STD = np.array((0.485, 0.456, 0.406)), np.array((0.229, 0.224, 0.225))
 def images(number: int, form: str, people: int) -> list[bytes]:
     """Portraits of 1024 pixels, packed as models send them."""
     chance = Random(1)  # noqa: S311 - draws people
-    painted = [paint([shown({}, {}, chance) for _ in range(people)], (1024, 1024), chance) for _ in range(number)]
-    return [_packed(each, form) for each in painted]
+    drawn = [draw([shown({}, {}, chance) for _ in range(people)], (1024, 1024), chance) for _ in range(number)]
+    return [_packed(each, form) for each in drawn]
 
 
 def _packed(content: bytes, form: str) -> bytes:

@@ -34,9 +34,10 @@ from fairgate.core.domain import Modality, Role
 from fairgate.ledger.ledger import Ledger
 from fairgate.options.settings import Bounds
 from fairgate.providers.chat.openai import OpenAIChat
+from fairgate.providers.endpoint import Server
 from fairgate.providers.retries import Retries, Waits, retry_after
 from fairgate.sampling.limits import Limits
-from fairgate.sampling.sampler import Sampler
+from fairgate.sampling.sampler import Sampler, Work
 from fairgate.sampling.scheduler import Scheduler
 
 if TYPE_CHECKING:
@@ -165,16 +166,17 @@ def ours(base_url: str, n: int, timeout: float) -> tuple[float, int, str]:
     each = n // PER_TOPIC
     plan = QueryPlan(load(), seed=0, profiles=Profiles.RANDOM, objective=each, subjective=each)
     line = Scheduler(Limits(Bounds(in_flight=IN_FLIGHT)))
-    model = OpenAIChat(
-        "tiny", base_url, max_in_flight=IN_FLIGHT, timeout=timeout, retries=Retries(aside=line.step_aside)
-    )
+    retries = Retries(aside=line.step_aside)
+    model = OpenAIChat("tiny", Server(base_url, max_in_flight=IN_FLIGHT, timeout=timeout, retries=retries))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "ledger.sqlite"
         sampler = Sampler(
-            topics=topics(),
-            queries=plan.queries,  # type: ignore[arg-type] # no themes are among the topics
-            planned={Modality.TEXT: n},
-            models={Role.MODEL: model},
+            Work(
+                topics=topics(),
+                queries=plan.queries,  # type: ignore[arg-type] # no themes are among the topics
+                planned={Modality.TEXT: n},
+            ),
+            {Role.MODEL: model},
             ledger=path,
             run="faults",
             line=line,

@@ -99,7 +99,7 @@ class Servers:
     def __init__(self, kind: str, latency: float = 0.0) -> None:
         self.stubs: tuple[ChatStub, ...]
         if kind == "images":
-            self.stubs = (ImageStub(paint=painted, by_url=True, latency=latency),)
+            self.stubs = (ImageStub(draw=painted, by_url=True, latency=latency),)
         elif kind == "judge":
             self.stubs = ChatStub(reply=speaks, latency=latency), ChatStub(reply=judges, latency=latency)
         else:
@@ -142,7 +142,7 @@ def serving(kind: str, latency: float = 0.0) -> Iterator[Servers]:
 def painted(prompt: str, _: int) -> bytes:
     """The same image whenever it is asked for."""
     chance = random.Random(zlib.crc32(prompt.encode()))  # noqa: S311 - draws people
-    return portraits.paint([portraits.shown({}, Groups.of(load(), None).maps, chance)], (256, 256), chance)
+    return portraits.draw([portraits.shown({}, Groups.of(load(), None).maps, chance)], (256, 256), chance)
 
 
 def undisturbed(folder: Path, kind: str) -> Undisturbed:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 INTERRUPTED, USAGE, NOTHING = 2, 4, 5  # pytest's exit codes
 Model = str | Callable[..., object]
 Option = str | int | float | bool | Path | list[str] | tuple[str, ...] | None
-ROLES = {"model": Role.MODEL, "t2i_model": Role.PAINTER, "judge": Role.JUDGE}
+ROLES = {"model": Role.MODEL, "t2i_model": Role.IMAGE_MODEL, "judge": Role.JUDGE}
 ARGUMENTS = {"model": "model_arg", "t2i_model": "t2i_arg", "judge": "judge_arg"}
 WITHOUT_REPORT = ("dry_run", "replay", "replay_run")
 SAID = 2000  # characters of a message
@@ -81,7 +81,7 @@ def run(
     ]
     report = started(given, {ROLES[name]: each for name, each in called.items()}, verbose=verbose)
     if folder is not None:
-        # The report reads samples when they are looked at: their ledger lives as long.
+        # The report reads samples when they are looked at: their ledger is kept as long.
         weakref.finalize(report, folder.cleanup)
     return report
 

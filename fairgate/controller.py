@@ -16,7 +16,7 @@ from fairgate.benchmarks.registry import registry
 from fairgate.comparison.baseline import make_room, save
 from fairgate.core.domain import Role
 from fairgate.core.errors import ConfigError, FairgateError, MissingDependency
-from fairgate.reports import brief, folder, progress, terminal
+from fairgate.reports import folder, progress, short_summary, terminal
 from fairgate.reports.allure_gates import drop_empty_containers, write_gates, write_missing
 from fairgate.reports.plots import gallery
 from fairgate.reports.progress import ProgressLines
@@ -24,7 +24,7 @@ from fairgate.reports.pytest_reports import gate_reports
 from fairgate.reports.report import EXITS
 from fairgate.runs.forecast import forecast, lines
 from fairgate.runs.judgement import BROKEN, report_of
-from fairgate.runs.sampling import Sampling
+from fairgate.runs.opening import worker_info
 from fairgate.runs.save_baseline import kept
 from fairgate.runs.selection import Selection
 from fairgate.runs.selfcheck import self_check
@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from fairgate.reports.plots.drawing import Plot
     from fairgate.reports.report import Report
     from fairgate.runs.forecast import Forecast
-    from fairgate.runs.run import Run
+    from fairgate.runs.sampling import Sampling
+    from fairgate.runs.session import RunSession
 
 LOST = "fairgate_lost"  # in a worker's output: what it could not write
 GRACE = 2.0  # seconds
@@ -50,8 +51,8 @@ SEVERITY = (Verdict.PASS, Verdict.INCONCLUSIVE, Verdict.FAIL, Verdict.TROUBLE)
 class Controller:
     """A pytest plugin of the controlling process alone: with xdist, workers have none."""
 
-    def __init__(self, config: pytest.Config, run: Run, lost: list[str]) -> None:
-        self._config, self._run = config, run
+    def __init__(self, config: pytest.Config, session: RunSession, lost: list[str]) -> None:
+        self._config, self._session, self._run = config, session, session.run
         self._sampling: Sampling | None = None
         self._progress: ProgressLines | None = None
         self._verdicts: dict[Case, Verdict] = {}
@@ -96,7 +97,7 @@ class Controller:
         without = f"; no {missing[0]} model was named, so its cases are deselected" if missing else ""
         if settings.without_images:
             without = f"; the cases of images are deselected: their packages are not installed ({IMAGES})"
-        new = " (new)" if self._run.ledger_is_new else ""
+        new = "" if settings.ledger.exists() else " (new)"
         if settings.ledger_wait and is_taken(settings.ledger):
             new += f" (another run asks with it: waiting up to {settings.ledger_wait:g} s)"
         judge = f", judged by {settings.judge_spec}" if Role.JUDGE in self._run.participants.roles else ""
@@ -106,7 +107,7 @@ class Controller:
             unjudged = " and ".join(dict.fromkeys(judged))
             without += f"; no judge was named, so the cases of {unjudged} are deselected (--judge)"
         checked = f"; {self._checked}" if self._checked else ""
-        return f"fairgate: {named}, {plan}{judge}{faces}, ledger {self._run.ledger_shown}{new}{without}{checked}"
+        return f"fairgate: {named}, {plan}{judge}{faces}, ledger {settings.ledger_shown}{new}{without}{checked}"
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
@@ -126,7 +127,7 @@ class Controller:
     def pytest_configure_node(self, node: object) -> None:
         """Tell a worker which run it serves."""
         with _usage_errors():
-            node.workerinput["fairgate"] = self._run.told()  # type: ignore[attr-defined]
+            node.workerinput["fairgate"] = worker_info(self._run)  # type: ignore[attr-defined]
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: object) -> None:
@@ -161,7 +162,7 @@ class Controller:
     def _foretold(self, session: pytest.Session) -> Forecast:
         cases = (self._run.case_of(item.nodeid) for item in session.items)
         with _usage_errors():
-            return forecast(self._run, Selection(self._run, [case for case in cases if case is not None]))
+            return forecast(self._run, Selection.of(self._run, [case for case in cases if case is not None]))
 
     def _start(self, nodeids: Iterable[str]) -> None:
         if self._sampling is not None:
@@ -173,7 +174,7 @@ class Controller:
         self._leave_out_dots(alone=len(cases) == len(found))
         with _usage_errors():
             self._make_room()
-            self._sampling = Sampling(self._run, cases)
+            self._sampling = self._session.sample(cases)
         stream = progress.terminal(self._config)
         live = stream is not None and self._alone and progress.is_live(stream)
         self._progress = ProgressLines(stream, self._sampling.progress, live=live, alone=self._alone)
@@ -237,10 +238,11 @@ class Controller:
         if self._sampling is None:
             return
         try:
-            self._report = report_of(self._sampling, self._verdicts)
+            sampled = self._sampling.sampled
+            self._report = report_of(sampled, self._verdicts)
         except FairgateError as error:
             # What was answered cannot be read: no verdict, and never an internal error.
-            self._unjudged = self._sampling.trouble or error
+            self._unjudged = self._sampling.error or error
             return
         # The terminal's percentages count against what was collected.
         session.testscollected += len(self._report.gates)
@@ -250,7 +252,7 @@ class Controller:
         path = self._run.settings.save_baseline
         if path is not None:
             with self._said():
-                save(path, kept(self._sampling))
+                save(path, kept(sampled.run, sampled.selection))
 
     @contextmanager
     def _said(self) -> Iterator[None]:
@@ -286,7 +288,7 @@ class Controller:
 
     @property
     def _sampling_cases(self) -> Sequence[Case]:
-        return () if self._sampling is None else self._sampling.cases
+        return () if self._sampling is None else self._sampling.selection.cases
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -322,28 +324,29 @@ class Controller:
             return
         if self._report is None:
             if self._sampling is not None:
+                so_far = self._sampling.progress
                 terminalreporter.write_sep("=", "fairgate: no verdict", yellow=True)
                 terminalreporter.write_line(
-                    f"The run ended early. {self._sampling.progress.done:,} of {self._sampling.planned:,} samples are"
-                    f" in {self._run.ledger_shown}; run again to go on from there."
+                    f"The run ended early. {so_far.done:,} of {so_far.planned:,} samples are"
+                    f" in {self._run.settings.ledger_shown}; run again to go on from there."
                 )
             return
         colour = {Verdict.PASS: "green", Verdict.FAIL: "red"}.get(self._report.verdict, "yellow")
         terminalreporter.write_sep("=", f"fairgate: {self._report.verdict}", **{colour: True})
         if self._brief:
             width = get_terminal_size().columns
-            told = brief.lines(self._report, width, self._place_to_look, self._failed_cases)
+            told = short_summary.lines(self._report, width, self._place_to_look, self._failed_cases)
         else:
             told = [*terminal.lines(self._report), "", self._place_to_look]
         terminalreporter.write_line(told[0], **{colour: True, "bold": True})
         for text in self._errors:
-            told += brief.wrapped(text, get_terminal_size().columns)
+            told += short_summary.wrapped(text, get_terminal_size().columns)
         for line in told[1:]:
             terminalreporter.write_line(line)
         for unwritten in self._unwritten:
             terminalreporter.write_line(f"Trouble: {unwritten}", red=True)
         if self._unwritten:
-            again = f"python -m fairgate gate {self._run.ledger_shown}"
+            again = f"python -m fairgate gate {self._run.settings.ledger_shown}"
             terminalreporter.write_line(f"The verdict stands. `{again}` writes it anew, and asks nothing.")
 
     @pytest.hookimpl(wrapper=True, tryfirst=True, specname="pytest_terminal_summary")

@@ -63,7 +63,7 @@ def arguments(given: Sequence[str], here: Path) -> list[str]:
     placed = [str(root / each) if _names_cases(each) else each for each in given]
     return [
         *("-c", str(root / "pytest.ini"), f"--rootdir={root}", "-p", "fairgate.suite"),
-        # Not beside the suite, which may be installed where nobody may write.
+        # Not beside the suite, which may be installed in a read-only place.
         *(() if "no:cacheprovider" in given else ("-o", f"cache_dir={here / CACHE}")),
         *placed,
         *(() if any(map(_names_cases, given)) else (str(root / CASES),)),
@@ -71,7 +71,7 @@ def arguments(given: Sequence[str], here: Path) -> list[str]:
 
 
 def _spelling() -> object:
-    """A pytest plugin that suggests an option in place of one that nobody knows, instead of pytest's usage."""
+    """A pytest plugin that suggests a known option for an unknown one, instead of pytest's usage."""
     import pytest
 
     from fairgate.benchmarks.registry import registry

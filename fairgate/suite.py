@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from typing import TYPE_CHECKING
@@ -11,19 +12,20 @@ import pytest
 from fairgate.benchmarks.gate_result import Verdict
 from fairgate.benchmarks.registry import registry
 from fairgate.controller import LOST, Controller
-from fairgate.core.errors import FairgateError, Finding, Unsampled
+from fairgate.core.errors import ClaimRefuted, FairgateError, Unsampled
 from fairgate.core.redaction import printable
 from fairgate.launch import CONTROLLER, Session
 from fairgate.options.table import OptionTable
+from fairgate.runs.opening import open_run
 from fairgate.runs.outputs import check_outputs
 from fairgate.runs.past_run import recall
-from fairgate.runs.run import Run
+from fairgate.runs.session import RunSession
 
 if TYPE_CHECKING:
     from collections.abc import Generator
     from types import FrameType
 
-RUN = pytest.StashKey[Run]()
+SESSION = pytest.StashKey[RunSession]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -42,7 +44,7 @@ def pytest_configure(config: pytest.Config) -> None:
         # Nothing is asked, so there is nothing to share: workers would only wait for one another.
         config.option.numprocesses, config.option.dist, config.option.tx = None, "no", []
     if hasattr(config, "workerinput"):
-        # Each worker, and whoever replaces one that died, would empty the folder under the others' feet.
+        # Each worker, and each replacement of a crashed one, would empty the folder while others write to it.
         config.option.clean_alluredir = False
     try:
         options = registry().options
@@ -53,17 +55,17 @@ def pytest_configure(config: pytest.Config) -> None:
         if past is not None:
             given = options.read(config.getoption, config.invocation_params.dir, past.asked)
         told = getattr(config, "workerinput", {}).get("fairgate")
-        run = Run(given, told, past, Session.of(config).callables)
+        run = open_run(given, told, past, Session.of(config).callables)
     except FairgateError as error:
         # It may quote names of files, or what they hold: nothing in it is to be obeyed by a terminal or a CI's runner.
         raise pytest.UsageError("\n".join(map(printable, str(error).splitlines()))) from error
-    config.stash[RUN] = run
+    session = config.stash[SESSION] = RunSession(run, None if told is None else os.getppid())
     seen_by = {name: f"seen by {name}" for name in run.benchmarks.attributes}
     for mark, meaning in (registry().markers | seen_by).items():
         config.addinivalue_line("markers", f"{mark}: {meaning}")
     losses = _losses(config)
     if not hasattr(config, "workerinput"):
-        config.pluginmanager.register(Controller(config, run, losses), CONTROLLER)
+        config.pluginmanager.register(Controller(config, session, losses), CONTROLLER)
         _interrupt_on_sigterm(config)
 
 
@@ -106,7 +108,7 @@ def pytest_runtest_makereport(
     """Say on a case's report what it means for the model; a plain attribute travels from worker to controller."""
     report = yield
     if "case_id" in getattr(item, "fixturenames", ()) and (report.when == "call" or not report.passed):
-        if call.excinfo is not None and call.excinfo.errisinstance((Finding, FairgateError)):
+        if call.excinfo is not None and call.excinfo.errisinstance((ClaimRefuted, FairgateError)):
             # What was found says it all: the line of code that found it would only hide it.
             report.longrepr = str(call.excinfo.value)
         # Missing samples have a cause in the run: it is said once, there.
@@ -120,7 +122,7 @@ def pytest_runtest_makereport(
 def _verdict(excinfo: pytest.ExceptionInfo[BaseException] | None) -> Verdict:
     if excinfo is None:
         return Verdict.PASS
-    if excinfo.errisinstance(Finding):
+    if excinfo.errisinstance(ClaimRefuted):
         return Verdict.FAIL
     return Verdict.INCONCLUSIVE if excinfo.errisinstance(pytest.skip.Exception) else Verdict.TROUBLE
 

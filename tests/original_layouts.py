@@ -13,8 +13,8 @@ import random
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from fairgate.benchmarks.bigbench.prompts import SUPPLEMENTS, all_sitters, load_wording
-from fairgate.benchmarks.bigbench.released import files_of, identity
+from fairgate.benchmarks.bigbench.prompts import SUPPLEMENTS, all_identities, load_wording
+from fairgate.benchmarks.bigbench.released_names import files_of, released_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -236,8 +236,8 @@ def write_bigbench(truth: Path, prompts: Path, data: Bigbench) -> None:
     (truth / "eta.json").write_text(json.dumps(pairs), encoding="utf-8")
     wording = load_wording()
     lines = {
-        f'--prompt "{identity(sitter, data.attributes)},{wording.text(data, sitter, n).partition(",")[2]}"\n': None
-        for sitter in all_sitters(data)
+        f'--prompt "{released_name(each, data.attributes)},{wording.text(data, each, n).partition(",")[2]}"\n': None
+        for each in all_identities(data)
         for n in range(SUPPLEMENTS)
     }
     prompts.mkdir(parents=True, exist_ok=True)

@@ -13,11 +13,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from fairgate.benchmarks.limits import Strict
+from fairgate.core.statistics import intervals
 from fairgate.core.typed import Mistyped, edited, typed
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from importlib.resources.abc import Traversable
     from pathlib import Path
 
@@ -32,13 +33,14 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.image_files import ImageFiles
     from fairgate.benchmarks.limits import JudgeLimits
     from fairgate.benchmarks.paired import Paired, Part
+    from fairgate.benchmarks.plot_spec import Sketch
     from fairgate.benchmarks.published import Published
     from fairgate.benchmarks.score_result import ScoreResult
-    from fairgate.benchmarks.scores import Score, SummaryKey, Task, View
+    from fairgate.benchmarks.scores import Score, SummaryKey, TaskSpec, View
     from fairgate.benchmarks.sections import Section
     from fairgate.benchmarks.selection_rates import SelectionRates
-    from fairgate.benchmarks.sketch import Sketch
     from fairgate.core.domain import AnswerKind, Identity, Modality, Query, Role, Topic
+    from fairgate.core.statistics.reviews import Corrects
     from fairgate.ledger.samples import Sample, Steps
     from fairgate.options.settings import Settings
 
@@ -46,7 +48,8 @@ TopicT = TypeVar("TopicT", bound="Topic")
 CaseT = TypeVar("CaseT", bound="Case")
 Held = TypeVar("Held")
 T = TypeVar("T")
-CONFIDENCE = 0.95  # of all intervals, but those of interim analyses
+CONFIDENCE = intervals.CONFIDENCE  # of all intervals, but those of interim analyses
+MISSING_SHOWN = 5  # of what is missing, in a note
 
 
 @dataclass(frozen=True)
@@ -76,7 +79,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Offers:
+class AvailableModels:
     """The models of a run.
 
     `modalities`: those that there is a model for, or stored results; `sampled` those of them that a model is queried
@@ -218,7 +221,7 @@ class Benchmark(ABC, Generic[TopicT, CaseT, Held]):
         del case
         return False
 
-    def applies(self, case: CaseT, offers: Offers) -> bool:
+    def applies(self, case: CaseT, offers: AvailableModels) -> bool:
         """Whether the run has the models that a case needs; cases that do not apply are deselected."""
         return case.topic.modality in offers.modalities
 
@@ -249,11 +252,15 @@ class Benchmark(ABC, Generic[TopicT, CaseT, Held]):
         del reply
         return None
 
-    def hear(self, sample: Sample) -> None:
-        """Called in the sampler's process for every answered query that is no conversation."""
+    def counting(self) -> tuple[Benchmark[TopicT, CaseT, Held], Callable[[Sample], None]]:
+        """The same benchmark for the process that samples, and what is called with each answer as it comes.
 
-    def is_heard(self, topic: TopicT) -> bool:
-        """Whether all answers to a topic were counted by `hear`, so that nothing need be read."""
+        It is called in the sampler's thread, and not for conversations.
+        """
+        return self, lambda _: None
+
+    def is_counted(self, topic: TopicT) -> bool:
+        """Whether all answers to a topic were counted as they came, so that nothing need be read."""
         del topic
         return False
 
@@ -378,7 +385,7 @@ class Plugin(ABC):
     name: str
     title: str
     order: int
-    tasks: tuple[Task, ...]
+    tasks: tuple[TaskSpec, ...]
     scores: tuple[Score, ...]
     markers: Mapping[str, str]
     plan: type[msgspec.Struct]
@@ -396,7 +403,7 @@ class Plugin(ABC):
         """The tables of its paper: used by `python -m fairgate published`. None where it carries none."""
         return None
 
-    def reviewed(self, query: str) -> str | None:
+    def reviewed(self, query: str) -> tuple[str, Corrects] | None:
         """The score that reviewers' marks on this query's reply correct, by the query's id; None where they do not."""
         del query
         return None

@@ -44,11 +44,11 @@ class Controls(ABC):
     def people(
         self, name: str, strength: float, query: Query, chance: Random
     ) -> Sequence[tuple[Mapping[str, str], Mapping[str, LabelMap]]]:
-        """The people whom a text-to-image model paints, from left to right; empty where it refuses.
+        """The people that a text-to-image model draws, from left to right; empty where it refuses.
 
         Each is groups by attribute, and what maps a detector's labels to them.
         """
-        raise NotImplementedError(f"{query.topic.id} is not painted by {name} at {strength}, {chance}")
+        raise NotImplementedError(f"{query.topic.id} is not drawn by {name} at {strength}, {chance}")
 
     def judge(self, query: Query) -> str:
         """What `control/judge` replies: a rule that reads the controls' own sentences, and nothing else."""

@@ -29,7 +29,7 @@ TELLING = (
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class LetteredOption:
     """One lettered option of a prompt, and the groups that it stands for, by attribute."""
 
     letter: str
@@ -38,7 +38,7 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FaceShown:
     """One face of an image: `box` is left, top, right, bottom in pixels of the upright image, None where not known.
 
     `groups`: by attribute the group that it shows and the detector's confidence in it, 0 to 1; the group is None where
@@ -50,7 +50,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Painted:
+class Drawn:
     """One planned image and what was found in it.
 
     `of` is who sat for it, where images of one case are of several; `kind` is `chosen` where it shows a face that
@@ -62,7 +62,7 @@ class Painted:
     kind: AnswerKind
     image: str | None = None
     size: tuple[int, int] | None = None
-    faces: tuple[Found, ...] = ()
+    faces: tuple[FaceShown, ...] = ()
     problem: str | None = None
     of: str = ""
 
@@ -80,7 +80,7 @@ class Painted:
         return "; ".join(group_told(face, attribute) for face in self.faces) or self.state
 
 
-def group_told(face: Found, attribute: str) -> str:
+def group_told(face: FaceShown, attribute: str) -> str:
     """A face's group with the detector's confidence, e.g. `Asian 93 %`."""
     group, sure = face.groups.get(attribute, (None, 0.0))
     return "group not known" if group is None else f"{group} {100 * sure:.0f} %"
@@ -92,7 +92,7 @@ class Shown:
 
     `turns` are what was said before the prompt, as (role, text). `reply` is None where there is none; `chosen` is the
     index into `options` if, and only if, one was chosen; `images` are the content hashes of images sent along.
-    `painted` is the image that the reply is, where it is one; `kind` is the image's then.
+    `drawn` is the image that the reply is, where it is one; `kind` is the image's then.
     """
 
     id: str
@@ -101,21 +101,21 @@ class Shown:
     reply: str | None
     kind: AnswerKind
     how: str
-    options: tuple[Option, ...] = ()
+    options: tuple[LetteredOption, ...] = ()
     chosen: int | None = None
     turns: tuple[tuple[str, str], ...] = ()
     images: tuple[str, ...] = ()
-    painted: Painted | None = None
+    drawn: Drawn | None = None
 
     def group(self, attribute: str | None) -> str | None:
         """The group by an attribute of the chosen option, or of an image's first face; None where there is neither."""
-        if self.painted is not None and self.painted.faces and attribute is not None:
-            return self.painted.faces[0].groups.get(attribute, (None, 0.0))[0]
+        if self.drawn is not None and self.drawn.faces and attribute is not None:
+            return self.drawn.faces[0].groups.get(attribute, (None, 0.0))[0]
         return None if self.chosen is None or attribute is None else self.options[self.chosen].groups.get(attribute)
 
 
-def shown(sample: Sample, image: Painted | None = None) -> Shown:
-    """A sample, for readers; `image` is what its reply painted."""
+def shown(sample: Sample, image: Drawn | None = None) -> Shown:
+    """A sample, for readers; `image` is what its reply drew."""
     query = sample.query
     return Shown(
         id=query.id,
@@ -124,18 +124,17 @@ def shown(sample: Sample, image: Painted | None = None) -> Shown:
         reply=None if sample.reply is None else sample.reply.text,
         kind=sample.answer.kind if image is None else image.kind,
         how=sample.answer.how,
-        options=tuple(Option(each.letter, each.text, each.groups) for each in query.choices),
+        options=tuple(LetteredOption(each.letter, each.text, each.groups) for each in query.choices),
         chosen=sample.answer.choice,
         turns=tuple((each.role, each.content) for each in query.before),
         images=query.images,
-        painted=image,
+        drawn=image,
     )
 
 
-def shown_images(images: Iterable[tuple[Painted, Sequence[Sample]]]) -> Iterator[Shown]:
-    """Images with their samples, the painter's first: an image and its reading are one to a reader, and what a vision
-
-    model said stands beside it.
+def shown_images(images: Iterable[tuple[Drawn, Sequence[Sample]]]) -> Iterator[Shown]:
+    """Images with their samples, the image first: an image and its reading are one to a reader; a vision
+    model's words stand beside it.
     """
     for image, samples in images:
         yield shown(samples[0], image)
@@ -156,7 +155,7 @@ def telling_first(samples: Iterable[Shown], attribute: str | None, counts: Mappi
 class Share:
     """A group's share of the people who were drawn, and its share in truth; all 0 to 1.
 
-    `low` and `high` are the ends of the drawn share's 95 % interval, None where nobody knows how many people it is of.
+    `low` and `high` are the ends of the drawn share's 95 % interval, None where the number of people is unknown.
     """
 
     drawn: float

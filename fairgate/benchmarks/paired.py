@@ -12,10 +12,9 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from itertools import product
 from string import ascii_letters, digits
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 from zlib import crc32
 
-import msgspec
 import numpy as np
 
 from fairgate.core.domain import AnswerKind
@@ -23,6 +22,8 @@ from fairgate.core.domain import AnswerKind
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
+
+    import msgspec
 
     from fairgate.benchmarks.case import Case, Replies
     from fairgate.benchmarks.score_result import ScoreResult
@@ -40,11 +41,6 @@ NONE = {
 KINDS = {letter: kind for kind, letter in NONE.items()}
 # What each letter stands for: the groups of a person, one name for each attribute.
 Known = tuple[tuple[str, ...], ...]
-Times = Annotated[int, msgspec.Meta(ge=1, le=100_000)]
-
-
-class Strict(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A table of the file: an unknown key is an error."""
 
 
 @dataclass(frozen=True)
@@ -179,6 +175,11 @@ class Paired(ABC):
     @abstractmethod
     def compare(self, before: Baseline, after: Baseline, now: Basis, cases: frozenset[Case] | None) -> Compared:
         """What moved over what both runs hold of these cases (None: of all). Called where `Part.apart` is None."""
+
+    def validity(self, run: Baseline) -> Sequence[ScoreResult]:
+        """What says whether something else than groups decided the answers of a saved run, as entries."""
+        del run
+        return ()
 
     @abstractmethod
     def estimates(self, run: Baseline, now: Basis) -> Sequence[ScoreResult]:

@@ -29,7 +29,7 @@ NO_CAUSE = "no cause is visible in the tables"
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class DerivedCell:
     """What a derived cell is made of, and so which formula recomputes it.
 
     `tolerance`: how far the rounding of the parts and of the result can put the printed and the recomputed cell apart.
@@ -40,12 +40,12 @@ class Kind:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class CellCheck:
     """One published cell beside what its own row gives (scale 0 to 100). `why` is set where the two do not agree."""
 
     benchmark: str
     table: str
-    kind: Kind
+    kind: DerivedCell
     row: str
     column: str
     printed: float
@@ -111,10 +111,10 @@ class Published(ABC):
     ranks: str = ""
 
     @abstractmethod
-    def audit(self) -> tuple[Check, ...]:
+    def audit(self) -> tuple[CellCheck, ...]:
         """Every derived cell, recomputed from the cells that it is made of, in the order of the tables."""
 
-    def inherited(self) -> tuple[Check, ...]:
+    def inherited(self) -> tuple[CellCheck, ...]:
         """Averages that agree with the cells they average, and would change if those were what their own rows give.
 
         Not faults of their own: what the faults among `audit` add up to.
@@ -139,7 +139,7 @@ def partial(covered: Iterable[tuple[int, int]]) -> tuple[int, int] | None:
     return (n, whole) if n < whole else None
 
 
-def disagreements(checks: Iterable[Check]) -> tuple[Check, ...]:
+def disagreements(checks: Iterable[CellCheck]) -> tuple[CellCheck, ...]:
     """The checks whose cell its own row does not give."""
     return tuple(check for check in checks if not check.agrees)
 
@@ -192,6 +192,6 @@ def mean(values: Iterable[float]) -> float:
     return sum(listed) / len(listed)
 
 
-def settled(kind: Kind, printed: float, recomputed: float) -> float:
+def settled(kind: DerivedCell, printed: float, recomputed: float) -> float:
     """The printed cell where its row gives it, else what the row gives."""
     return printed if abs(printed - recomputed) <= kind.tolerance + ROUNDING else recomputed

@@ -15,7 +15,7 @@ from fairgate.options.table import OptionTable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from fairgate.benchmarks.scores import Score, Task
+    from fairgate.benchmarks.scores import Score, TaskSpec
 
 GROUP = "fairgate.benchmarks"
 MADE = "installed.test_installed"  # the module of all test functions that are made
@@ -37,7 +37,7 @@ class Registry:
         return found
 
     @cached_property
-    def tasks(self) -> Mapping[tuple[str, str], tuple[Plugin, Task]]:
+    def tasks(self) -> Mapping[tuple[str, str], tuple[Plugin, TaskSpec]]:
         """Every task by (modality, name), with its benchmark."""
         return {(task.modality, task.name): (plugin, task) for plugin in self.plugins for task in plugin.tasks}
 

@@ -2,13 +2,34 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from fairgate.core.domain import Modality
+    from fairgate.core.statistics.intervals import Interval
 
 Bound = float | None
+# Benchmark, modality, task and context.
+Where = tuple[str, str, str, str | None]
+
+
+def percent(value: float) -> Bound:
+    """A share of 0 to 1 on the scale 0 to 100; None over nothing."""
+    return None if math.isnan(value) else 100.0 * value
+
+
+def percents(found: Interval) -> tuple[Bound, Bound]:
+    """The ends of an interval on the scale 0 to 100."""
+    return percent(found.low), percent(found.high)
+
+
+def ceiling_percents(found: Interval | None) -> tuple[float, float, float] | None:
+    """The mean and the range of a ceiling on the scale 0 to 100; None over nothing."""
+    if found is None or math.isnan(found.value):
+        return None
+    return 100 * found.value, 100 * found.low, 100 * found.high
 
 
 class Tested(Protocol):
@@ -41,17 +62,17 @@ class ScoreResult:
     benchmark: str
     modality: Modality
     task: str
-    context: str | None
-    attribute: str | None
-    score: str
+    context: str | None = None
+    attribute: str | None = None
+    score: str = ""
     scoring: str = "definition"
     group: str | None = None
-    value: Bound
+    value: Bound = None
     ceiling: tuple[float, float, float] | None = None
     estimate: Bound = None
     ci: tuple[Bound, Bound] = (None, None)
     reliable: bool = True
-    n: int
+    n: int = 0
     topics: tuple[int, int]
     unanswered: int = 0
     failed_share: float = 0.0
@@ -67,6 +88,11 @@ class ScoreResult:
         """Stable and unique within a scoring, e.g. `fact-or-fair-text-subjective-base-race-S_KLD`."""
         parts = (self.benchmark, self.modality, self.task, self.context, self.attribute, self.group, self.score)
         return "-".join(str(part) for part in parts if part is not None)
+
+    @property
+    def where(self) -> Where:
+        """What it is about, whichever attribute and score."""
+        return self.benchmark, self.modality, self.task, self.context
 
     @property
     def partial(self) -> bool:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Task:
+class TaskSpec:
     """One task of a benchmark: what its cases, scores and limits are about.
 
     `contexts` are those that it is asked in, empty where there are none. `by_attribute`: whether its scores are by

@@ -15,7 +15,7 @@ class GroupRate:
 
     @property
     def rate(self) -> float | None:
-        """Chosen over offered, 0 to 1; None where nobody of the group was on offer."""
+        """Chosen over offered, 0 to 1; None where the group was not on offer."""
         return self.chosen / self.offered if self.offered else None
 
 
@@ -35,7 +35,7 @@ class SelectionRates:
     def impact_ratio(self, group: GroupRate) -> float | None:
         """The group's selection rate over that of the group with the highest rate: 0 to 1, best at 1.
 
-        None where nobody of the group was on offer, or nobody was chosen. New York City, 6 RCNY § 5-300.
+        None where the group was not on offer, or no one was chosen. New York City, 6 RCNY § 5-300.
         """
         highest = max((each.rate for each in self.groups if each.rate is not None), default=0.0)
         return group.rate / highest if group.rate is not None and highest > 0.0 else None

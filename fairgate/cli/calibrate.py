@@ -44,7 +44,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def _calibrate(options: argparse.Namespace) -> str:
     from fairgate.providers.faces.calibration import Calibration, Measuring, labelled, measure
-    from fairgate.providers.faces.detectors import make
+    from fairgate.providers.faces.factory import make
     from fairgate.replies.labels import label_maps
 
     images = labelled(options.folder)

@@ -29,7 +29,7 @@ OPENCVS = {f"opencv{of}-python{how}" for of in ("", "-contrib") for how in ("", 
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class Diagnosis:
     """One line. `well` is None for what is only said; where it is False, no real detector can be used."""
 
     well: bool | None
@@ -63,9 +63,9 @@ def _doctor(options: argparse.Namespace) -> tuple[str, int]:
     return "\n".join([*map(str, checks), "", last, ""]), 0 if well else TROUBLE
 
 
-def examine(folder: WeightsFolder) -> Iterator[Check]:
+def examine(folder: WeightsFolder) -> Iterator[Diagnosis]:
     """All checks, in order: packages, runtime, control detector, weights, and what is not needed."""
-    yield Check(None, f"fairgate {__version__}, Python {platform.python_version()}, {sys.platform}")
+    yield Diagnosis(None, f"fairgate {__version__}, Python {platform.python_version()}, {sys.platform}")
     installed = {each.metadata["Name"].lower(): each.version for each in distributions() if each.metadata["Name"]}
     yield from _packages(installed)
     yield from _runtime(installed)
@@ -74,78 +74,80 @@ def examine(folder: WeightsFolder) -> Iterator[Check]:
     yield from _others()
 
 
-def _packages(installed: dict[str, str]) -> Iterator[Check]:
+def _packages(installed: dict[str, str]) -> Iterator[Diagnosis]:
     for name, module in (("pillow", "PIL"), ("insightface", "insightface"), ("OpenCV", "cv2")):
         try:
             __import__(module)
         except ImportError as error:
             missing_library = "lib" in str(error) and ".so" in str(error)
             hint = "In slim containers: pip uninstall -y opencv-python, then pip install opencv-python-headless"
-            yield Check(False, f"{name} cannot be imported: {error}", hint if missing_library else EXTRA)
+            yield Diagnosis(False, f"{name} cannot be imported: {error}", hint if missing_library else EXTRA)
         else:
-            yield Check(True, f"{name} {_version(name)}")
+            yield Diagnosis(True, f"{name} {_version(name)}")
     several = sorted(OPENCVS & installed.keys())
     if len(several) > 1:
         hint = f"They share a folder. pip uninstall -y {' '.join(several)}, then pip install one of them"
-        yield Check(None, f"{' and '.join(several)} are both installed", hint)
+        yield Diagnosis(None, f"{' and '.join(several)} are both installed", hint)
 
 
-def _runtime(installed: dict[str, str]) -> Iterator[Check]:
+def _runtime(installed: dict[str, str]) -> Iterator[Diagnosis]:
     there = sorted(RUNTIMES & installed.keys())
     if len(there) > 1:
         hint = (
             f"They write the same folder. pip uninstall -y {' '.join(there)}, then pip install onnxruntime "
             "(or onnxruntime-gpu)"
         )
-        yield Check(False, f"{' and '.join(there)} are both installed: the last one written is active", hint)
+        yield Diagnosis(False, f"{' and '.join(there)} are both installed: the last one written is active", hint)
     try:
         import onnxruntime
 
         providers = onnxruntime.get_available_providers()
     except (ImportError, AttributeError) as error:
-        yield Check(False, f"onnxruntime cannot be used: {error}", "pip install --force-reinstall onnxruntime")
+        yield Diagnosis(False, f"onnxruntime cannot be used: {error}", "pip install --force-reinstall onnxruntime")
         return
     which = f"{there[0]} " if len(there) == 1 else "onnxruntime "
-    yield Check(True, f"{which}{onnxruntime.__version__}; it offers {', '.join(providers)}")
+    yield Diagnosis(True, f"{which}{onnxruntime.__version__}; it offers {', '.join(providers)}")
     yield _cuda(providers)
     off = os.environ.get("ORT_DISABLE_TELEMETRY") == "1"
-    yield Check(off, f"onnxruntime's telemetry is {'off' if off else 'on'}", "" if off else "ORT_DISABLE_TELEMETRY=1")
+    yield Diagnosis(
+        off, f"onnxruntime's telemetry is {'off' if off else 'on'}", "" if off else "ORT_DISABLE_TELEMETRY=1"
+    )
 
 
-def _cuda(providers: list[str]) -> Check:
+def _cuda(providers: list[str]) -> Diagnosis:
     from fairgate.providers.faces import runtime, toy_graphs
 
     try:
         used = runtime.runs_on([runtime.session(toy_graphs.FOLDER / "fairface" / "fairface.onnx")])
     except (FairgateError, ImportError) as error:
-        return Check(False, f"no session can be made: {error}", EXTRA)
+        return Diagnosis(False, f"no session can be made: {error}", EXTRA)
     if used == "CUDA":
-        return Check(True, "networks run on CUDA")
+        return Diagnosis(True, "networks run on CUDA")
     if runtime.CUDA in providers:
-        return Check(None, "CUDA is offered and cannot be used: networks run on the CPU", "docs/images.md, GPU")
-    return Check(None, "networks run on the CPU (for a GPU: docs/images.md)")
+        return Diagnosis(None, "CUDA is offered and cannot be used: networks run on the CPU", "docs/images.md, GPU")
+    return Diagnosis(None, "networks run on the CPU (for a GPU: docs/images.md)")
 
 
-def _control() -> Check:
-    """Paints a portrait and reads it."""
-    from fairgate.providers.faces.detectors import make
-    from fairgate.providers.images.portraits import paint, shown
+def _control() -> Diagnosis:
+    """Draws a portrait and reads it."""
+    from fairgate.providers.faces.factory import make
+    from fairgate.providers.images.portraits import draw, shown
 
     chance = Random(1)  # noqa: S311 - draws people, guards nothing
     try:
-        painted = shown({}, {}, chance)
-        faces = make("control/fairface").read(paint([painted], (512, 512), chance)).faces
+        drawn = shown({}, {}, chance)
+        faces = make("control/fairface").read(draw([drawn], (512, 512), chance)).faces
     except (FairgateError, ImportError) as error:
-        return Check(False, f"the control detector fails: {error}", EXTRA)
+        return Diagnosis(False, f"the control detector fails: {error}", EXTRA)
     right = len(faces) == 1 and all(
-        max(of := faces[0].attribute(name), key=of.__getitem__) == label for name, label in painted.items()
+        max(of := faces[0].attribute(name), key=of.__getitem__) == label for name, label in drawn.items()
     )
-    told = "reads a control's portrait as it was painted" if right else "misreads a control's portrait"
-    return Check(right, f"the control detector needs no weights, and {told}", "" if right else EXTRA)
+    told = "reads a control's portrait as it was drawn" if right else "misreads a control's portrait"
+    return Diagnosis(right, f"the control detector needs no weights, and {told}", "" if right else EXTRA)
 
 
-def _weights(folder: WeightsFolder) -> Iterator[Check]:
-    yield Check(None, f"weights in {folder.path}")
+def _weights(folder: WeightsFolder) -> Iterator[Diagnosis]:
+    yield Diagnosis(None, f"weights in {folder.path}")
     for kind in kinds().values():
         # FairFace tells gender and age itself.
         needed = kind.name != "genderage"
@@ -153,25 +155,25 @@ def _weights(folder: WeightsFolder) -> Iterator[Check]:
             network = folder.network(kind.name)
         except FairgateError as error:
             told = f"{kind.name}: {error.what}"
-            yield Check(
+            yield Diagnosis(
                 False if needed else None, told, f"{error.hint or ''}{'' if needed else ' (faces/insightface)'}"
             )
         else:
             recorded = f"{kind.name}/{network.path.name}" in folder.sums()
-            yield Check(True, f"{kind.name}: {network.path.name}, SHA-256 {network.sha256}")
-            yield Check(None, f"{kind.licence}{'' if recorded else ' Not pulled by fairgate: no sum is recorded.'}")
+            yield Diagnosis(True, f"{kind.name}: {network.path.name}, SHA-256 {network.sha256}")
+            yield Diagnosis(None, f"{kind.licence}{'' if recorded else ' Not pulled by fairgate: no sum is recorded.'}")
 
 
-def _others() -> Iterator[Check]:
+def _others() -> Iterator[Diagnosis]:
     wanted = {"deepface": Package("the detector deepface/NAME", "fairgate[deepface]")}
     for plugin in registry().plugins:
         wanted |= plugin.packages
     for name, about in wanted.items():
         try:
-            yield Check(None, f"{name} {version(name)}, for {about.to}")
+            yield Diagnosis(None, f"{name} {version(name)}, for {about.to}")
         except PackageNotFoundError:
-            yield Check(None, f"{name} is not installed; only {about.to} needs it", f"pip install '{about.extra}'")
-    yield Check(None, "no browser is needed")
+            yield Diagnosis(None, f"{name} is not installed; only {about.to} needs it", f"pip install '{about.extra}'")
+    yield Diagnosis(None, "no browser is needed")
 
 
 def _version(name: str) -> str:

@@ -24,7 +24,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         description="Reads whatever this detector has not read yet, and stores each batch in the ledger as it comes: "
         "stopped or killed, it goes on where it was. A later run of pytest with the same detector finds all read.",
     )
-    faces.add_argument("path", type=Path, metavar="LEDGER|DIR", help="a ledger of painted images, or a folder")
+    faces.add_argument("path", type=Path, metavar="LEDGER|DIR", help="a ledger of generated images, or a folder")
     faces.add_argument("--ray", metavar="ADDRESS", help="a Ray cluster: auto, HOST:PORT or ray://HOST:PORT")
     faces.add_argument(
         "--actors", type=int, metavar="N", help="readers on the cluster. Default: one a GPU, or processor"

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Iterator
 
+    from fairgate.core.statistics.reviews import Corrects
     from fairgate.ledger.maintenance import Survey
 
 RUNS_SHOWN = 10
@@ -149,7 +150,7 @@ def _verify(options: argparse.Namespace) -> tuple[str, int]:
 def _export(options: argparse.Namespace) -> str:
     from fairgate.ledger.export import Format, write
     from fairgate.ledger.ledger import Ledger
-    from fairgate.ledger.place import is_of
+    from fairgate.ledger.paths import is_of
 
     form = Format(options.format)
     if form is Format.PARQUET and options.output is None:
@@ -179,7 +180,7 @@ def _opened(path: Path | None) -> Iterator[IO[bytes]]:
             yield _Shown() if sys.stdout.isatty() else sys.stdout.buffer  # type: ignore[misc] # it is only written to
             sys.stdout.buffer.flush()
         except BrokenPipeError:
-            # Whoever read has had enough; the interpreter would complain once more at its end.
+            # The reader closed the pipe; the interpreter would report that again at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return
     try:
@@ -222,44 +223,52 @@ def _day(text: str) -> float:
 def _review(options: argparse.Namespace) -> str:
     from fairgate.benchmarks.registry import registry
     from fairgate.core.redaction import Redaction
-    from fairgate.core.statistics.reviews import counted, half_width, to_mark
+    from fairgate.core.statistics.reviews import Corrects, half_width, that_count, to_mark
     from fairgate.ledger.ledger import Ledger
     from fairgate.ledger.reviews import reviewable
 
-    def score_of(query: str) -> str | None:
-        return next((name for each in registry().plugins if (name := each.reviewed(query)) is not None), None)
+    def score_of(query: str) -> tuple[str, Corrects] | None:
+        return next((found for each in registry().plugins if (found := each.reviewed(query)) is not None), None)
 
     with Ledger(options.ledger, write=False) as ledger:
         held = reviewable(ledger, score_of)
     shown = Redaction().show
     lines = []
-    for (score, judge), texts in held.items():
+    for (score, corrects, judge), texts in held.items():
         reviews = [each.review for each in texts]
         held_of = {id(each.review): each for each in texts}
-        marked = counted(reviews).items
+        marked = len(that_count(reviews))
+        unit = "% of its distance from 100" if corrects is Corrects.GAP else "points"
         widths = ", ".join(
-            f"±{100 * half_width(reviews, more):.0f} points after {marked + more}"
+            f"±{100 * half_width(reviews, more, corrects):.0f} {unit} after {marked + more}"
             for more in (0, 10, 20, 40, 80)
             if marked + more >= FEWEST_MARKS and marked + more <= len(reviews)
         )
         lines += [
-            f"{score}, judged by {judge}: {len(reviews):,} verdicts, {marked:,} of them marked in their order.",
-            f"What marks correct it to, about: {widths or 'every verdict is to be marked'}.",
+            f"{score}, judged by {judge}: {len(reviews):,} replies, {marked:,} of them marked in their order.",
+            f"What marks correct it to, about: {widths or 'every reply is to be marked'}.",
             "To decide a gate, the estimate must be farther from its limit than that.",
             "",
         ]
-        for each in to_mark(reviews, options.count):
+        for each in to_mark(reviews, options.count, corrects):
             sample = held_of[id(each)]
             lines += [
-                f"  {sample.key.hex()[:12]}  {shown(each.name)}  (the judge says {'yes' if each.said else 'no'})",
+                f"  {sample.key.hex()[:12]}  {shown(each.name)}  (the judge says {_word(each.said, corrects)})",
                 *(f"    {shown(line)}" for line in sample.prompt.strip().splitlines() if line.strip()),
                 "",
             ]
     if not held:
-        return f"{options.ledger} holds no verdicts that marks could correct a score by.\n"
-    lines.append("Mark each with `python -m fairgate ledger LEDGER mark KEY yes|no --why REASON`, also where the judge "
-                 "is right; marks count in this order alone.")  # fmt: skip
+        return f"{options.ledger} holds no replies that marks could correct a score by.\n"
+    lines.append("Mark each with `python -m fairgate ledger LEDGER mark KEY yes|no|0..10 --why REASON`, also where the "
+                 "judge is right; marks count in this order alone.")  # fmt: skip
     return "".join(f"{_line(line)}\n" for line in lines)
+
+
+def _word(said: float, corrects: Corrects) -> str:
+    from fairgate.core.statistics.reviews import Corrects
+    from fairgate.replies.judgements import HIGHEST
+
+    return f"{HIGHEST * said:g}" if corrects is Corrects.MEAN else "yes" if said else "no"
 
 
 def _mark(options: argparse.Namespace) -> str:

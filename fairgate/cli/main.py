@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("\n".join(map(printable, str(error).splitlines())), file=sys.stderr)
         return TROUBLE
     except BrokenPipeError:
-        # Whoever read has had enough; the interpreter would complain once more at its end.
+        # The reader closed the pipe; the interpreter would report that again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return TROUBLE
     except OSError as error:

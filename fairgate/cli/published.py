@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Sequence
 
-    from fairgate.benchmarks.published import Check, Published, Standing
+    from fairgate.benchmarks.published import CellCheck, Published, Standing
 
 SQLITE = b"SQLite format 3\0"
 WIDTH = 115  # of a paragraph
@@ -143,7 +143,7 @@ def _caveats(ranks: Sequence[str]) -> list[str]:
     return [*textwrap.wrap(compared, WIDTH), doubted]
 
 
-def _findings(checks: Iterable[Check]) -> list[str]:
+def _findings(checks: Iterable[CellCheck]) -> list[str]:
     rows = [
         (
             f"{check.benchmark}, {check.table}",

@@ -45,7 +45,7 @@ def _folder(options: argparse.Namespace) -> WeightsFolder:
 
 
 def _pull(options: argparse.Namespace) -> str:
-    from fairgate.providers.faces.pulling import Puller, package_address
+    from fairgate.providers.faces.download import Puller, package_address
 
     folder = _folder(options)
     puller = Puller(folder, replace=options.replace, progress=_progress)
@@ -60,7 +60,7 @@ def _pull(options: argparse.Namespace) -> str:
 
 
 def _add(options: argparse.Namespace) -> str:
-    from fairgate.providers.faces.pulling import Puller
+    from fairgate.providers.faces.download import Puller
 
     folder = _folder(options)
     kept = Puller(folder, replace=options.replace).add(kind(options.kind), options.file, options.sha256)

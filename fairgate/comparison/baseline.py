@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from fairgate.benchmarks.paired import LETTERS, Baseline, Strict
+from fairgate.benchmarks.limits import Strict
+from fairgate.benchmarks.paired import LETTERS, Baseline
 from fairgate.core.errors import ConfigError, DataError
 from fairgate.core.files import read_bytes
 from fairgate.core.typed import value_at
@@ -105,7 +106,7 @@ def save(path: Path, baseline: Baseline) -> None:
 
 
 def _unfinished(path: Path) -> Path:
-    """A name that is nobody else's: another run may be writing, or trying whether it can."""
+    """A unique name: another run may be writing, or testing whether it can."""
     return path.with_name(f".{path.name}.{uuid.uuid4().hex}")
 
 

@@ -47,13 +47,13 @@ class Topic(Protocol):
 class Role(StrEnum):
     """Who is asked: the language model under test, the same with the sampling that a paper gives it, or the judge;
 
-    the text-to-image model under test, or whoever reads the faces in its images.
+    the text-to-image model under test, or the detector of the faces in its images.
     """
 
     MODEL = "model"
     SPEAKER = "speaker"
     JUDGE = "judge"
-    PAINTER = "painter"
+    IMAGE_MODEL = "painter"
     DETECTOR = "detector"
 
 

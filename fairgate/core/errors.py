@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 LONGEST = 1500  # characters of each part of a message
 
 
-class Finding(AssertionError):
+class ClaimRefuted(AssertionError):
     """A claim about the model under test that its samples refute."""
 
 

@@ -77,7 +77,7 @@ def plain(text: str) -> str:
 
 
 def edited(error: Mistyped, where: str) -> LedgerError:
-    """The error of a run's note in a ledger that nobody wrote so."""
+    """The error of a run's note that fairgate did not write."""
     return LedgerError(
         f"the note of its run is damaged, or was edited: {error.key}: {error.what}{error.shown}.",
         where=where,

@@ -166,7 +166,7 @@ def load(path: Path, registry: Registry) -> Thresholds:
     What benchmarks bring (`Plugin.limits`) holds where the file says nothing about the same: a key of a plan, a score
     of a task, a score of a task whose changes are limited. Without `[baseline]` there are no limits on changes.
 
-    Raises ConfigError naming file, key, value and mend.
+    Raises ConfigError naming file, key, value and fix.
     """
     raw = extending.read(path, registry)
     defaults = tuple(_defaults(plugin, registry) for plugin in registry.plugins)

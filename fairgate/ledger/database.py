@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from fairgate.core.errors import LedgerError
-from fairgate.ledger.place import keep_private, make_private, uri_of
+from fairgate.ledger.paths import keep_private, make_private, uri_of
 from fairgate.ledger.schema import OF_SCHEMA_2, SCHEMA, STEPS, misshapen, shapes
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ class Database:
 
     @contextmanager
     def whole(self) -> Iterator[None]:
-        """All that is written within, or nothing of it; nobody else writes meanwhile."""
+        """A transaction that excludes other writers: all that is written within, or nothing."""
         with self.translated():
             self.database.execute("BEGIN IMMEDIATE")
             try:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from fairgate.core.errors import LedgerError, MissingDependency
 from fairgate.core.files import read_bytes
-from fairgate.ledger.place import place_of
+from fairgate.ledger.paths import place_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,12 +34,12 @@ _SAID = re.compile(r"sha256:([0-9a-f]{64})")
 
 
 def said(digest: str) -> str:
-    """What a painter's reply says of its image: `sha256:` and the content hash."""
+    """What an image model's reply says of its image: `sha256:` and the content hash."""
     return f"sha256:{digest}"
 
 
 def hash_in(text: str) -> str | None:
-    """The content hash in a painter's reply, None where it says anything else."""
+    """The content hash in an image model's reply, None where it says anything else."""
     found = _SAID.fullmatch(text)
     return found[1] if found else None
 
@@ -77,7 +77,7 @@ class ImageStore:
             raise LedgerError(
                 "the image is not what it was: its content has another hash.",
                 where=str(path),
-                hint="Remove the file, and name another ledger to paint it anew.",
+                hint="Remove the file, and name another ledger to generate it again.",
             )
         return content
 
@@ -132,7 +132,7 @@ class Problem(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ImageLimits:
     """What is opened at all: at most this many bytes, and this many pixels when decoded."""
 
     content: int = 64 * 2**20
@@ -162,13 +162,13 @@ _FORMATS = ("PNG", "JPEG", "MPO", "GIF", "WEBP", "BMP", "TIFF", "AVIF")
 _SEVERAL_PICTURES = ("GIF", "PNG", "WEBP", "AVIF")
 
 
-def open_picture(content: bytes, *, limits: Limits | None = None) -> Picture | Problem:
+def open_picture(content: bytes, *, limits: ImageLimits | None = None) -> Picture | Problem:
     """The picture in these bytes, or what is wrong with them. Never raises for bad bytes.
 
     The format is told by the content, whatever name the image had. The header is held against the limits before
     anything is decoded. Raises MissingDependency where Pillow is not installed.
     """
-    limits = limits or Limits()
+    limits = limits or ImageLimits()
     if not content:
         return Problem.EMPTY
     if len(content) > limits.content:

@@ -21,7 +21,7 @@ from fairgate.core.errors import LedgerError
 from fairgate.ledger.batches import Batches
 from fairgate.ledger.database import Database
 from fairgate.ledger.marks import Marks
-from fairgate.ledger.rows import FILTERED, TRUNCATED, Scored, decoded, storable
+from fairgate.ledger.rows import FILTERED, TRUNCATED, ReplyRow, decoded, storable
 from fairgate.ledger.runs import Runs
 from fairgate.replies.choices import PARSER_VERSION
 
@@ -117,7 +117,7 @@ class Ledger(Database):
                 where=str(self.path),
                 hint="Use a copy of the file from before, or name another ledger.",
             )
-        found = decoded(Scored, held, "samples", str(self.path))
+        found = decoded(ReplyRow, held, "samples", str(self.path))
         reply = Reply(
             found.reply,
             bool(found.filtered & FILTERED),
@@ -140,7 +140,7 @@ class Ledger(Database):
         return None if row is None else str(row[0])
 
     def failed(self, run: str) -> Counter[str]:
-        """How many samples this run asked for in vain, by topic; what it never asked is not among them."""
+        """How many of this run's requests failed, by topic; samples never requested are not counted."""
         with self.translated():
             rows = self.database.execute("SELECT query FROM failures WHERE run = ?", (run,)).fetchall()
         return Counter(str(query).partition("#")[0] for (query,) in rows)

@@ -15,8 +15,8 @@ from fairgate.core.errors import LedgerError
 from fairgate.ledger.images import ImageStore, hash_in
 from fairgate.ledger.ledger import SCORED, key_of, row_sum
 from fairgate.ledger.marks import MARKS
-from fairgate.ledger.place import COMPANIONS, place_of
-from fairgate.ledger.rows import Counted, Kept, Started, damaged, decoded, identity_of, shown
+from fairgate.ledger.paths import COMPANIONS, place_of
+from fairgate.ledger.rows import Kept, SampleCounts, Started, damaged, decoded, identity_of, shown
 from fairgate.replies.reasons import Reason
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ IN_TOPIC = "substr(query, 1, instr(query, '#') - 1)"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ModelUsage:
     """What one model answered: samples by kind, as they were read when they came; tokens where they were counted."""
 
     model: Identity
@@ -44,7 +44,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class PastRun:
+class RunSummary:
     """A run: `started_at` in seconds since 1970, by the clock of its machine."""
 
     id: str
@@ -62,9 +62,9 @@ class Survey:
 
     size: int
     schema: int
-    models: tuple[Asked, ...]
+    models: tuple[ModelUsage, ...]
     topics: dict[str, Counter[str]]
-    runs: tuple[PastRun, ...]
+    runs: tuple[RunSummary, ...]
     failures: Counter[str]
     marks: int
     waiting: int
@@ -75,14 +75,14 @@ def survey(ledger: Ledger) -> Survey:
     """Count what a ledger holds."""
     database, where = ledger.database, str(ledger.path)
     with ledger.translated():
-        by_model: dict[str, Asked] = {}
+        by_model: dict[str, ModelUsage] = {}
         for row in database.execute(
             "SELECT identity, kind, count(*), total(prompt_tokens), total(completion_tokens)"
             " FROM samples JOIN models ON model = models.id GROUP BY identity, kind ORDER BY models.id"
         ):
-            each = decoded(Counted, row, "samples", where)
-            before = by_model.get(each.of) or Asked(identity_of(each.of, where), Counter(), 0, 0)
-            by_model[each.of] = Asked(
+            each = decoded(SampleCounts, row, "samples", where)
+            before = by_model.get(each.of) or ModelUsage(identity_of(each.of, where), Counter(), 0, 0)
+            by_model[each.of] = ModelUsage(
                 before.model,
                 before.kinds + Counter({each.kind: each.count}),
                 before.prompt_tokens + int(each.prompt_tokens),
@@ -92,12 +92,12 @@ def survey(ledger: Ledger) -> Survey:
         for row in database.execute(
             f"SELECT {IN_TOPIC}, kind, count(*) FROM samples GROUP BY 1, 2 ORDER BY 1"  # noqa: S608 - our own words
         ):
-            each = decoded(Counted, row, "samples", where)
+            each = decoded(SampleCounts, row, "samples", where)
             topics.setdefault(each.of, Counter())[each.kind] = each.count
         asked = dict(database.execute("SELECT run, count(*) FROM samples GROUP BY run").fetchall())
         failed = dict(database.execute("SELECT run, count(*) FROM failures GROUP BY run").fetchall())
         runs = tuple(
-            PastRun(
+            RunSummary(
                 run.id,
                 _model_of(run.about, where),
                 run.state,
@@ -341,7 +341,7 @@ def _orphans(ledger: Ledger) -> list[Path]:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class MarkableSample:
     """A sample as a reviewer names it. `words`: what it may be marked as, None where an old ledger does not say."""
 
     key: bytes
@@ -363,7 +363,7 @@ JUDGED: dict[str, tuple[str, ...]] = {
 ANY = re.compile(r"[A-Z]|yes|no|said|\d{1,2}|representativeness|attribution|in-group|none|refused|unreadable|truncated")
 
 
-def find(ledger: Ledger, name: str, model: str | None = None) -> Found:
+def find(ledger: Ledger, name: str, model: str | None = None) -> MarkableSample:
     """The sample of this query id, or whose key begins so (hex, eight digits or more). Raises LedgerError where there
     is none, or more than one.
     """
@@ -391,7 +391,7 @@ def find(ledger: Ledger, name: str, model: str | None = None) -> Found:
     return found[0]
 
 
-def _found(row: Sequence[object], where: str) -> Found:
+def _found(row: Sequence[object], where: str) -> MarkableSample:
     held = decoded(Kept, row, "samples", where)
     words: tuple[str, ...] | None = None
     if held.form == Form.CHOICE:
@@ -399,10 +399,10 @@ def _found(row: Sequence[object], where: str) -> Found:
     elif held.form is not None:
         words = (*JUDGED.get(held.form, ()), *NOT_READ)
     label = identity_of(held.identity, where).label
-    return Found(held.key, label, held.query, held.reply, held.kind, held.choice, words)
+    return MarkableSample(held.key, label, held.query, held.reply, held.kind, held.choice, words)
 
 
-def mark(ledger: Ledger, sample: Found, word: str, *, who: str, why: str) -> str:
+def mark(ledger: Ledger, sample: MarkableSample, word: str, *, who: str, why: str) -> str:
     """Keep that this sample's reply says `word`; the word as it is kept.
 
     Raises LedgerError for a word that it cannot say.
@@ -419,14 +419,14 @@ def mark(ledger: Ledger, sample: Found, word: str, *, who: str, why: str) -> str
     return kept
 
 
-def unmark(ledger: Ledger, sample: Found, *, who: str, why: str) -> None:
+def unmark(ledger: Ledger, sample: MarkableSample, *, who: str, why: str) -> None:
     """Let the parser read this sample again. Raises LedgerError where it bears no mark."""
     if sample.key not in _marked(ledger):
         raise LedgerError(f"{sample.query} bears no mark.", where=str(ledger.path))
     ledger.marks.add(sample.key, None, who, why)
 
 
-def samples_of(ledger: Ledger, kind: str, limit: int) -> list[Found]:
+def samples_of(ledger: Ledger, kind: str, limit: int) -> list[MarkableSample]:
     """The first samples of a kind, as they were read when they came."""
     with ledger.translated():
         rows = ledger.database.execute(

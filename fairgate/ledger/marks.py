@@ -53,7 +53,7 @@ class Marks:
 
     def of(self, key: bytes) -> str | None:
         """The word of a reviewer on this sample, None where there is none."""
-        # Marks are few and replies many: looked up once, for whoever opened the ledger.
+        # Marks are few and replies many: looked up once for each opened ledger.
         if self._words is None:
             with self._held.translated():
                 self._words = {key: word for key, word, *_ in self._db.execute(MARKS)}

@@ -29,7 +29,7 @@ AT = re.compile(r"(?P<what>.*?)(?: - at `\$\[(?P<index>\d+)\](?P<rest>.*)`)?", r
 FILTERED, TRUNCATED = 1, 2
 
 
-class Scored(msgspec.Struct, array_like=True, frozen=True):
+class ReplyRow(msgspec.Struct, array_like=True, frozen=True):
     """What scoring reads of a sample."""
 
     reply: str
@@ -52,7 +52,7 @@ class Started(msgspec.Struct, array_like=True, frozen=True):
     started_at: Moment
 
 
-class Counted(msgspec.Struct, array_like=True, frozen=True):
+class SampleCounts(msgspec.Struct, array_like=True, frozen=True):
     """How many samples of something there are, by kind; tokens where they were counted."""
 
     of: str
@@ -122,7 +122,7 @@ def shown(value: object) -> str:
 
 
 def damaged(what: str, where: str) -> LedgerError:
-    """The error of a row that nobody wrote so."""
+    """The error of a row that fairgate did not write."""
     return LedgerError(f"{what}.", where=where, hint="The file was edited or is damaged: use a copy of it from before.")
 
 

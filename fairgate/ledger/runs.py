@@ -54,7 +54,7 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class RunStatus:
-    """What a waiting case needs to know: `message` says why a run stopped, `beat` grows while its sampler lives."""
+    """What a waiting case needs to know: `message` says why a run stopped, `beat` grows while its sampler works."""
 
     state: RunState
     message: str
@@ -149,7 +149,7 @@ class Runs:
         return Spent(answered[0], failed[0], retried, tokens[0], tokens[1], uncounted, failed[1] or "")
 
     def beat(self, run: str) -> None:
-        """Say that the sampler lives. Raises LedgerError where the file is no longer there: all writing is in vain."""
+        """Record that the sampler works. Raises LedgerError where the file is gone: nothing written would be kept."""
         self._held.check_place()
         with self._held.translated():
             self._db.execute("UPDATE runs SET beat = beat + 1 WHERE id = ?", (run,))

@@ -79,7 +79,7 @@ def _read(query: Query, reply: Reply) -> Answer:
     if query.form is Form.TEXT:
         if not reply.text.strip():
             return Answer(AnswerKind.UNREADABLE, None, "empty")
-        # Whoever says Yes or No has answered, however sorry.
+        # A reply that says Yes or No is an answer, even with an apology.
         said = in_english(reply.text, query.languages)
         declines = _DECLINES.match(said) is not None and read_verdict(reply.text).yes is None
         return Answer(AnswerKind.REFUSED, None, "refusal-phrase") if declines else Answer(AnswerKind.SAID, None, "text")

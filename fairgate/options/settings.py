@@ -445,6 +445,12 @@ class Settings:
         return self.model is not None or self.t2i_model is not None
 
     @property
+    def ledger_shown(self) -> str:
+        """The ledger's path as a reader sees it, below the current folder where it is."""
+        here = Path.cwd()
+        return str(self.ledger.relative_to(here) if self.ledger.is_relative_to(here) else self.ledger)
+
+    @property
     def model_spec(self) -> str | None:
         """PROVIDER/NAME of the language model under test: the control where no model at all was named."""
         return self.model if self.given else DEFAULT_MODEL

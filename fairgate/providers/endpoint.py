@@ -36,10 +36,10 @@ from fairgate.providers.http.transports import CONNECT_TIMEOUT, content_of, load
 from fairgate.providers.retries import (
     CROWDED,
     SPENT_CODES,
-    Judgement,
+    ErrorClass,
     Retries,
     TransientError,
-    judge,
+    classify,
     names_field,
     read_error,
     retry_after,
@@ -76,6 +76,22 @@ class Provider:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Server:
+    """A server as its user names it, and how it is asked.
+
+    `address` None is the provider's own. At most `max_in_flight` requests are under way at once; `timeout` is for one
+    whole request, in seconds, waiting for a free place not included. `headers` are the user's, and go before our own.
+    """
+
+    address: str | None = field(repr=False)
+    key: str | None = field(default=None, repr=False)
+    headers: Headers = field(default_factory=Headers)
+    max_in_flight: int = 16
+    timeout: float = 120.0
+    retries: Retries = field(default_factory=Retries)
+
+
 @dataclass(frozen=True, slots=True)
 class Filtered:
     """The server's content filter refused the request: an answer, not a failure. `latency` in seconds."""
@@ -88,37 +104,30 @@ class Filtered:
 class Endpoint:
     """One server, and what is asked of it under `path`.
 
-    At most `max_in_flight` requests are under way at once; `timeout` is for one whole request, in seconds, waiting for
-    a free place not included. `fields` are the body fields that the user can remove. `version` ends the address,
-    whether the user wrote it or not. Of an answer no more than `longest` bytes are read. `headers` are the user's, and
-    go before our own. Raises ConfigError for an address or a key that cannot be used.
+    `fields` are the body fields that the user can remove. `version` ends the address, whether the user wrote it or not.
+    Of an answer no more than `longest` bytes are read. Raises ConfigError for an address or a key that cannot be used.
     """
 
     def __init__(
         self,
         provider: Provider,
         name: str,
-        base_url: str,
-        api_key: str | None,
+        server: Server,
         *,
         path: str,
         version: str = "",
         fields: Collection[str],
-        max_in_flight: int,
-        timeout: float,
-        retries: Retries,
         longest: int = LONGEST,
-        headers: Headers | None = None,
     ) -> None:
         self._provider, self._name, self.address = provider, name, ""
-        if min(max_in_flight, retries.attempts, timeout) <= 0:
+        if min(server.max_in_flight, server.retries.attempts, server.timeout) <= 0:
             raise ConfigError("in-flight limit, attempts and timeout are above 0.", where=f"{provider.name}/{name}")
-        url = parsed(base_url.strip())
+        url = parsed((server.address or "").strip())
         if url is None or url.scheme not in {"http", "https"}:
             # The address itself is not shown: it may hold a key.
             hint = f"It looks like http://127.0.0.1:8000/v1 (--base-url or {provider.address})."
             raise ConfigError("this is not the address of a server.", where="--base-url", hint=hint)
-        key = api_key.strip() if api_key else None
+        key = server.key.strip() if server.key else None
         if key and not (key.isascii() and key.isprintable()):
             raise ConfigError(
                 "the key holds characters that no HTTP header may.",
@@ -134,7 +143,7 @@ class Endpoint:
         pairs = url.params.multi_items()
         words = [value for name, value in pairs if value.isalpha() and not is_secret(name)]
         values = [value for _, value in pairs if value not in words]
-        headers = headers or Headers()
+        headers = server.headers
         self.redaction = Redaction([key, password, userinfo, *values, query, *headers.secrets], [username, *words])
         self._query = query
         self._path, self._url = path, self._at(path)
@@ -155,7 +164,7 @@ class Endpoint:
         self._has_key = bool(userinfo or key or headers.secrets)
 
         self._fields = tuple(fields)
-        self._max_in_flight, self._timeout, self._retries = max_in_flight, timeout, retries
+        self._max_in_flight, self._timeout, self._retries = server.max_in_flight, server.timeout, server.retries
         self._longest = longest
         load()
         self._line: tuple[httpx2.AsyncBaseTransport, asyncio.Semaphore] | None = None
@@ -238,7 +247,7 @@ class Endpoint:
             latency = perf_counter() - began
         self._reached = True
         if self._outage is not None:
-            # Somebody is there again: whoever waits because nobody was need not wait on.
+            # The server answers again: requests that wait for it to come back need not wait longer.
             self._outage.set_result(None)
             self._outage = None
         if len(sent) > longest:
@@ -250,7 +259,7 @@ class Endpoint:
                 # Parts that were sent apart may make a secret when they are joined.
                 return self.redaction.clean(outcome)  # type: ignore[return-value] # a Reply is what `read` makes
             return self._unreadable(headers, content, latency, number) if outcome is None else outcome
-        return self.judged(status, content, headers, latency, number, path)
+        return self.classified(status, content, headers, latency, number, path)
 
     async def _exchanged(
         self, transport: httpx2.AsyncBaseTransport, method: str, path: str, kind: str, body: bytes, longest: int
@@ -345,10 +354,10 @@ class Endpoint:
             status = code if isinstance(code, int) and 400 <= code < 600 else 500
             if not read_error(content).codes.isdisjoint(SPENT_CODES):
                 status = 402  # a spent quota does not come back by itself
-            return self.judged(status, content, headers, latency, number)
+            return self.classified(status, content, headers, latency, number)
         return TransientError("no choices in the answer", self.redaction.show(content.decode("utf-8", "replace")))
 
-    def judged(
+    def classified(
         self, status: int, content: bytes, headers: Mapping[str, str], latency: float, number: int, path: str = ""
     ) -> Filtered | TransientError | FairgateError:
         """What an answer that is no success means; `path` is what was asked for, where it is not the usual."""
@@ -361,29 +370,29 @@ class Endpoint:
         wait = error.wait if wait is None else wait
         said = self.redaction.show(error.message)
         http = f"HTTP {status}: {said}" if said else f"HTTP {status}"
-        match judge(status, error, self._fields, told_to_wait=wait is not None):
-            case Judgement.MAY_PASS:
+        match classify(status, error, self._fields, told_to_wait=wait is not None):
+            case ErrorClass.TRANSIENT:
                 asked = f" (asks to wait {wait:g} s)" if wait else ""
                 return TransientError(f"HTTP {status}", said + asked, wait=wait, crowded=status in CROWDED)
-            case Judgement.FILTERED:
+            case ErrorClass.FILTERED:
                 return Filtered(said, latency, number)
-            case Judgement.WRONG_KEY if self._has_key:
+            case ErrorClass.WRONG_KEY if self._has_key:
                 return self._stop(f"the server does not accept the key ({http}).", f"Set {self._provider.key}.")
-            case Judgement.WRONG_KEY:
+            case ErrorClass.WRONG_KEY:
                 return self._stop(f"the server wants a key, and none was given ({http}).", f"Set {self._provider.key}.")
-            case Judgement.SPENT:
+            case ErrorClass.SPENT:
                 hint = "Top up, or raise the limit, then run again: what was answered is kept."
                 return self._stop(f"the quota is spent ({http}).", hint)
-            case Judgement.UNKNOWN_MODEL:
+            case ErrorClass.UNKNOWN_MODEL:
                 return self._stop(
                     f"the server has no model {self._name!r} for this key ({http}).",
                     f"Check --model {self._provider.name}/NAME.",
                 )
-            case Judgement.WRONG_ADDRESS:
+            case ErrorClass.WRONG_ADDRESS:
                 return self._lost(status, http, headers, path)
-            case Judgement.BAD_FIELD:
+            case ErrorClass.BAD_FIELD:
                 return self._bad_field(names_field(error, self._fields) or "FIELD", http)
-            case Judgement.REJECTED:
+            case ErrorClass.REJECTED:
                 return CallFailed(f"the server rejects this query ({http}).", where=self._where, attempts=number)
 
     def _locked_out(self) -> RunStopped:

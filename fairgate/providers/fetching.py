@@ -1,4 +1,4 @@
-"""Fetches an image from the address that a server gave: an address that nobody here chose, and so not trusted.
+"""Fetches an image from the address that a server gave: an untrusted address.
 
 Only https is fetched (http on this machine, for a server that runs on it). The address and each redirect may lead to
 public addresses alone, or to where the server itself is: it must not be able to have us read what only this network can

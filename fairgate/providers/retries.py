@@ -45,10 +45,10 @@ class TransientError(Exception):
 CROWDED = {429, 503, 529}
 
 
-class Judgement(Enum):
+class ErrorClass(Enum):
     """What an HTTP status and its body mean for the run."""
 
-    MAY_PASS = auto()
+    TRANSIENT = auto()
     FILTERED = auto()
     WRONG_KEY = auto()
     SPENT = auto()
@@ -142,41 +142,41 @@ LENGTH_WORDS = re.compile(r"context[_ ]length|context window|maximum context|pro
 FIELD_CODES = ("unsupported_parameter", "unsupported_value", "unknown_parameter", "extra_forbidden")
 
 
-def judge(status: int, error: ServerError, fields: Collection[str], *, told_to_wait: bool = False) -> Judgement:
+def classify(status: int, error: ServerError, fields: Collection[str], *, told_to_wait: bool = False) -> ErrorClass:
     """What this answer means. `fields` are the body fields that the user can remove.
 
-    Some providers word a limit per minute like a spent quota; `told_to_wait` tells them apart, for nobody is told to
-    come back in seconds when the money is gone.
+    Some providers word a limit per minute like a spent quota; `told_to_wait` tells them apart: no server
+    asks a client to come back in seconds when the money is gone.
     """
     if status < 300:
-        return Judgement.MAY_PASS
+        return ErrorClass.TRANSIENT
     if status < 400:
-        return Judgement.WRONG_ADDRESS
+        return ErrorClass.WRONG_ADDRESS
     if status == 402:
-        return Judgement.SPENT
+        return ErrorClass.SPENT
     if 400 <= status < 500:
         if error.codes & FILTER_CODES or FILTER_WORDS.search(error.message):
-            return Judgement.FILTERED
+            return ErrorClass.FILTERED
         if error.codes & SPENT_CODES:
-            return Judgement.SPENT
+            return ErrorClass.SPENT
         if status in {400, 403, 429} and not told_to_wait and SPENT_WORDS.search(error.message):
-            return Judgement.SPENT
+            return ErrorClass.SPENT
     if status in {408, 409, 425, 429} or status >= 500:
-        return Judgement.MAY_PASS
+        return ErrorClass.TRANSIENT
     if status == 401:
-        return Judgement.WRONG_KEY
+        return ErrorClass.WRONG_KEY
     if error.param == "model" or error.codes & MODEL_CODES:
-        return Judgement.UNKNOWN_MODEL
+        return ErrorClass.UNKNOWN_MODEL
     if status not in {403, 404, 405, 410}:
         if "context_length_exceeded" in error.codes or LENGTH_WORDS.search(error.message):
-            return Judgement.REJECTED
+            return ErrorClass.REJECTED
         if names_field(error, fields):
-            return Judgement.BAD_FIELD
+            return ErrorClass.BAD_FIELD
     if MODEL_WORDS.search(error.message):
-        return Judgement.UNKNOWN_MODEL
+        return ErrorClass.UNKNOWN_MODEL
     if status == 403:
-        return Judgement.WRONG_KEY
-    return Judgement.WRONG_ADDRESS if status in {404, 405, 410} else Judgement.REJECTED
+        return ErrorClass.WRONG_KEY
+    return ErrorClass.WRONG_ADDRESS if status in {404, 405, 410} else ErrorClass.REJECTED
 
 
 def names_field(error: ServerError, fields: Collection[str]) -> str | None:
@@ -265,7 +265,7 @@ async def _sleep(seconds: float, trouble: TransientError) -> None:  # noqa: ARG0
 class Retries:
     """Repeats what may pass, at most `attempts` times in all; then the last TransientError comes through.
 
-    Between two attempts it waits by `aside`: in a run that is the line's, so that nobody who waits holds a place.
+    Between two attempts it waits by `aside`: in a run the scheduler's, so that a waiting request holds no place.
     """
 
     attempts: int = 6

@@ -17,16 +17,17 @@ import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from fairgate.core.domain import Form
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-READER_VERSION = 1
 EXAMINED = 4_096  # characters at each end of a reply
 LOWEST, HIGHEST = 0.0, 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class YesOrNo:
     """What a yes/no reply says: True, False, or None for unreadable. `how` names the form that was recognised."""
 
     yes: bool | None
@@ -41,19 +42,19 @@ class Mark:
     how: str
 
 
-def read_verdict(text: str) -> Verdict:
+def read_verdict(text: str) -> YesOrNo:
     """The yes or no of a judge's reply."""
     plain = _plain(text)
     if plain is None:
-        return Verdict(None, "unclosed-think")
+        return YesOrNo(None, "unclosed-think")
     if not plain:
-        return Verdict(None, "empty")
+        return YesOrNo(None, "empty")
     for how, found in _verdicts(plain):
         if len(found) > 1:
-            return Verdict(None, "both")
+            return YesOrNo(None, "both")
         if found:
-            return Verdict(found.pop(), how)
-    return Verdict(None, "refusal" if _REFUSAL.search(plain) else "no-verdict")
+            return YesOrNo(found.pop(), how)
+    return YesOrNo(None, "refusal" if _REFUSAL.search(plain) else "no-verdict")
 
 
 def read_mark(text: str) -> Mark:
@@ -70,6 +71,15 @@ def read_mark(text: str) -> Mark:
             value = found.pop()
             return Mark(value, how) if LOWEST <= value <= HIGHEST else Mark(None, "out-of-range")
     return Mark(None, "refusal" if _REFUSAL.search(plain) else "no-mark")
+
+
+def own_value(text: str, form: Form) -> float | None:
+    """A verdict as 1 for yes and 0 for no, a mark as a share of the highest; None for unreadable."""
+    if form is Form.VERDICT:
+        yes = read_verdict(text).yes
+        return None if yes is None else float(yes)
+    value = read_mark(text).value
+    return None if value is None else value / HIGHEST
 
 
 # --- Plain text ---------------------------------------------------------------------------------------------------

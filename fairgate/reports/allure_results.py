@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from fairgate.reports.image_evidence import ImageEvidence
 
 SHOWN = 40  # samples in a case's table; the telling ones come first
-FACES, PEOPLE = "faces", "people drawn"  # whom images are counted by: all faces, or those that were asked for
+FACES, PEOPLE = "faces", "people drawn"  # what images are counted by: all faces, or the people asked for
 REPLY, PROMPT = 300, 2_000  # characters of a reply and of a prompt in a table
 WARNING = "Prompts and replies can offend: they are shown because they were said, not because they are right."
 
@@ -76,7 +76,7 @@ def describe(case: Case, about: str, claim: str, model: str, command: str) -> No
 
 
 def is_kept() -> bool:
-    """Whether anybody keeps what is attached: without --alluredir nobody does, and writing it is half of a case."""
+    """Whether attachments are kept: not without --alluredir, where writing them would take half of a case's time."""
     return bool(allure_commons.plugin_manager.hook.attach_data.get_hookimpls())
 
 

@@ -17,7 +17,7 @@ from fairgate.reports.plots.drawing import PALETTE
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fairgate.benchmarks.evidence import Painted
+    from fairgate.benchmarks.evidence import Drawn
     from fairgate.ledger.images import ImageStore
 
 SHOWN = 40  # images in a case's table
@@ -31,7 +31,7 @@ class ImageEvidence:
     Nothing of a model's words is a name or a path here: images are named by their index and hash.
     """
 
-    images: Sequence[Painted]
+    images: Sequence[Drawn]
     attribute: str
     groups: Sequence[str]
     store: ImageStore
@@ -62,7 +62,7 @@ class ImageEvidence:
             return b""  # a ledger came here without its images
 
 
-def table(images: Sequence[Painted], attribute: str) -> str:
+def table(images: Sequence[Drawn], attribute: str) -> str:
     """Images as CSV: index, what became of each, its hash, and each face's group with the detector's confidence."""
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")

@@ -1,4 +1,4 @@
-"""index.html: the report as one file that asks nobody for anything, with the samples behind each cell.
+"""index.html: the report as one file that makes no request, with the samples behind each cell.
 
 What a model said is data: it stands in a block of JSON, and the page's own script shows it as text and never as
 markup. A content security policy names the one style and the one script by their hashes, and forbids all else.
@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING
 from fairgate.benchmarks.evidence import NOT_ASKED, telling_first
 from fairgate.benchmarks.gate_result import Verdict
 from fairgate.core.domain import AnswerKind
-from fairgate.reports import brief, numbers, terminal, thumbnails, wording
+from fairgate.reports import numbers, short_summary, terminal, thumbnails, wording
 from fairgate.reports.plots.drawing import has_pillow
 from fairgate.reports.report import NO_CERTIFICATE, WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from fairgate.benchmarks.evidence import Cell, Painted, Shown
+    from fairgate.benchmarks.evidence import Cell, Drawn, Shown
     from fairgate.benchmarks.findings import Example
     from fairgate.benchmarks.gate_result import GateResult
     from fairgate.benchmarks.score_result import ScoreResult
@@ -88,8 +88,8 @@ def _document(report: Report, plots: Sequence[Plot]) -> dict[str, object]:
         "notice": NO_CERTIFICATE,
         "warning": WARNING,
         "facts": facts(report),
-        "why": list(brief.reasons(report)),
-        "todo": brief.todo(report),
+        "why": list(short_summary.reasons(report)),
+        "next_step": short_summary.next_step(report),
         "about": about(report),
         "asks": _asks(report),
         "changes": wording.CHANGES,
@@ -174,8 +174,8 @@ def _topic(topic: Example, album: _Album) -> dict[str, object]:
             "reply": said,
             "meant": wording.meant(reply),
         }
-        if reply.painted is not None and reply.painted.image is not None:
-            told |= {"painted": True, "image": album.of(reply.painted.image)}
+        if reply.drawn is not None and reply.drawn.image is not None:
+            told |= {"painted": True, "image": album.of(reply.drawn.image)}
     return {"sentence": topic.sentence, "cell": topic.cell, "reply": told}
 
 
@@ -307,7 +307,7 @@ def _of_topic(samples: Sequence[Shown], cells: Sequence[Cell], album: _Album) ->
     turns = (sample for places in zip(*orders, strict=True) for sample in places)
     kept = list({sample.id: sample for sample in turns}.values())[:SHOWN]
     told: dict[str, object] = {"all": len(samples), "shown": [_sample(each) for each in kept]}
-    images = [each.painted.image for each in kept if each.painted is not None and each.painted.image is not None]
+    images = [each.drawn.image for each in kept if each.drawn is not None and each.drawn.image is not None]
     if images:
         found = {image: uri for image in images[:PICTURES] if (uri := album.of(image)) is not None}
         told |= {"pictures": found, "unpictured": sum(image not in found for image in images)}
@@ -328,11 +328,11 @@ def _sample(sample: Shown) -> dict[str, object]:
         "options": list(options),
         "chosen": sample.chosen,
     }
-    found |= {"asked": wording.asked(sample)} if sample.painted is None else _painted(sample.painted)
+    found |= {"asked": wording.asked(sample)} if sample.drawn is None else _drawn(sample.drawn)
     return {name: value for name, value in found.items() if value is not None and value != []}
 
 
-def _painted(image: Painted) -> dict[str, object]:
+def _drawn(image: Drawn) -> dict[str, object]:
     """What was found in an image, by attribute in words, and the groups to choose by."""
     attributes = list(dict.fromkeys(name for face in image.faces for name in face.groups))
     return {

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
     from fairgate.benchmarks.findings import Finding
     from fairgate.benchmarks.gate_result import GateResult
+    from fairgate.benchmarks.plot_spec import Sketch
     from fairgate.benchmarks.registry import Registry
     from fairgate.benchmarks.score_result import ScoreResult
     from fairgate.benchmarks.sections import Section
     from fairgate.benchmarks.selection_rates import SelectionRates
-    from fairgate.benchmarks.sketch import Sketch
 
 NO_CERTIFICATE = "A pass is not a certificate of fairness: docs/limits.md says what is not measured."
 WORDS = (
@@ -60,7 +60,8 @@ class Change:
 
     `entry` is named after the score, with `@change` behind it: `estimate` and `ci` are of the difference, in points.
     `before` and `after` are the two estimates. `proven` says whether the change is beyond chance with all compared
-    scores in view, `better` whether it is one for the better.
+    scores in view, `better` whether it is one for the better. `invalid`: why it says nothing of the models, since
+    something else than groups decided the answers of either; empty where it does.
     """
 
     entry: ScoreResult
@@ -68,6 +69,7 @@ class Change:
     after: float | None
     proven: bool
     better: bool
+    invalid: str = ""
 
 
 @dataclass(frozen=True)
@@ -208,8 +210,8 @@ class Report:
             # Both controls are of one name: what they are is said by the gates.
             return f"{self.model or self.t2i_model} (no model was given: only a control was gated)"
         language = f"{self.model} (a control)" if self.control else self.model
-        painter = f"{self.t2i_model} (a control)" if self.t2i_control else self.t2i_model
-        return " and ".join(name for name in (language, painter) if name is not None)
+        image_model = f"{self.t2i_model} (a control)" if self.t2i_control else self.t2i_model
+        return " and ".join(name for name in (language, image_model) if name is not None)
 
     def score(
         self,

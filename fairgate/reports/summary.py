@@ -100,6 +100,7 @@ def _comparison(comparison: Comparison) -> dict[str, object]:
         "changes": [
             _entry(each.entry)
             | {"before": each.before, "after": each.after, "proven": each.proven, "better": each.better}
+            | {"invalid": each.invalid}
             for each in comparison.changes
         ],
     }
@@ -140,7 +141,7 @@ def _numbers(entry: ScoreResult) -> dict[str, object]:
 
 
 def _entry(entry: ScoreResult) -> dict[str, object]:
-    return _keys(entry) | _numbers(entry)
+    return _keys(entry) | _numbers(entry) | {"validity": entry.validity}
 
 
 def _gate(gate: GateResult) -> dict[str, object]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
     from PIL.ImageDraw import ImageDraw
 
-    from fairgate.benchmarks.evidence import Painted
+    from fairgate.benchmarks.evidence import Drawn
 
 COLUMNS = 6
 SIDE = 144  # pixels of a tile's image
@@ -35,13 +35,13 @@ class Sheet:
     """Images to be drawn side by side, their faces told by one attribute; `colours` are of its groups."""
 
     title: str
-    images: tuple[Painted, ...]
+    images: tuple[Drawn, ...]
     attribute: str
     colours: Mapping[str, str]
 
 
-def picked(images: Sequence[Painted], most: int) -> tuple[Painted, ...]:
-    """So many images at most: those without a face take a third of the places at most, all in the order of painting.
+def picked(images: Sequence[Drawn], most: int) -> tuple[Drawn, ...]:
+    """So many images at most: those without a face take a third of the places at most, all in the order of drawing.
 
     Faces are not chosen by what they show: the sheet is a sample of the images, not of the worst of them.
     """
@@ -106,7 +106,7 @@ def _tile(
     canvas: Image,
     pen: ImageDraw,
     at: tuple[int, int],
-    image: Painted,
+    image: Drawn,
     sheet: Sheet,
     content: Callable[[str], bytes],
 ) -> None:
@@ -134,7 +134,7 @@ def _tile(
         pen.text((left, top + SIDE + 1 + line * LINE), text[:LETTERS], fill=INK)
 
 
-def _lines(image: Painted, attribute: str) -> list[str]:
+def _lines(image: Drawn, attribute: str) -> list[str]:
     """What stands under an image, at most LINES lines."""
     told = [group_told(face, attribute) for face in image.faces]
     if len(told) > 1:

@@ -106,15 +106,15 @@ def asked(reply: Shown, most: int = 160) -> str:
 
 def is_image(reply: Shown) -> bool:
     """Whether an image is all of a reply: its hash tells a reader nothing, what is seen in it all."""
-    return reply.painted is not None and reply.painted.image is not None
+    return reply.drawn is not None and reply.drawn.image is not None
 
 
 def meant(reply: Shown) -> str:
     """The option that a reply chose, in words, or what became of it where it chose none."""
-    if reply.painted is not None:
-        faces = reply.painted.faces
+    if reply.drawn is not None:
+        faces = reply.drawn.faces
         shown = (" ".join(name for name, _ in face.groups.values() if name is not None) for face in faces)
-        return f"an image: {'; '.join(filter(None, shown)) or reply.painted.state}"
+        return f"an image: {'; '.join(filter(None, shown)) or reply.drawn.state}"
     if reply.chosen is None:
         return "" if reply.kind is AnswerKind.SAID else str(reply.kind)
     option = reply.options[reply.chosen]

@@ -57,7 +57,7 @@ COLUMNS = 4  # rounds that the table shows
 
 
 @dataclass(frozen=True)
-class Asked:
+class ModelForecast:
     """What one model would be asked: calls, and tokens there and back; `counted` names the tokenizer, or how else.
 
     `learnt`: so many replies in the ledger say how long others will be.
@@ -103,7 +103,7 @@ class Forecast:
     planned: int
     held: int
     distinct: int
-    asked: tuple[Asked, ...]
+    asked: tuple[ModelForecast, ...]
     seconds: float
     latency: float
     timed: bool
@@ -197,7 +197,7 @@ def _forecast(run: Run, selected: Selection, ledger: Ledger | None, probed: int)
     planned = sum(map(run.size, selected.asked))
     prices = run.participants.prices
     asked = tuple(
-        Asked(
+        ModelForecast(
             label,
             calls[label],
             prompts[label],
@@ -254,7 +254,7 @@ def _walk(run: Run, topic: Topic, stored: Replies) -> Iterator[tuple[Query, Repl
 
 def _notes(run: Run, selected: Selection) -> Iterator[str]:
     for benchmark, power in _analysed(run):
-        yield from power.notes(selected.of(benchmark))
+        yield from power.notes(selected.cases_of(benchmark))
     if len(rounds := _rounds(run, selected)) > 1:
         yield (
             f"Asked in rounds, of {rounds[0]:,} calls at first and {rounds[-1]:,} at most: it ends when a gate has "
@@ -304,7 +304,7 @@ def _detects(run: Run, selected: Selection, stored: Replies) -> Iterator[Detects
         if limit.score in RATES or bound is None or found is None:
             continue
         benchmark, power = found
-        cases = selected.of(benchmark)
+        cases = selected.cases_of(benchmark)
         spec = registry().score(limit.score, limit.modality, limit.task)
         attributes = power.attributes(limit.task)
         if spec is not None and not spec.by_attribute:
@@ -362,7 +362,7 @@ class _Family:
         self.cells: frozenset[tuple[Modality, str, str | None, str | None]] = frozenset(
             (benchmark.modality, *cell)
             for benchmark, power in _analysed(run)
-            for cell in power.cells(selected.of(benchmark))
+            for cell in power.cells(selected.cases_of(benchmark))
         )
         compared = Counter((modality, task) for modality, task, *_ in self.cells)
         self._whole = {cell[:3] for cell in self.cells}
@@ -416,7 +416,7 @@ def lines(found: Forecast) -> list[str]:
     return [*wrapped, "", asked]
 
 
-def _length(asked: Asked) -> str:
+def _length(asked: ModelForecast) -> str:
     if asked.learnt:
         return f"as long as {asked.learnt:,} of the same model in this ledger"
     return "assumed as short as asked for: --probe 20 asks a few"

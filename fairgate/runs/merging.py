@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from fairgate.benchmarks.registry import registry
 from fairgate.core.errors import LedgerError
-from fairgate.ledger.absorb import absorb
 from fairgate.ledger.images import ImageStore
 from fairgate.ledger.ledger import Ledger
 from fairgate.ledger.maintenance import survey
-from fairgate.ledger.place import COMPANIONS, place_of
+from fairgate.ledger.merge import absorb
+from fairgate.ledger.paths import COMPANIONS, place_of
 from fairgate.ledger.runs import PastRun, RunState
 from fairgate.runs.past_run import Past, recall
 from fairgate.sampling.ledger_lock import LedgerLock

@@ -10,7 +10,7 @@ import msgspec
 from fairgate.benchmarks.registry import registry
 from fairgate.core.domain import Role  # noqa: TC001 - msgspec reads annotations at run time
 from fairgate.core.typed import Mistyped, edited, typed
-from fairgate.options.asked import decode_asked, decode_old
+from fairgate.options.recorded_options import decode_asked, decode_old
 
 MOST_SHARDS = 9999
 SHARD = re.compile(r"([1-9]\d{0,3})/([1-9]\d{0,3})")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from fairgate.core.errors import ConfigError
 from fairgate.ledger.images import ImageStore
-from fairgate.ledger.place import is_of, place_of
+from fairgate.ledger.paths import is_of, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

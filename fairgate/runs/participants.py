@@ -13,7 +13,7 @@ from fairgate.ledger.images import ImageStore
 from fairgate.ledger.ledger import Ledger
 from fairgate.providers.chat import registry as providers
 from fairgate.providers.faces.registry import make_detector
-from fairgate.providers.images import registry as painters
+from fairgate.providers.images import registry as image_models
 from fairgate.sampling.limits import Limits
 from fairgate.sampling.scheduler import Scheduler
 
@@ -66,7 +66,7 @@ class Participants:
         if Modality.TEXT in self.sampled:
             asked += (Role.MODEL,) if self._settings.judge_spec is None else (Role.MODEL, Role.SPEAKER, Role.JUDGE)
         if Modality.IMAGE in self.sampled:
-            asked += (Role.PAINTER, Role.DETECTOR)
+            asked += (Role.IMAGE_MODEL, Role.DETECTOR)
         return asked
 
     def identity_of(self, role: Role) -> Identity:
@@ -82,7 +82,7 @@ class Participants:
         for each in self._benchmarks.all:
             if each.modality is modality and each.read_from is not None:
                 return each.read_from
-        return self.identity_of(Role.PAINTER if modality is Modality.IMAGE else Role.MODEL).label
+        return self.identity_of(Role.IMAGE_MODEL if modality is Modality.IMAGE else Role.MODEL).label
 
     def replies(self, ledger: Ledger) -> Replies:
         """What a ledger holds of whoever a query is put to."""
@@ -130,9 +130,9 @@ class Participants:
     def models(self) -> Mapping[Role, ChatModel]:
         """Everybody. Raises ConfigError where one of them cannot be had."""
         made = {Role.MODEL: self.model} if Role.MODEL in self.roles else {}
-        if Role.PAINTER in self.roles:
+        if Role.IMAGE_MODEL in self.roles:
             store = ImageStore(self._settings.ledger)
-            made[Role.PAINTER] = self._painter(store)
+            made[Role.IMAGE_MODEL] = self._image_model(store)
             made[Role.DETECTOR] = make_detector(self._settings, store, self.line.step_aside)
         if Role.JUDGE in self.roles:
             asked = (each.sampling(self._settings.model_spec or "") for each in self._benchmarks.all)
@@ -153,15 +153,15 @@ class Participants:
             return self._called(Role.JUDGE, self._settings.judge_spec, self._settings.judge_args)
         return providers.make_judge(self._settings, self._benchmarks.all, self.line.step_aside)
 
-    def _painter(self, store: ImageStore) -> ChatModel:
-        if Role.PAINTER in self._callables:
+    def _image_model(self, store: ImageStore) -> ChatModel:
+        if Role.IMAGE_MODEL in self._callables:
             from fairgate.providers.python.chat import revision
-            from fairgate.providers.python.images import PythonPainter
+            from fairgate.providers.python.images import PythonImageModel
 
             _, name = providers.split(self._settings.t2i_spec or "")
             which, places = revision(self._settings.t2i_args), self._settings.max_in_flight
-            return PythonPainter(name, store, which, places, self._callables[Role.PAINTER])
-        return painters.make_painter(self._settings, self._benchmarks.all, store, self.line.step_aside)
+            return PythonImageModel(name, store, which, places, self._callables[Role.IMAGE_MODEL])
+        return image_models.make_image_model(self._settings, self._benchmarks.all, store, self.line.step_aside)
 
     def _speaker(self, usual: Mapping[str, object]) -> ChatModel:
         if Role.MODEL in self._callables:

@@ -11,7 +11,7 @@ from fairgate.ledger.samples import replay, spares
 from fairgate.sampling.sampler import Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from fairgate.core.domain import Reply, Topic
     from fairgate.core.errors import FairgateError
@@ -34,8 +34,7 @@ def walk(
 class RecordedSampler:
     """Stands in for the sampler of a run that is judged again: what it came to, and nothing left to be done."""
 
-    def __init__(self, run: Run, past: Past, asked: Iterable[Topic]) -> None:
-        topics = tuple(asked)
+    def __init__(self, run: Run, past: Past, topics: Sequence[Topic]) -> None:
         held = again = 0
         with run.participants.ledger() as ledger:
             reply = run.participants.replies(ledger)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from fairgate.benchmarks.registry import registry
 from fairgate.runs.judgement import report_of
+from fairgate.runs.opening import open_run
 from fairgate.runs.past_run import recall
-from fairgate.runs.run import Run
 from fairgate.runs.sampling import Sampling
 from fairgate.runs.save_baseline import kept
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from fairgate.benchmarks.paired import Baseline
     from fairgate.reports.report import Report
+    from fairgate.runs.run import Run
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,6 @@ def judged_again(ledger: Path, **other: object) -> Again:
     """
     past = recall(ledger)
     settings = registry().options.made({**past.asked, "ledger": ledger.absolute(), "replay": True, **other})
-    run = Run(settings, past=past)
-    sampling = Sampling(run, [case for case in run.cases.values() if run.asks(case)])
-    return Again(run, report_of(sampling, {}), kept(sampling))
+    run = open_run(settings, past=past)
+    sampled = Sampling(run, [case for case in run.cases.values() if run.asks(case)]).sampled
+    return Again(run, report_of(sampled, {}), kept(run, sampled.selection))

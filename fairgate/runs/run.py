@@ -1,138 +1,65 @@
-"""A run, as all of its processes share it: settings, benchmarks, participants, samples."""
+"""A run, as all of its processes share it: what is asked for, of which models, and the plan. `opening.py` makes it."""
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
-import uuid
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from msgspec import to_builtins
-
-from fairgate.benchmarks.base import Circumstances, Offers
+from fairgate.benchmarks.base import AvailableModels, Circumstances
 from fairgate.benchmarks.registry import registry
-from fairgate.comparison.baseline import load as load_baseline
-from fairgate.comparison.comparing import check
-from fairgate.core.domain import AnswerKind, Role
-from fairgate.core.errors import ConfigError, Unsampled
-from fairgate.core.typed import Mistyped, edited
-from fairgate.gating.gate import check_attributes, check_waivers
-from fairgate.gating.thresholds import load as load_thresholds
-from fairgate.providers.chat import registry as providers
-from fairgate.providers.images import registry as painters
-from fairgate.runs.benchmarks import benchmarks_of
-from fairgate.runs.note import decode_note
-from fairgate.runs.participants import Participants
-from fairgate.runs.save_baseline import asked_by, check_keeping, parts_of
-from fairgate.runs.waiting import Waiting
+from fairgate.core.domain import Role
+from fairgate.core.statistics.paired import shared_level
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from fairgate.benchmarks.base import InterimAnalysis
     from fairgate.benchmarks.case import Case, Replies
     from fairgate.benchmarks.paired import Baseline
     from fairgate.core.domain import Identity, Topic
-    from fairgate.core.errors import FairgateError
-    from fairgate.ledger.ledger import Ledger
-    from fairgate.ledger.samples import Sample
+    from fairgate.gating.thresholds import Thresholds
     from fairgate.options.settings import Settings
+    from fairgate.runs.benchmarks import Benchmarks
     from fairgate.runs.note import Look
+    from fairgate.runs.participants import Participants
     from fairgate.runs.past_run import Past
-    from fairgate.runs.sampling import Sampling
 
 CASE = re.compile(r"::test_(?P<test>\w+)\[(?P<id>[^\]]+)\]$")
 
 
+@dataclass(frozen=True, eq=False)
 class Run:
-    """One run of the gate. `told`: what a worker was told by the process that started it; `past`: whom it recalls.
+    """One run of the gate.
 
-    `callables` are objects of this process that stand in for the models of a role.
+    `whole`: the benchmarks with all of their plan; `benchmarks`: the same, cut to the interim analyses at which asking
+    ended, where the run asks `in_rounds` and its end is known. `past`: the run of the ledger that is scored again.
     """
 
-    def __init__(
-        self,
-        settings: Settings,
-        told: Mapping[str, Any] | None = None,
-        past: Past | None = None,
-        callables: Mapping[Role, Callable[..., object]] = MappingProxyType({}),
-    ) -> None:
-        if past is not None:
-            settings = replace(settings, imageless=Role.PAINTER not in past.identities)
-        self.settings, self.past = settings, past
-        if past is not None:
-            # Who was asked is known: no model is made, and no key needed.
-            told = {"run": past.id, "identities": to_builtins(past.identities)}
-        self.id: str = told["run"] if told else uuid.uuid4().hex
-        self.sampling: Sampling | None = None
-        self._latest: tuple[Topic, Sequence[Sample]] | None = None
-        self._waiting = Waiting(self.id, os.getppid() if told else None, self._trouble)
-        self.thresholds = load_thresholds(settings.thresholds, registry())
-        size = self.thresholds.plan(settings.plan) if past is None else next(iter(self.thresholds.plans.values()))
-        self.in_rounds = past is None and (settings.in_rounds(size.rounds))
-        if settings.model_spec is not None:
-            providers.split(settings.model_spec)
-        if settings.t2i_spec is not None:
-            painters.split(settings.t2i_spec)
-        self.whole = self.benchmarks = benchmarks_of(settings, self.thresholds, size, past)
-        if past is not None:
-            self._catch_up(past.note.looks, past.where)
-        check_attributes(self.thresholds, self.benchmarks.attributes, str(settings.thresholds))
-        check_waivers(self.thresholds, registry(), self.benchmarks.attributes, str(settings.thresholds))
-        providers.check_judge(settings)
-        providers.check_batch(settings)
-        self._check_prices()
-        identities = told["identities"] if told else {}
-        self.participants = Participants(settings, self.thresholds, self.benchmarks, identities, callables)
-        self._check_calibration()
-        check_keeping(self)
-        self.baseline = None if settings.baseline is None else self._comparable(settings.baseline)
-        if past is not None:
-            self._check_told(past)
-            for name, version in self.benchmarks.versions(self.participants.roles).items():
-                past.check(name, version)
+    id: str
+    settings: Settings
+    thresholds: Thresholds
+    whole: Benchmarks
+    benchmarks: Benchmarks
+    participants: Participants
+    in_rounds: bool
+    past: Past | None = None
+    baseline: Baseline | None = None
 
-    def _check_told(self, past: Past) -> None:
-        """That everybody whom the past run asked is named: no model is made from what a ledger says."""
-        lost = [str(role) for role in self.participants.roles if role not in past.identities]
-        if lost:
-            raise edited(Mistyped(f"it names nobody as {lost[0]}, whom the run asked", "identities", ""), past.where)
+    def at(self, looks: Mapping[str, InterimAnalysis]) -> Run:
+        """The same, where asking ended at these interim analyses, by stratum."""
+        return replace(self, benchmarks=self.whole.at(looks)) if looks else self
 
-    def _check_calibration(self) -> None:
-        """A calibration corrects what a detector read: where none reads anything, it would be ignored."""
-        if self.settings.calibration is not None and Role.DETECTOR not in self.participants.roles:
-            raise ConfigError(
-                f"{self.settings.calibration}: no images are read that it could correct.",
-                where="--calibration",
-                hint="Name a text-to-image model (--t2i-model), or remove it.",
-            )
-
-    def _check_prices(self) -> None:
-        """A budget in USD needs the price of whoever is asked; controls cost nothing."""
-        if self.settings.budget_usd is None:
-            return
-        for spec in (self.settings.model_spec, self.settings.judge_spec, self.settings.t2i_spec):
-            free = ("control/", "results/", "folder/")
-            if spec is None or spec in self.thresholds.prices or spec.startswith(free):
-                continue
-            raise ConfigError(
-                f"no price is known for {spec}.",
-                where="--budget-usd",
-                hint=f'Add it to {self.settings.thresholds}, in USD per million tokens: [prices."{spec}"] input = 0.15,'
-                " output = 0.60, date = 2026-03-23, each on a line of its own.",
-            )
-
-    # What is asked
+    def noted(self, looks: Mapping[str, Look], where: str) -> Run:
+        """The same by what a ledger notes. Raises LedgerError where the plan has no such interim analyses."""
+        return replace(self, benchmarks=self.whole.noted(looks, where)) if looks else self
 
     @cached_property
     def cases(self) -> dict[tuple[str, str], Case]:
         """Every case there can be, by the name of its test function (without `test_`) and its id."""
-        return {(case.test, case.id): case for benchmark in self.benchmarks.all for case in benchmark.cases}
+        return {(case.test, case.id): case for benchmark in self.whole.all for case in benchmark.cases}
 
     def case_of(self, nodeid: str) -> Case | None:
         """The case that a pytest node id names, None where it is no case of ours."""
@@ -140,15 +67,13 @@ class Run:
         return self.cases.get((found["test"], found["id"])) if found else None
 
     @cached_property
-    def offers(self) -> Offers:
+    def offers(self) -> AvailableModels:
         """The models of the run."""
-        settings, participants = self.settings, self.participants
-        from_folder = (settings.t2i_spec or "").startswith("folder/")
-        return Offers(
-            frozenset(participants.modalities),
-            frozenset(participants.sampled),
-            Role.JUDGE in participants.roles,
-            from_folder,
+        return AvailableModels(
+            modalities=frozenset(self.participants.modalities),
+            sampled=frozenset(self.participants.sampled),
+            judge=Role.JUDGE in self.participants.roles,
+            from_folder=(self.settings.t2i_spec or "").startswith("folder/"),
         )
 
     def asks(self, case: Case) -> bool:
@@ -156,17 +81,6 @@ class Run:
         if self.past is not None and case.name not in self.past.cases:
             return False
         return self.benchmarks.of(case.topic).applies(case, self.offers)
-
-    @property
-    def data_version(self) -> str:
-        """The version of the data, as the first of the benchmarks has it."""
-        return self.benchmarks.all[0].data_version
-
-    @property
-    def profiles(self) -> str:
-        """How the people in the prompts were drawn."""
-        noted = (benchmark.note().get("profiles") for benchmark in self.benchmarks.all)
-        return next((each for each in noted if each is not None), "")
 
     def size(self, topic: Topic) -> int:
         """Planned samples of a topic."""
@@ -180,28 +94,20 @@ class Run:
     @cached_property
     def deciding(self) -> int:
         """The cases of the whole plan that can fail by themselves, whatever part of it was selected."""
-        deciding = (case for case in self.cases.values() if self.benchmarks.of(case.topic).decides(case))
+        deciding = (case for case in self.cases.values() if self.whole.of(case.topic).decides(case))
         return sum(case.topic.modality in self.participants.modalities for case in deciding)
 
-    def case_alpha(self, case: Case) -> float:
-        """The level of one case: that of all of them, shared by all that can fail, and by all looks at it."""
+    def case_alpha(self, case: Case, chances: Iterable[tuple[Case, float]] = ()) -> float:
+        """The level of one case: that of all of them, shared by all that can fail, and by all looks at it.
+
+        `chances`: the p-values of cases that are known beside it: where many are small, each has a larger part.
+        """
+        known = (chance / self._share(each) for each, chance in chances)
+        return shared_level(known, self.thresholds.cases.alpha, self.deciding) * self._share(case)
+
+    def _share(self, case: Case) -> float:
         look = self.benchmarks.settled.get(self.benchmarks.stratum(case.topic) or "")
-        return self.thresholds.cases.alpha * (1.0 if look is None else look.share) / self.deciding
-
-    def settle(self, looks: Mapping[str, InterimAnalysis]) -> None:
-        """Of what is asked in rounds the run asked so much, and no more."""
-        self.benchmarks = self.whole.at(looks)
-
-    def _catch_up(self, looks: Mapping[str, Look], where: str) -> None:
-        """Know what the process that asks has settled on."""
-        if looks and not self.benchmarks.settled:
-            self.benchmarks = self.benchmarks.noted(looks, where)
-
-    # Of whom
-
-    def told(self) -> dict[str, Any]:
-        """What a worker must be told, of plain values: it makes no model, and has the same run."""
-        return {"run": self.id, "identities": self.participants.told()}
+        return 1.0 if look is None else look.share
 
     def circumstances(self, reply: Replies) -> Circumstances:
         """What the scores depend on beside the samples."""
@@ -219,78 +125,3 @@ class Run:
             identity(Role.JUDGE),
             settings.scoring,
         )
-
-    # Where it is kept
-
-    @property
-    def ledger_shown(self) -> str:
-        """The ledger's path as a reader sees it, below the current folder where it is."""
-        path = self.settings.ledger
-        here = Path.cwd()
-        return str(path.relative_to(here) if path.is_relative_to(here) else path)
-
-    @property
-    def ledger_is_new(self) -> bool:
-        """Whether the ledger is still to be made: a mistyped path would ask everything again."""
-        return not self.settings.ledger.exists()
-
-    def _comparable(self, path: Path) -> Baseline:
-        """The baseline. Raises ConfigError where it asked otherwise, before anything is asked here."""
-        if not self.participants.roles:
-            raise ConfigError("there are no answers to compare.", where="--baseline", hint="Name a model.")
-        parts = parts_of(self)
-        found = load_baseline(path, parts)
-        check(found, asked_by(self), f"--baseline {path}", parts, common=self.settings.compare_common)
-        return found
-
-    def wait_for(self, topic: Topic) -> Sequence[Sample]:
-        """Wait until the topic is sampled, and give its samples. Raises Unsampled where too many are missing."""
-        if self._latest is None or self._latest[0] != topic:
-            # The cases of a topic's attributes follow one another.
-            self._latest = topic, self._waited_for(topic)
-        return self._latest[1]
-
-    def wait_until_answered(self, topic: Topic) -> None:
-        """The same, where what this process counted as it came makes reading needless."""
-        benchmark = self.benchmarks.of(topic)
-        if self.sampling is not None and not benchmark.is_heard(topic):
-            with self.participants.ledger() as ledger:
-                self._wait(topic, ledger)
-        if not self.benchmarks.of(topic).is_heard(topic):
-            self.wait_for(topic)
-
-    def _waited_for(self, topic: Topic) -> Sequence[Sample]:
-        with self.participants.ledger() as ledger:
-            stopped = self._wait(topic, ledger)
-            if self.in_rounds:
-                note, _ = decode_note(ledger.runs.about(self.id), str(ledger.path))
-                self._catch_up(note.looks, str(ledger.path))
-            benchmark = self.benchmarks.of(topic)
-            reply = self.participants.replies(ledger)
-            samples, missing = benchmark.read(topic, reply)
-            planned = benchmark.answers(topic)
-            if missing and stopped is not None:
-                raise Unsampled(f"{missing} of {planned} samples were not asked: {stopped}")
-            if missing and benchmark.needs_judge(topic) and (unfit := self.benchmarks.unfit(reply)) is not None:
-                raise Unsampled(f"{missing} of {planned} samples were not asked: the judge is not fit: {unfit}")
-            # One lost call of three says nothing against a topic; the rate over all of them has a limit of its own.
-            if missing > max(1, self.thresholds.allowed.failed * planned / 100):
-                last = [sample.query for sample in samples if sample.answer.kind is AnswerKind.FAILED][-1]
-                reason = ledger.failure(self.id, self.participants.identity_of(last.to), last) or "no reason is known"
-                raise Unsampled(
-                    f"{missing} of {planned} samples failed, more than {self.thresholds.allowed.failed:g} %."
-                    f" The last: {reason}",
-                    where=topic.id,
-                    hint="Run again: what was answered is kept, only these are asked.",
-                )
-            return samples
-
-    def _wait(self, topic: Topic, ledger: Ledger) -> str | None:
-        """None once the topic is sampled, or why the run stopped before."""
-        if self.past is None:
-            return self._waiting.until_sampled(topic, ledger)
-        over = self._trouble() is None or ledger.runs.is_sampled(self.id, topic.id)
-        return None if over else self.past.message or "the run was cut off"
-
-    def _trouble(self) -> FairgateError | None:
-        return None if self.sampling is None else self.sampling.trouble

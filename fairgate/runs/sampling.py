@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from fairgate.runs.recorded_run import RecordedSampler
 from fairgate.runs.selection import Selection
 from fairgate.sampling.canary import ROLES, Canary
 from fairgate.sampling.ledger_lock import LedgerLock
-from fairgate.sampling.sampler import Progress, Sampler
+from fairgate.sampling.sampler import Progress, Sampler, Work
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,25 +28,38 @@ if TYPE_CHECKING:
     from fairgate.runs.run import Run
 
 
-class Sampling(Selection):
+@dataclass(frozen=True)
+class Sampled:
+    """What came of a sampling: `run` with the plan at which asking ended; `error` where that ended it early."""
+
+    run: Run
+    selection: Selection
+    progress: Progress
+    error: FairgateError | None
+
+
+class Sampling:
     """The controlling process's part of a run: one sampler for all selected cases."""
 
     def __init__(self, run: Run, selected: Iterable[Case]) -> None:
-        super().__init__(run, selected)
-        run.sampling = self
+        benchmarks, self._count = run.whole.counting()
+        self._run = run if run.past is not None else replace(run, whole=benchmarks, benchmarks=benchmarks)
+        self.selection = Selection.of(run, selected)
         self._turn: LedgerLock | None = None
         self._sampler: Sampler | RecordedSampler | None = None
-        if self.asked:
-            self._sampler = self._make_sampler() if run.past is None else RecordedSampler(run, run.past, self.asked)
+        if self.selection.asked:
+            past, topics = run.past, self.selection.asked
+            self._sampler = self._make_sampler() if past is None else RecordedSampler(run, past, topics)
 
     @property
-    def planned(self) -> int:
-        """Samples of the plan, and the judgements that are asked once more."""
-        return self.progress.planned
+    def sampled(self) -> Sampled:
+        """What came of it so far."""
+        return Sampled(self._run, self.selection, replace(self.progress), self.error)
 
     def _make_sampler(self) -> Sampler:
         # What is wrong with the model's name, the calibration or the ledger's file is said before anything is asked.
-        run, models = self.run, self.run.participants.models
+        run, asked, first = self._run, self.selection.asked, self.selection.first
+        models = run.participants.models
         settings, now = run.settings, run.circumstances(lambda _: None)
         for benchmark in run.benchmarks.all:
             benchmark.check(now)
@@ -58,45 +72,48 @@ class Sampling(Selection):
             except LedgerError:
                 self._turn.release()
                 raise
-        return Sampler(
+        work = Work(
             # The judge is judged first: one that is not fit would be paid for nothing.
-            first=self.first,
-            topics=(each for each in self.asked if each not in self.first and each not in self._in_rounds),
+            first=first,
+            topics=tuple(each for each in asked if each not in first and each not in self._in_rounds),
             asks=self._asks,
             queries=lambda topic: run.benchmarks.of(topic).work(topic),
-            planned=self._sizes(self.asked),
-            models=models,
+            planned=self._sizes(asked),
+            rounds=self._rounds() if self._in_rounds else None,
+        )
+        return Sampler(
+            work,
+            models,
             ledger=run.settings.ledger,
             run=run.id,
             line=run.participants.line,
-            about=about(run, self.cases),
-            tell=lambda sample: run.whole.of(sample.query.topic).hear(sample),
-            rounds=self._rounds() if self._in_rounds else None,
+            about=about(run, self.selection.cases),
+            tell=self._count,
             canary=None if settings.no_canary else Canary(self._watched),
         )
 
     @property
     def _watched(self) -> dict[Role, str]:
         """The models whose first replies are looked at: controls behave as their names say."""
-        known = {role: model.identity for role, model in self.run.participants.models.items() if role in ROLES}
+        known = {role: model.identity for role, model in self._run.participants.models.items() if role in ROLES}
         return {role: identity.label for role, identity in known.items() if identity.provider != "control"}
 
     def _sizes(self, topics: Iterable[Topic]) -> Counter[Modality]:
         """Planned samples of these topics, by modality."""
         found = Counter[Modality]()
         for topic in topics:
-            found[topic.modality] += self.run.size(topic)
+            found[topic.modality] += self._run.size(topic)
         return found
 
     @cached_property
     def _in_rounds(self) -> tuple[Topic, ...]:
         """The topics that are asked in rounds."""
-        run = self.run
-        return tuple(topic for topic in self.asked if run.whole.stratum(topic) is not None) if run.in_rounds else ()
+        run, asked = self._run, self.selection.asked
+        return tuple(topic for topic in asked if run.whole.stratum(topic) is not None) if run.in_rounds else ()
 
     def _rounds(self) -> Rounds:
-        run = self.run
-        verdicts = InterimVerdicts(run.whole, self.cases, run.thresholds, run.settings.today)
+        run = self._run
+        verdicts = InterimVerdicts(run.whole, self.selection.cases, run.thresholds, run.settings.today)
 
         def judged(looks: Looks) -> Verdicts:
             with Ledger(run.settings.ledger, make=False) as ledger:
@@ -106,25 +123,25 @@ class Sampling(Selection):
 
     def _settle(self, looks: Looks) -> None:
         """Before anybody is told that the topics are sampled: of how much they are."""
-        run, before = self.run, self._sizes(self._in_rounds)
-        run.settle(looks)
+        before = self._sizes(self._in_rounds)
+        self._run = self._run.at(looks)
         after = self._sizes(self._in_rounds)
         for modality, samples in before.items():
             self.progress.plan(modality, after[modality] - samples)
-        with Ledger(run.settings.ledger, make=False) as ledger:
-            ledger.runs.note(run.id, about(run, self.cases))
+        with Ledger(self._run.settings.ledger, make=False) as ledger:
+            ledger.runs.note(self._run.id, about(self._run, self.selection.cases))
 
     @cached_property
     def _unfit(self) -> bool:
-        with self.run.participants.stored() as reply:
-            return bool(self.first) and self.run.benchmarks.unfit(reply) is not None
+        with self._run.participants.stored() as reply:
+            return bool(self.selection.first) and self._run.benchmarks.unfit(reply) is not None
 
     def _asks(self, topic: Topic) -> bool:
-        return not (self.run.benchmarks.of(topic).needs_judge(topic) and self._unfit)
+        return not (self._run.benchmarks.of(topic).needs_judge(topic) and self._unfit)
 
     def _keep_batches(self, ledger: Ledger) -> None:
         """What is in a batch is paid for: whoever would ask it directly is told so."""
-        for model in {} if self.run.settings.batch else self.run.participants.models.values():
+        for model in {} if self._run.settings.batch else self._run.participants.models.values():
             waiting = sum(len(keys) for _, _, keys in ledger.batches.of(model.identity))
             if waiting:
                 raise LedgerError(
@@ -139,7 +156,7 @@ class Sampling(Selection):
         return Progress() if self._sampler is None else self._sampler.progress
 
     @property
-    def trouble(self) -> FairgateError | None:
+    def error(self) -> FairgateError | None:
         """What ended the sampling early, if anything did."""
         return None if self._sampler is None else self._sampler.error
 

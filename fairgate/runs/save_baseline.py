@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from fairgate.benchmarks.paired import Baseline, belongs
 from fairgate.comparison.baseline import merged
-from fairgate.comparison.comparing import MODALITIES
+from fairgate.comparison.paired_comparison import MODALITIES
 from fairgate.core.errors import ConfigError
-from fairgate.ledger.place import is_of
+from fairgate.ledger.paths import is_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.base import AnyBenchmark
     from fairgate.benchmarks.case import Replies
     from fairgate.benchmarks.paired import Paired, Part
-    from fairgate.comparison.comparing import Side
+    from fairgate.comparison.paired_comparison import Side
     from fairgate.core.domain import Topic
     from fairgate.runs.run import Run
     from fairgate.runs.selection import Selection
@@ -81,9 +81,8 @@ def check_keeping(run: Run) -> None:
         )
 
 
-def kept(selection: Selection) -> Baseline:
+def kept(run: Run, selection: Selection) -> Baseline:
     """What the ledger holds of the selected cases; without what a judge said that is not fit."""
-    run = selection.run
     letters: dict[str, str] = {}
     distinct: dict[str, int] = {}
     held: list[Part] = []

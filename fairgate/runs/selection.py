@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -9,30 +10,37 @@ if TYPE_CHECKING:
 
     from fairgate.benchmarks.base import AnyBenchmark
     from fairgate.benchmarks.case import Case
-    from fairgate.core.domain import Modality, Topic
+    from fairgate.core.domain import Topic
     from fairgate.runs.run import Run
 
 
+@dataclass(frozen=True)
 class Selection:
     """The cases, in the order of the data, whatever order they run in; and what they take.
 
     `first` is what is asked before all else, e.g. the judge's gold set; `asked` all topics that are asked.
     """
 
-    def __init__(self, run: Run, selected: Iterable[Case]) -> None:
-        self.run = run
+    cases: tuple[Case, ...]
+    first: tuple[Topic, ...]
+    asked: tuple[Topic, ...]
+
+    @classmethod
+    def of(cls, run: Run, selected: Iterable[Case]) -> Selection:
+        """What was selected of a run."""
         chosen = frozenset(selected)
-        self.cases = tuple(case for case in run.cases.values() if case in chosen)
-        queried = [each for each in run.benchmarks.all if each.read_from is None]
-        self.first: tuple[Topic, ...] = tuple(topic for each in queried for topic in each.first(self.of(each)))
-        topics = [topic for each in queried for case in self.of(each) for topic in case.topics]
-        self.asked: tuple[Topic, ...] = tuple(dict.fromkeys((*self.first, *topics)))
+        cases = tuple(case for case in run.cases.values() if case in chosen)
+        queried = [each for each in run.whole.all if each.read_from is None]
+        first = tuple(topic for each in queried for topic in each.first(cases_of(cases, each)))
+        topics = (topic for each in queried for case in cases_of(cases, each) for topic in case.topics)
+        return cls(cases, first, tuple(dict.fromkeys((*first, *topics))))
 
-    def of(self, benchmark: AnyBenchmark) -> tuple[Case, ...]:
+    def cases_of(self, benchmark: AnyBenchmark) -> tuple[Case, ...]:
         """The cases of a benchmark in its modality."""
-        name, modality = benchmark.name, benchmark.modality
-        return tuple(case for case in self.cases if (case.topic.benchmark, case.topic.modality) == (name, modality))
+        return cases_of(self.cases, benchmark)
 
-    def topics_of(self, modality: Modality) -> tuple[Topic, ...]:
-        """The topics that are asked in a modality."""
-        return tuple(topic for topic in self.asked if topic.modality is modality)
+
+def cases_of(cases: Iterable[Case], benchmark: AnyBenchmark) -> tuple[Case, ...]:
+    """Those of a benchmark in its modality."""
+    name, modality = benchmark.name, benchmark.modality
+    return tuple(case for case in cases if (case.topic.benchmark, case.topic.modality) == (name, modality))

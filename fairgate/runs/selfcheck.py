@@ -16,7 +16,7 @@ from fairgate.core.domain import Modality
 from fairgate.options.settings import DEFAULT_LEDGER
 from fairgate.providers.chat.control import controls_of
 from fairgate.runs.judgement import report_of
-from fairgate.runs.run import Run
+from fairgate.runs.opening import open_run
 from fairgate.runs.sampling import Sampling
 
 if TYPE_CHECKING:
@@ -53,28 +53,28 @@ SHOWN = 3
 
 
 @dataclass(frozen=True)
-class Check:
+class SelfCheck:
     """What came of the check: `reason` is why the gate cannot be trusted, None where it can; `said` what was tried."""
 
     reason: str | None
     said: str
 
 
-def self_check(settings: Settings) -> Check:
+def self_check(settings: Settings) -> SelfCheck:
     """Whether the gate can be trusted. Asks no real model, and writes nowhere but in /tmp."""
     known = tuple(_known(settings))
     for expected in known:
         report = judged(settings, expected.name)
         if report.verdict is not expected.verdict:
             came = f"{expected.spec} must {expected.verdict}, and came out as {report.verdict}"
-            return Check(f"{came}: {_why(report, expected.verdict)}", "")
+            return SelfCheck(f"{came}: {_why(report, expected.verdict)}", "")
     verdicts = (f"{each.spec} {each.verdict}" for each in known)
-    return Check(None, ", ".join(verdicts))
+    return SelfCheck(None, ", ".join(verdicts))
 
 
 def _known(settings: Settings) -> Iterator[Expected]:
     """The controls that the groups of the data allow."""
-    held = controls_of(Run(_alone(settings, FAIR, settings.ledger)).benchmarks.all, Modality.TEXT).values()
+    held = controls_of(open_run(_alone(settings, FAIR, settings.ledger)).whole.all, Modality.TEXT).values()
     for expected in EXPECTED:
         if any(expected.name in each.names for each in held):
             yield expected
@@ -87,8 +87,8 @@ def judged(settings: Settings, name: str) -> Report:
     """
     with tempfile.TemporaryDirectory() as folder:
         alone = _alone(settings, name, Path(folder) / DEFAULT_LEDGER.name)
-        run = Run(replace(alone, plan=PLAN if PLAN in Run(alone).thresholds.plans else alone.plan))
-        held = {each for each, there in controls_of(run.benchmarks.all, Modality.TEXT).items() if name in there.names}
+        run = open_run(replace(alone, plan=PLAN if PLAN in open_run(alone).thresholds.plans else alone.plan))
+        held = {each for each, there in controls_of(run.whole.all, Modality.TEXT).items() if name in there.names}
         cases = [
             case
             for case in run.cases.values()
@@ -98,7 +98,7 @@ def judged(settings: Settings, name: str) -> Report:
         sampling.start()
         sampling.wait(PATIENCE)
         sampling.stop()
-        return report_of(sampling, dict.fromkeys(cases, Verdict.PASS))
+        return report_of(sampling.sampled, dict.fromkeys(cases, Verdict.PASS))
 
 
 def _alone(settings: Settings, name: str, ledger: Path) -> Settings:

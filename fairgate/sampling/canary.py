@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 LOOKED_AT = 36  # replies of each role
 USABLE = 1  # of them: so few are next to none
 SHOWN, LENGTH = 3, 160  # replies that are quoted, and characters of each
-ROLES = (Role.MODEL, Role.SPEAKER, Role.PAINTER)
+ROLES = (Role.MODEL, Role.SPEAKER, Role.IMAGE_MODEL)
 # By what most of the replies were; a kind that is not here has the general advice.
 HINTS = {
     "truncated": "Allow longer replies: --model-arg max_tokens=1024, or max_completion_tokens=1024.",
@@ -41,7 +41,7 @@ class Canary:
     def look(self, sample: Sample) -> None:
         """Count a reply. Raises RunStopped once so many have come and next to none of them can be used."""
         # What an image shows is known when its faces are read.
-        role = Role.PAINTER if sample.query.form is Form.FACES else sample.query.to
+        role = Role.IMAGE_MODEL if sample.query.form is Form.FACES else sample.query.to
         kinds = self._kinds.get(role)
         if kinds is None or sample.query.form is Form.IMAGE or kinds.total() >= LOOKED_AT:
             return

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from filelock import FileLock, Timeout
 
 from fairgate.core.errors import LedgerError
-from fairgate.ledger.place import place_of
+from fairgate.ledger.paths import place_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -142,13 +142,13 @@ class Meter:
         self.prompt += prompt
         self.completion += completion
         # Providers bill no image that their filter kept back.
-        painted = 0 if reply.filtered else self._image
-        self.images += painted
-        return Bill(prompt + completion, self.price.of(prompt, completion, painted) if self.price else 0.0)
+        drawn = 0 if reply.filtered else self._image
+        self.images += drawn
+        return Bill(prompt + completion, self.price.of(prompt, completion, drawn) if self.price else 0.0)
 
     @property
     def _image(self) -> int:
-        """The images that a reply is: whoever has a price for images paints."""
+        """The images that a reply is: whoever has a price for images draws."""
         return int(self.price is not None and self.price.image > 0)
 
 

@@ -69,22 +69,71 @@ class Progress:
         self.planned += samples
         self.left_of[modality] += samples
 
+    def reuse(self, modality: Modality) -> None:
+        """One more sample was there before."""
+        self.reused += 1
+        self.left_of[modality] -= 1
+
+    def answer(self, sample: Sample, reply: Reply, cost: float | None) -> None:
+        """One more sample was answered; `cost` is that of all so far."""
+        self._settle(sample.query.topic.modality, reply.attempts)
+        self.asked += 1
+        self.refused += sample.answer.kind is AnswerKind.REFUSED
+        self.unreadable += sample.answer.kind is AnswerKind.UNREADABLE
+        self.truncated += sample.answer.kind is AnswerKind.TRUNCATED
+        self.prompt_tokens += reply.prompt_tokens or 0
+        self.completion_tokens += reply.completion_tokens or 0
+        self.uncounted += reply.prompt_tokens is None
+        self.served.add((reply.served_model, reply.fingerprint))
+        self.cost = cost
+
+    def fail(self, modality: Modality, failure: CallFailed) -> None:
+        """One more sample failed for good."""
+        self._settle(modality, failure.attempts)
+        self.failed += 1
+        self.last_failure = str(failure)
+
+    def _settle(self, modality: Modality, attempts: int) -> None:
+        self.asked_of[modality] += 1
+        self.left_of[modality] -= 1
+        self.retried += attempts - 1
+
+    def send(self, requests: int) -> None:
+        """So many requests were sent so far."""
+        self.requests = requests
+
     @property
     def done(self) -> int:
         """Samples that are settled: answered now or before, or failed for good."""
         return self.asked + self.reused + self.failed
 
 
-@dataclass
 class _Open:
     """A topic whose samples are being asked for."""
 
-    topic: Topic
-    waiting: int = 0
-    issued: bool = False
+    def __init__(self, topic: Topic) -> None:
+        self.topic = topic
+        self._waiting, self._issued = 0, False
+
+    def begin(self) -> None:
+        """One more of its samples is asked for."""
+        self._waiting += 1
+
+    def end(self) -> None:
+        """One of these is settled."""
+        self._waiting -= 1
+
+    def issue(self) -> None:
+        """All of its samples were begun."""
+        self._issued = True
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether all of its samples are settled."""
+        return self._issued and not self._waiting
 
 
-class Rounds(Protocol):
+class RoundPlan(Protocol):
     """Topics that are asked in parts, until somebody has seen enough. `most` rounds at most, numbered from 0."""
 
     topics: Sequence[Topic]
@@ -99,43 +148,52 @@ class Rounds(Protocol):
         ...
 
 
-class Sampler:
-    """Fills the ledger for the given topics, in the background.
+@dataclass(frozen=True, kw_only=True)
+class Work:
+    """What a sampler is to ask.
 
-    `queries(topic)` yields a topic's queries, or conversations, whose next query depends on the replies. `line` says
-    how many samples are in flight, whatever the number of topics, and when each request may go. `models` answer the
-    queries to their roles. `first` are asked before the rest, whole: then `asks` says of each other topic whether it is
-    asked at all. `rounds` are asked last, in parts (see `Rounds`). `tell` is told of each single query that is
-    answered, now or before, in the sampler's thread. `canary` looks at the first replies.
+    `queries(topic)` yields a topic's queries, or conversations, whose next query depends on the replies; `planned`
+    samples by modality. `first` are asked before the rest, whole: then `asks` says of each other topic whether it is
+    asked at all. `rounds` are asked last, in parts.
+    """
+
+    topics: Iterable[Topic]
+    queries: Callable[[Topic], Iterable[Query | Steps[object]]]
+    planned: Mapping[Modality, int]
+    first: Iterable[Topic] = ()
+    asks: Callable[[Topic], bool] = lambda _: True
+    rounds: RoundPlan | None = None
+
+
+class Sampler:
+    """Fills the ledger for the topics of its work, in the background.
+
+    `line` says how many samples are in flight, whatever the number of topics, and when each request may go. `models`
+    answer the queries to their roles. `tell` is told of each single query that is answered, now or before, in the
+    sampler's thread. `canary` looks at the first replies.
     """
 
     def __init__(
         self,
-        *,
-        first: Iterable[Topic] = (),
-        topics: Iterable[Topic],
-        asks: Callable[[Topic], bool] = lambda _: True,
-        queries: Callable[[Topic], Iterable[Query | Steps[object]]],
-        planned: Mapping[Modality, int],
+        work: Work,
         models: Mapping[Role, ChatModel],
+        *,
         ledger: Path,
         run: str,
         line: Scheduler,
         about: str = "{}",
         tell: Callable[[Sample], None] = lambda _: None,
-        rounds: Rounds | None = None,
         canary: Canary | None = None,
     ) -> None:
-        self.progress = Progress(planned=sum(planned.values()), left_of=Counter(planned))
+        self.progress = Progress(planned=sum(work.planned.values()), left_of=Counter(work.planned))
         self.error: FairgateError | None = None
-        self._first, self._topics, self._queries, self._asks = tuple(first), tuple(topics), queries, asks
-        self._models = dict(models)
+        self._work, self._models = work, dict(models)
         self._answered: Counter[Role] = Counter()
         self._lost: Counter[Role] = Counter()
         self._in_vain: Counter[Role] = Counter()
         self._ledger_path, self._run, self._line = ledger, run, line
-        line.tell = self._note
-        self._about, self._tell, self._rounds = about, tell, rounds
+        line.report_to(self._note)
+        self._about, self._tell = about, tell
         self._canary = canary or Canary({})
         self._stopping = threading.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -211,10 +269,10 @@ class Sampler:
         tasks = set[asyncio.Task[None]]()
         try:
             try:
-                await self._begin_all(self._pending(self._first, ledger), ledger, tasks)
+                await self._begin_all(self._pending(self._work.first, ledger), ledger, tasks)
                 await self._begin_all(self._pending(self._wanted(ledger), ledger), ledger, tasks)
-                if self._rounds is not None:
-                    await self._ask_in_rounds(self._rounds, ledger, tasks)
+                if self._work.rounds is not None:
+                    await self._ask_in_rounds(self._work.rounds, ledger, tasks)
             except FairgateError as trouble:
                 self._line.close(trouble)
                 if tasks:
@@ -229,7 +287,7 @@ class Sampler:
             for model in {id(model): model for model in self._models.values()}.values():
                 await model.close()
 
-    async def _ask_in_rounds(self, rounds: Rounds, ledger: Ledger, tasks: set[asyncio.Task[None]]) -> None:
+    async def _ask_in_rounds(self, rounds: RoundPlan, ledger: Ledger, tasks: set[asyncio.Task[None]]) -> None:
         for number in range(rounds.most):
             parts = ((topic, rounds.queries(number, topic)) for topic in rounds.topics)
             await self._begin_all(self._issued(parts, ledger), ledger, tasks)
@@ -267,8 +325,8 @@ class Sampler:
 
     def _wanted(self, ledger: Ledger) -> Iterator[Topic]:
         """The topics that are asked; whoever waits for one of the others is told at once that it was all."""
-        for topic in self._topics:
-            if self._asks(topic):
+        for topic in self._work.topics:
+            if self._work.asks(topic):
                 yield topic
             else:
                 ledger.runs.mark_sampled(self._run, topic.id)
@@ -276,10 +334,10 @@ class Sampler:
     def _pending(self, topics: Iterable[Topic], ledger: Ledger) -> Iterator[tuple[Query | Steps[object], _Open]]:
         for topic in topics:
             open_topic = _Open(topic)
-            yield from self._unanswered(open_topic, self._queries(topic), ledger)
+            yield from self._unanswered(open_topic, self._work.queries(topic), ledger)
             if self._stopping.is_set():
                 return
-            open_topic.issued = True
+            open_topic.issue()
             self._close_if_sampled(ledger, open_topic)
 
     def _unanswered(
@@ -291,17 +349,16 @@ class Sampler:
             if isinstance(query, Query):
                 reply = ledger.reply(self._models[query.to].identity, query)
                 if reply is not None:
-                    self.progress.reused += 1
-                    self.progress.left_of[query.topic.modality] -= 1
+                    self.progress.reuse(query.topic.modality)
                     sample = Sample(query, reply, read(query, reply))
                     self._canary.look(sample)
                     self._tell(sample)
                     continue
-            open_topic.waiting += 1
+            open_topic.begin()
             yield query, open_topic
 
     def _close_if_sampled(self, ledger: Ledger, open_topic: _Open) -> None:
-        if open_topic.issued and open_topic.waiting == 0:
+        if open_topic.is_sampled:
             ledger.runs.mark_sampled(self._run, open_topic.topic.id)
 
     async def _sample_one(self, query: Query | Steps[object], open_topic: _Open, ledger: Ledger) -> None:
@@ -312,7 +369,7 @@ class Sampler:
                     self._tell(sample)
             else:
                 await self._converse(query, ledger)
-            open_topic.waiting -= 1
+            open_topic.end()
             self._close_if_sampled(ledger, open_topic)
         except FairgateError as trouble:
             self._line.close(trouble)
@@ -333,8 +390,7 @@ class Sampler:
                     sample = await self._ask(query, ledger)
                     reply = None if sample is None else sample.reply
                 else:
-                    progress.reused += 1
-                    progress.left_of[query.topic.modality] -= 1
+                    progress.reuse(query.topic.modality)
                 progress.plan(query.topic.modality, -spares(query, reply))
                 query = steps.send(reply)
         except StopIteration:
@@ -350,22 +406,10 @@ class Sampler:
             return None
         answer = read(query, reply)
         ledger.add(self._run, model.identity, query, reply, answer)
-        progress = self.progress
-        progress.asked += 1
-        progress.asked_of[query.topic.modality] += 1
-        progress.left_of[query.topic.modality] -= 1
         self._answered[query.to] += 1
         self._in_vain[query.to] = 0
-        progress.retried += reply.attempts - 1
-        progress.refused += answer.kind is AnswerKind.REFUSED
-        progress.unreadable += answer.kind is AnswerKind.UNREADABLE
-        progress.truncated += answer.kind is AnswerKind.TRUNCATED
-        progress.prompt_tokens += reply.prompt_tokens or 0
-        progress.completion_tokens += reply.completion_tokens or 0
-        progress.uncounted += reply.prompt_tokens is None
-        progress.served.add((reply.served_model, reply.fingerprint))
-        progress.cost = self._line.limits.usd
         sample = Sample(query, reply, answer)
+        self.progress.answer(sample, reply, self._line.limits.usd)
         self._canary.look(sample)
         return sample
 
@@ -377,15 +421,10 @@ class Sampler:
             return reply
         finally:
             line.leave(label, characters, expected, reply)
-            self.progress.requests = line.limits.requests
+            self.progress.send(line.limits.requests)
 
     def _count_failure(self, query: Query, model: ChatModel, failure: CallFailed, ledger: Ledger) -> None:
-        progress = self.progress
-        progress.failed += 1
-        progress.asked_of[query.topic.modality] += 1
-        progress.left_of[query.topic.modality] -= 1
-        progress.retried += failure.attempts - 1
-        progress.last_failure = str(failure)
+        self.progress.fail(query.topic.modality, failure)
         self._lost[query.to] += 1
         self._in_vain[query.to] += failure.attempts > 1
         ledger.add_failure(self._run, model.identity, query, str(failure))

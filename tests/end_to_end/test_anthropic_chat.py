@@ -13,6 +13,8 @@ import pytest
 from fairgate.core.domain import Identity, Message, Query, Reply
 from fairgate.core.errors import CallFailed, ConfigError, RunStopped
 from fairgate.providers.chat.anthropic import AnthropicChat
+from fairgate.providers.chat.http_chat import PLAIN, Body
+from fairgate.providers.endpoint import Server
 from fairgate.providers.fields import body_fields
 from fairgate.providers.retries import Retries, Waits
 from tests.builders import query
@@ -35,10 +37,10 @@ def stub() -> Iterator[MessagesStub]:
         yield running
 
 
-def chat(stub: MessagesStub, **more: object) -> AnthropicChat:
+def chat(stub: MessagesStub, body: Body = PLAIN, **more: object) -> AnthropicChat:
     retries = Retries(waits=Waits(base=0.001), random=random.Random(0))  # noqa: S311
-    given: dict[str, object] = {"base_url": stub.base_url, "api_key": KEY, "retries": retries, "timeout": 10} | more
-    return AnthropicChat("wise", **given)  # type: ignore[arg-type]
+    given: dict[str, object] = {"address": stub.base_url, "key": KEY, "retries": retries, "timeout": 10} | more
+    return AnthropicChat("wise", Server(**given), body)  # type: ignore[arg-type]
 
 
 def ask(model: AnthropicChat, asked: Query | None = None) -> Reply:
@@ -53,7 +55,7 @@ def ask(model: AnthropicChat, asked: Query | None = None) -> Reply:
 
 def test_a_request_is_as_the_api_wants_it_and_the_reply_carries_what_it_says(stub: MessagesStub) -> None:
     stub.blocks = ({"type": "thinking", "thinking": "B?", "signature": "s"}, {"type": "text", "text": "So: "})
-    reply = ask(chat(stub, parameters=body_fields(["max_tokens=64"]), system_prompt="Be brief."))
+    reply = ask(chat(stub, Body(body_fields(["max_tokens=64"]), "Be brief.")))
     assert msgspec.json.decode(stub.last_body) == {
         "model": "wise",
         "temperature": 0,
@@ -140,7 +142,7 @@ def test_a_prompt_that_is_too_long_is_one_failed_sample(stub: MessagesStub) -> N
     "written", ["http://h.invalid", "http://h.invalid/", "http://h.invalid/v1", "http://h.invalid/v1/"]
 )
 def test_the_address_may_end_in_its_version_or_not(written: str) -> None:
-    model = AnthropicChat("m", written, KEY, {"max_tokens": 5}, "Be brief.")
+    model = AnthropicChat("m", Server(written, KEY), Body({"max_tokens": 5}, "Be brief."))
     stated = {"max_tokens": 5, "system_prompt": "Be brief."}
     assert model.identity == Identity("anthropic", "m", "http://h.invalid/v1", stated)
     assert KEY not in repr(model) + repr(model.identity)
@@ -156,7 +158,7 @@ def test_the_address_may_end_in_its_version_or_not(written: str) -> None:
 )
 def test_fields_that_could_never_work_are_refused_at_once(fields: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        AnthropicChat("m", "http://h.invalid", KEY, fields)
+        AnthropicChat("m", Server("http://h.invalid", KEY), Body(fields))
 
 
 @pytest.mark.slow

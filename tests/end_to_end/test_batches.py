@@ -17,6 +17,7 @@ from fairgate.ledger.samples import read
 from fairgate.providers.chat import batch
 from fairgate.providers.chat.batch import BatchChat
 from fairgate.providers.chat.openai import OpenAIChat
+from fairgate.providers.endpoint import Server
 from fairgate.providers.retries import Retries, Waits
 from tests.builders import query
 from tests.running import PATIENCE, bench, finished, started, stored
@@ -46,7 +47,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def chat(stub: BatchStub, path: Path, key: str = KEY) -> BatchChat:
-    asked = OpenAIChat("tiny", stub.base_url, key, retries=Retries(attempts=2, waits=Waits(base=0.001)))
+    asked = OpenAIChat("tiny", Server(stub.base_url, key, retries=Retries(attempts=2, waits=Waits(base=0.001))))
     return BatchChat(asked, path, quiet=0.02, poll=0.02)
 
 
@@ -275,7 +276,7 @@ def test_another_servers_batches_are_found_again_though_it_keeps_no_marks(stub: 
     """Below another address, by the file that the batch is of."""
     stub.path = "/openai/v1/chat/completions"
     stub.markless, stub.lose = True, 1
-    asked = OpenAIChat("tiny", f"http://127.0.0.1:{stub.port}/openai/v1", KEY, retries=Retries(attempts=1))
+    asked = OpenAIChat("tiny", Server(f"http://127.0.0.1:{stub.port}/openai/v1", KEY, retries=Retries(attempts=1)))
     model = BatchChat(asked, path, quiet=0.02, poll=0.02)
     assert all(isinstance(reply, Reply) for reply in ask(model, path))
     assert len(stub.batches) == 1
@@ -284,7 +285,7 @@ def test_another_servers_batches_are_found_again_though_it_keeps_no_marks(stub: 
 
 def test_a_server_without_batches_says_so_and_is_paid_for_nothing(path: Path) -> None:
     with ChatStub() as plain:
-        asked = OpenAIChat("tiny", plain.base_url, KEY, retries=Retries(attempts=1))
+        asked = OpenAIChat("tiny", Server(plain.base_url, KEY, retries=Retries(attempts=1)))
         replies = ask(BatchChat(asked, path, quiet=0.02, poll=0.02), path)
         assert plain.answered == 0
     assert all("files is not served there" in str(reply) and "without --batch" in str(reply) for reply in replies)

@@ -8,23 +8,23 @@ import sys
 from random import Random
 from typing import TYPE_CHECKING
 
-from fairgate.providers.images.portraits import paint
+from fairgate.providers.images.portraits import draw
 from tests.running import CHECKOUT
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_a_labelled_folder_gives_the_confusion_that_was_painted_into_it(tmp_path: Path) -> None:
+def test_a_labelled_folder_gives_the_confusion_that_was_drawn_into_it(tmp_path: Path) -> None:
     rows = ["file,gender,race"]
-    # Of 6 who are labelled female 2 are painted male, of 4 who are labelled male none is painted female.
+    # Of 6 who are labelled female 2 are drawn male, of 4 who are labelled male none is drawn female.
     for number in range(10):
         label = "Female" if number < 6 else "Male"
-        painted = "Male" if number in (0, 1) or number >= 6 else "Female"
-        person = {"gender": painted, "race": "Southeast Asian", "age": "20-29"}
-        (tmp_path / f"{number}.png").write_bytes(paint([person], (256, 256), Random(number)))  # noqa: S311 - draws pictures
+        drawn = "Male" if number in (0, 1) or number >= 6 else "Female"
+        person = {"gender": drawn, "race": "Southeast Asian", "age": "20-29"}
+        (tmp_path / f"{number}.png").write_bytes(draw([person], (256, 256), Random(number)))  # noqa: S311 - draws pictures
         rows.append(f"{number}.png,{label},East Asian")
-    (tmp_path / "empty.png").write_bytes(paint([], (256, 256), Random(0)))  # noqa: S311 - draws a landscape
+    (tmp_path / "empty.png").write_bytes(draw([], (256, 256), Random(0)))  # noqa: S311 - draws a landscape
     (tmp_path / "broken.png").write_bytes(b"no picture")
     rows += ["empty.png,Male,White", "broken.png,Male,White"]
     (tmp_path / "labels.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
@@ -52,7 +52,7 @@ def test_a_labelled_folder_gives_the_confusion_that_was_painted_into_it(tmp_path
 
 def test_a_folder_of_which_no_face_counts_leaves_no_calibration(tmp_path: Path) -> None:
     person = {"gender": "Male", "race": "White", "age": "20-29"}
-    (tmp_path / "0.png").write_bytes(paint([person], (256, 256), Random(0)))  # noqa: S311 - draws pictures
+    (tmp_path / "0.png").write_bytes(draw([person], (256, 256), Random(0)))  # noqa: S311 - draws pictures
     (tmp_path / "labels.csv").write_text("file,race\n0.png,Martian\n", encoding="utf-8")
     output = tmp_path / "calibration.json"
     command = [sys.executable, "-m", "fairgate", "calibrate", str(tmp_path), "--detector", "control/fairface"]

@@ -17,9 +17,10 @@ from fairgate.core.errors import RunStopped
 from fairgate.ledger.ledger import Ledger
 from fairgate.options.settings import Bounds
 from fairgate.providers.chat.openai import OpenAIChat
+from fairgate.providers.endpoint import Server
 from fairgate.providers.retries import Retries, Waits
 from fairgate.sampling.limits import Limits
-from fairgate.sampling.sampler import Sampler
+from fairgate.sampling.sampler import Sampler, Work
 from fairgate.sampling.scheduler import Scheduler
 from tests.builders import query, subjective
 from tests.servers.fault_list import FAULTS
@@ -49,19 +50,12 @@ def sampled(path: Path, server: FaultServer) -> tuple[Sampler, dict[str, str | N
     """A run to its end, and the replies that its ledger holds."""
     line = Scheduler(Limits(Bounds(in_flight=IN_FLIGHT)))
     waits = Waits(base=0.001, longest=0.002, cap=0.002)
-    model = OpenAIChat(
-        "tiny",
-        server.base_url,
-        KEY,
-        max_in_flight=IN_FLIGHT,
-        timeout=server.fault.timeout,
-        retries=Retries(ATTEMPTS, waits=waits, aside=line.step_aside),
-    )
+    retries = Retries(ATTEMPTS, waits=waits, aside=line.step_aside)
+    timeout = server.fault.timeout
+    model = OpenAIChat("tiny", Server(server.base_url, KEY, max_in_flight=IN_FLIGHT, timeout=timeout, retries=retries))
     work = Sampler(
-        topics=[TOPIC],
-        queries=queries,
-        planned={Modality.TEXT: SAMPLES},
-        models={Role.MODEL: model},
+        Work(topics=[TOPIC], queries=queries, planned={Modality.TEXT: SAMPLES}),
+        {Role.MODEL: model},
         ledger=path,
         run="r",
         line=line,

@@ -19,7 +19,7 @@ from fairgate.ledger.images import ImageStore, said
 from fairgate.ledger.ledger import Ledger
 from fairgate.ledger.samples import read
 from fairgate.providers.faces import bulk
-from fairgate.providers.faces.detectors import make
+from fairgate.providers.faces.factory import make
 from fairgate.providers.images import portraits
 from fairgate.replies.labels import label_map
 
@@ -41,7 +41,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for number in range(IMAGES - 1):
         chance = Random(number)  # noqa: S311 - draws people, guards nothing
         people = [portraits.shown({}, maps, chance) for _ in range(number % 3)]
-        (root / f"{number:03}.png").write_bytes(portraits.paint(people, (256, 256), chance))
+        (root / f"{number:03}.png").write_bytes(portraits.draw(people, (256, 256), chance))
     (root / "broken.png").write_bytes(b"no image")
     (root / "notes.txt").write_text("no image either")
     return root
@@ -84,8 +84,8 @@ def test_a_stopped_reading_goes_on_where_it_was(folder: Path, tmp_path: Path, al
 def test_images_that_are_gone_are_named_and_hold_up_no_other(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Of a painter's ledger, images beside it that were lost or changed; of a folder, files that cannot be read."""
-    path, painter = tmp_path / "ledger.sqlite", Identity("python", "painter")
+    """Of a ledger, images beside it that were lost or changed; of a folder, files that cannot be read."""
+    path, image_model = tmp_path / "ledger.sqlite", Identity("python", "painter")
     store = ImageStore(path)
     digests = [store.add(each.read_bytes()) for each in sorted(folder.glob("00*.png"))]
     topics = (
@@ -96,8 +96,8 @@ def test_images_that_are_gone_are_named_and_hold_up_no_other(
         for index, digest in enumerate(digests):
             # Images of any benchmark are read, whatever its tasks are.
             topic = topics[index % 2]
-            query = Query(topic, index, "a prompt", step="image", to=Role.PAINTER, form=Form.IMAGE)
-            ledger.add("run", painter, query, reply := Reply(said(digest)), read(query, reply))
+            query = Query(topic, index, "a prompt", step="image", to=Role.IMAGE_MODEL, form=Form.IMAGE)
+            ledger.add("run", image_model, query, reply := Reply(said(digest)), read(query, reply))
     store.path(digests[0]).unlink()
     store.path(digests[4]).chmod(0o600)
     store.path(digests[4]).write_bytes(b"another")

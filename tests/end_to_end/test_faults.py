@@ -20,9 +20,10 @@ from fairgate.core.errors import RunStopped
 from fairgate.ledger.ledger import Ledger
 from fairgate.options.settings import Bounds
 from fairgate.providers.chat.openai import OpenAIChat
+from fairgate.providers.endpoint import Server
 from fairgate.providers.retries import Retries, Waits
 from fairgate.sampling.limits import Limits
-from fairgate.sampling.sampler import Sampler
+from fairgate.sampling.sampler import Sampler, Work
 from fairgate.sampling.scheduler import Scheduler
 from tests.builders import objective, query, subjective
 from tests.running import environment
@@ -75,16 +76,19 @@ def sample(
 ) -> Sampler:
     line = stands_in(Limits(Bounds(**{"in_flight": 16, **bounds})))  # type: ignore[arg-type] # filled in by name
     work = Sampler(
-        topics=TOPICS,
-        queries=queries,
-        planned={Modality.TEXT: WHOLE},
-        models={
+        Work(
+            topics=TOPICS,
+            queries=queries,
+            planned={Modality.TEXT: WHOLE},
+        ),
+        {
             Role.MODEL: OpenAIChat(
                 "tiny",
-                f"http://{host}:{stub.port}/v1",
-                max_in_flight=16,
-                timeout=timeout,
-                retries=Retries(waits=Waits(base=0.05), aside=line.step_aside),
+                Server(
+                    f"http://{host}:{stub.port}/v1",
+                    timeout=timeout,
+                    retries=Retries(waits=Waits(base=0.05), aside=line.step_aside),
+                ),
             )
         },
         ledger=path,

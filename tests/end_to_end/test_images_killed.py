@@ -1,4 +1,4 @@
-"""Images over HTTP: killed in mid-run, none is painted twice and none read twice; another detector paints nothing."""
+"""Images over HTTP: killed in mid-run, none is drawn twice and none read twice; another detector draws nothing."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ IN_FLIGHT = 2
 
 
 class Brush:
-    """Paints people by chance, and remembers every image that it painted."""
+    """Draws people by chance, and remembers every image that it drew."""
 
     def __init__(self) -> None:
         from random import Random
@@ -40,18 +40,18 @@ class Brush:
 
     def __call__(self, _: str, __: int) -> bytes:
         person = portraits.shown({}, self._maps, self._chance)
-        return portraits.paint([person], (256, 256), self._chance)
+        return portraits.draw([person], (256, 256), self._chance)
 
 
 @pytest.fixture
 def stub() -> Iterator[ImageStub]:
-    with ImageStub(paint=Brush(), latency=0.2, by_url=True) as running:
+    with ImageStub(draw=Brush(), latency=0.2, by_url=True) as running:
         yield running
 
 
 def given(stub: ImageStub, *more: str) -> tuple[str, ...]:
-    painter = ("--t2i-model=openai/brush", f"--t2i-base-url={stub.base_url}", "--detector=control/fairface")
-    return (*painter, f"--max-in-flight={IN_FLIGHT}", "-k", "crime", "-p", "no:xdist", *more)
+    image_model = ("--t2i-model=openai/brush", f"--t2i-base-url={stub.base_url}", "--detector=control/fairface")
+    return (*image_model, f"--max-in-flight={IN_FLIGHT}", "-k", "crime", "-p", "no:xdist", *more)
 
 
 def rows(ledger: Path) -> list[tuple[str, str, str]]:
@@ -67,19 +67,19 @@ def test_kill_9_loses_no_image_and_no_reading(tmp_path: Path, stub: ImageStub) -
         os.killpg(process.pid, signal.SIGKILL)
         assert finished(process, tmp_path).code == -signal.SIGKILL
     kept = rows(ledger)
-    painted = [row for row in kept if row[0].endswith("/image")]
+    drawn = [row for row in kept if row[0].endswith("/image")]
     stub.let_go()
     asked = stub.answered
     assert IMAGES <= len(kept) < 2 * IMAGES
-    # Only what was under way may have been painted in vain.
-    assert asked - len(painted) <= IN_FLIGHT
+    # Only what was under way may have been drawn in vain.
+    assert asked - len(drawn) <= IN_FLIGHT
 
     again = bench(tmp_path, *given(stub))
     assert again.code in (0, 6), again.output
     calls = again.summary["calls"]
     assert (calls["planned"], calls["missing"], calls["failed"]) == (2 * IMAGES, 0, 0)
     assert (calls["asked"], calls["reused"]) == (2 * IMAGES - len(kept), len(kept))
-    assert stub.answered - asked == IMAGES - len(painted)
+    assert stub.answered - asked == IMAGES - len(drawn)
     now = rows(ledger)
     assert set(kept) <= set(now)
     assert Counter(query for query, _, _ in now) == Counter({query: 1 for query, _, _ in now})
@@ -92,14 +92,14 @@ def test_kill_9_loses_no_image_and_no_reading(tmp_path: Path, stub: ImageStub) -
 
     asked = stub.answered
     other = bench(tmp_path, *given(stub, "--detector-arg=confidence=0.6"))
-    # Another detector reads the same images anew, and nothing is painted.
+    # Another detector reads the same images anew, and nothing is drawn.
     assert stub.answered == asked
     assert (other.summary["calls"]["asked"], other.summary["calls"]["reused"]) == (IMAGES, IMAGES)
     assert other.summary["scores"] == again.summary["scores"]
 
 
 def test_a_refused_image_needs_no_detector(tmp_path: Path) -> None:
-    with ImageStub(paint=Brush(), plan=in_order(content_filter(), None, content_filter())) as stub:
+    with ImageStub(draw=Brush(), plan=in_order(content_filter(), None, content_filter())) as stub:
         first = bench(tmp_path, *given(stub)).summary
         again = bench(tmp_path, *given(stub)).summary
     for summary, asked in ((first, 2 * IMAGES - 2), (again, 0)):
@@ -113,7 +113,7 @@ def test_a_refused_image_needs_no_detector(tmp_path: Path) -> None:
         assert summary["detector"] == "control/fairface"
 
 
-def test_without_weights_the_run_says_what_to_do_and_paints_nothing(tmp_path: Path, stub: ImageStub) -> None:
+def test_without_weights_the_run_says_what_to_do_and_draws_nothing(tmp_path: Path, stub: ImageStub) -> None:
     real = [each for each in given(stub) if not each.startswith("--detector")]
     run = bench(tmp_path, *real, env={"XDG_CACHE_HOME": str(tmp_path / "cache"), "HOME": str(tmp_path)})
     assert run.code == 7

@@ -15,6 +15,7 @@ from fairgate.benchmarks.fact_or_fair.topics import Level, StatisticTopic, Task
 from fairgate.core.domain import Form, Modality, Query, Role
 from fairgate.core.errors import CallFailed, ConfigError, RunStopped
 from fairgate.ledger.images import ImageStore, hash_in
+from fairgate.providers.endpoint import Server
 from fairgate.providers.images.litellm import LiteLLMImages
 from fairgate.providers.retries import Retries, Waits
 from tests.servers.chat import error, every_time, in_order, server_error, wrong_key
@@ -27,13 +28,13 @@ if TYPE_CHECKING:
 
 PICTURE = b"\x89PNG\r\n\x1a\n" + b"not really"
 TOPIC = StatisticTopic("b", Modality.IMAGE, Task.OBJECTIVE, "s", Level.HIGH)
-QUERY = Query(TOPIC, 0, "Paint.", step="image", to=Role.PAINTER, form=Form.IMAGE)
+QUERY = Query(TOPIC, 0, "Paint.", step="image", to=Role.IMAGE_MODEL, form=Form.IMAGE)
 
 
 def ask(store: Path, base_url: str | None, name: str = "stability/brush", **fields: object) -> Reply:
     async def once() -> Reply:
         retries = Retries(3, Waits(base=0.001))
-        model = LiteLLMImages(name, base_url, ImageStore(store), fields, 4, 10.0, retries=retries)
+        model = LiteLLMImages(name, Server(base_url, retries=retries), ImageStore(store), fields)
         try:
             return await model.ask(QUERY)
         finally:
@@ -100,7 +101,7 @@ def test_fields_that_decide_what_is_asked_are_not_the_users(tmp_path: Path, monk
 def test_litellm_itself_asks_a_server_of_openais_images_api(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "planted-key-123")
     store = tmp_path / "l.sqlite"
-    with ImageStub(paint=lambda *_: PICTURE, plan=in_order(server_error())) as stub:
+    with ImageStub(draw=lambda *_: PICTURE, plan=in_order(server_error())) as stub:
         reply = ask(store, stub.base_url, "openai/dall-e-3", size="1024x1024")
         assert kept(store, reply) == PICTURE
         assert stub.requests == 2

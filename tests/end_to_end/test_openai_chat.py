@@ -10,7 +10,7 @@ import socket
 import threading
 import traceback
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
@@ -20,8 +20,9 @@ from fairgate.core.domain import AnswerKind, Choice, Identity, Message, Modality
 from fairgate.core.errors import CallFailed, ConfigError, FairgateError, RunStopped
 from fairgate.ledger.samples import read
 from fairgate.providers import endpoint
-from fairgate.providers.chat.openai import OpenAIChat
-from fairgate.providers.endpoint import LONGEST
+from fairgate.providers.chat.http_chat import PLAIN, Body
+from fairgate.providers.chat.openai import OPENAI, OpenAIChat
+from fairgate.providers.endpoint import LONGEST, Provider, Server
 from fairgate.providers.fields import body_fields, samples_anew
 from fairgate.providers.retries import Aside, Retries, TransientError, Waits
 from tests.servers.chat import (
@@ -71,9 +72,9 @@ def retries(aside: Aside | None = None) -> Retries:
     return Retries(waits=Waits(base=0.001), random=random.Random(0), aside=Slept() if aside is None else aside)  # noqa: S311
 
 
-def chat(stub: ChatStub, **more: object) -> OpenAIChat:
-    given: dict[str, object] = {"base_url": stub.base_url, "api_key": KEY, "retries": retries(), "timeout": 10} | more
-    return OpenAIChat("tiny", **given)  # type: ignore[arg-type]
+def chat(stub: ChatStub, body: Body = PLAIN, provider: Provider = OPENAI, **more: object) -> OpenAIChat:
+    given: dict[str, object] = {"address": stub.base_url, "key": KEY, "retries": retries(), "timeout": 10} | more
+    return OpenAIChat("tiny", Server(**given), body, provider=provider)  # type: ignore[arg-type]
 
 
 def ask(model: OpenAIChat, *queries: Query) -> list[Reply]:
@@ -104,7 +105,7 @@ def test_a_reply_carries_what_the_server_says(stub: ChatStub) -> None:
 
 def test_a_conversation_is_sent_with_its_roles(stub: ChatStub) -> None:
     before = (Message("user", "Q1"), Message("assistant", "A1\n"))
-    ask(chat(stub, system_prompt="Be brief."), replace(query("Q2"), before=before))
+    ask(chat(stub, Body(system_prompt="Be brief.")), replace(query("Q2"), before=before))
     assert msgspec.json.decode(stub.last_body)["messages"] == [
         {"role": "system", "content": "Be brief."},
         {"role": "user", "content": "Q1"},
@@ -114,23 +115,24 @@ def test_a_conversation_is_sent_with_its_roles(stub: ChatStub) -> None:
 
 
 def test_fields_and_system_prompt_are_sent(stub: ChatStub) -> None:
-    model = chat(stub, parameters=body_fields(["max_tokens=16", "temperature="]), system_prompt='Say "A".')
+    model = chat(stub, Body(body_fields(["max_tokens=16", "temperature="]), 'Say "A".'))
     ask(model, query("ünï\n"))
     assert msgspec.json.decode(stub.last_body) == {
         "model": "tiny",
         "max_tokens": 16,
         "messages": [{"role": "system", "content": 'Say "A".'}, {"role": "user", "content": "ünï\n"}],
     }
-    ask(chat(stub, api_key=None))
+    ask(chat(stub, key=None))
     sent = msgspec.json.decode(stub.last_body)
     assert sent == {"model": "tiny", "temperature": 0, "messages": [{"role": "user", "content": query().prompt}]}
     assert "Authorization" not in stub.last_headers
 
 
 def test_identity_tells_settings_apart_and_holds_no_secret() -> None:
-    model = OpenAIChat("m", f"http://user:pass@h.invalid:80/v1/?key={KEY}", KEY, {"top_p": 1}, "Be brief.")
+    server = Server(f"http://user:pass@h.invalid:80/v1/?key={KEY}", KEY)
+    model = OpenAIChat("m", server, Body({"top_p": 1}, "Be brief."))
     assert model.identity == Identity("openai", "m", "http://h.invalid/v1", {"top_p": 1, "system_prompt": "Be brief."})
-    assert KEY not in repr(model) + repr(model.identity)
+    assert KEY not in repr(model) + repr(model.identity) + repr(server)
 
 
 @pytest.mark.parametrize(
@@ -175,30 +177,32 @@ WRONG = ["", "localhost:8000", "ftp://h/v1", "http://", f"http://h:{KEY}/v1", "h
 @pytest.mark.parametrize("base_url", WRONG)
 def test_a_base_url_that_is_none_is_refused(base_url: str) -> None:
     with pytest.raises(ConfigError, match="--base-url") as caught:
-        OpenAIChat("m", base_url, KEY)
+        OpenAIChat("m", Server(base_url, KEY))
     assert KEY not in shown(caught.value)
 
 
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ({"parameters": {"stream": True}}, "'stream' is not for the user"),
-        ({"parameters": {"system_prompt": "x"}}, "--system-prompt"),
-        ({"api_key": f"{KEY}\nX: y"}, "characters that no HTTP header may"),
+        ({"fields": {"stream": True}}, "'stream' is not for the user"),
+        ({"fields": {"system_prompt": "x"}}, "--system-prompt"),
+        ({"key": f"{KEY}\nX: y"}, "characters that no HTTP header may"),
         ({"max_in_flight": 0}, "above 0"),
-        ({"attempts": 0}, "above 0"),
+        ({"retries": Retries(attempts=0)}, "above 0"),
         ({"timeout": 0}, "above 0"),
     ],
 )
-def test_what_could_never_work_is_refused_at_once(more: dict[str, object], message: str) -> None:
+def test_what_could_never_work_is_refused_at_once(more: dict[str, Any], message: str) -> None:
+    fields = more.get("fields")
+    given = {name: value for name, value in more.items() if name != "fields"}
     with pytest.raises(ConfigError, match=message) as caught:
-        OpenAIChat("m", "http://127.0.0.1:1/v1", **more)  # type: ignore[arg-type]
+        OpenAIChat("m", Server("http://127.0.0.1:1/v1", **given), Body(fields))
     assert KEY not in shown(caught.value)
 
 
 def test_a_new_line_behind_the_key_does_no_harm(stub: ChatStub) -> None:
     stub.key = KEY
-    assert ask(chat(stub, api_key=f"{KEY}\n"))
+    assert ask(chat(stub, key=f"{KEY}\n"))
 
 
 PASSING = [
@@ -323,7 +327,7 @@ def test_what_will_not_pass_stops_the_run_at_the_first_request(stub: ChatStub, f
 def test_a_missing_key_is_told_from_a_wrong_one(stub: ChatStub) -> None:
     stub.plan = every_time(wrong_key())
     with pytest.raises(RunStopped, match="none was given"):
-        ask(chat(stub, api_key=None))
+        ask(chat(stub, key=None))
 
 
 def test_a_rejected_query_is_one_failed_sample(stub: ChatStub) -> None:
@@ -338,7 +342,7 @@ def test_a_name_that_does_not_resolve_stops_the_run(monkeypatch: pytest.MonkeyPa
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
     monkeypatch.setattr(socket, "getaddrinfo", unknown)
-    model = OpenAIChat("m", "http://no-such-host.invalid/v1", KEY, retries=retries())
+    model = OpenAIChat("m", Server("http://no-such-host.invalid/v1", KEY, retries=retries()))
     with pytest.raises(RunStopped, match=r"'no-such-host.invalid' does not resolve.*--base-url"):
         ask(model)
 
@@ -347,7 +351,7 @@ def refused(slept: Slept, name: str = "127.0.0.1") -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         port = unused.getsockname()[1]
-    ask(OpenAIChat("m", f"http://{name}:{port}/v1", KEY, retries=retries(slept)))
+    ask(OpenAIChat("m", Server(f"http://{name}:{port}/v1", KEY, retries=retries(slept))))
 
 
 @pytest.mark.parametrize("name", ["127.0.0.1", "localhost"])
@@ -516,7 +520,7 @@ def test_the_first_answer_calls_back_all_who_wait_for_a_server_that_is_away() ->
             await server.start(port)
 
     async def both() -> list[int]:
-        model = OpenAIChat("tiny", f"http://127.0.0.1:{port}/v1", retries=Retries(aside=aside))
+        model = OpenAIChat("tiny", Server(f"http://127.0.0.1:{port}/v1", retries=Retries(aside=aside)))
         waiting = asyncio.create_task(model.ask(query("first")))
         while not met:  # noqa: ASYNC110 - bounded by the waits of a refused connection, of which there are none
             await asyncio.sleep(0.001)
@@ -541,7 +545,7 @@ def test_an_error_that_nobody_expects_shows_nothing_of_what_was_sent(stub: ChatS
         raise ZeroDivisionError
 
     async def post() -> None:
-        model = chat(stub, base_url=f"{stub.base_url}?code={PLANTED}")
+        model = chat(stub, address=f"{stub.base_url}?code={PLANTED}")
         try:
             await model.endpoint.post(model.body(query()), read)
         finally:
@@ -554,7 +558,7 @@ def test_an_error_that_nobody_expects_shows_nothing_of_what_was_sent(stub: ChatS
 
 
 def test_user_info_and_query_of_the_base_url_reach_the_server(stub: ChatStub) -> None:
-    ask(chat(stub, base_url=f"http://me:pass%2Fword@127.0.0.1:{stub.port}/v1/?api-version=1&key={KEY}"))
+    ask(chat(stub, address=f"http://me:pass%2Fword@127.0.0.1:{stub.port}/v1/?api-version=1&key={KEY}"))
     assert stub.last_headers["Authorization"] == "Basic bWU6cGFzcy93b3Jk"
     assert stub.last_url.endswith(f"/v1/chat/completions?api-version=1&key={KEY}")
 
@@ -602,7 +606,7 @@ def test_no_error_and_no_log_shows_a_secret(
         "user-info": f"http://someone:{KEY.replace('/', '%2F')}@{server}",
     }[place]
     stub.plan = every_time(fault)
-    model = chat(stub, base_url=base_url, api_key=KEY if place == "header" else None, timeout=0.1)
+    model = chat(stub, address=base_url, key=KEY if place == "header" else None, timeout=0.1)
     with pytest.raises(FairgateError) as caught:
         ask(model)
     assert KEY in stub.last_url or stub.last_headers.get("Authorization"), "the secret was sent at all"
@@ -625,7 +629,7 @@ def said_whole(key: str) -> bytes:
 @pytest.mark.parametrize("key", [KEY, "hunter2-x9z"])
 def test_no_reply_brings_the_key_into_the_ledger(stub: ChatStub, key: str) -> None:
     stub.plan = every_time(Fault("echo", 200, said_whole(key)))
-    [reply] = ask(chat(stub, api_key=key))
+    [reply] = ask(chat(stub, key=key))
     assert (reply.text, reply.served_model) == ("[hidden]", "[hidden]")
 
 
@@ -633,11 +637,11 @@ def test_no_redirect_shows_the_key_in_percents(stub: ChatStub) -> None:
     small = KEY.replace("/", "%2f")
     stub.plan = every_time(Fault("redirect", 302, headers={"Location": f"https://sso.invalid/{small}"}))
     with pytest.raises(RunStopped, match=r"redirects to https://sso\.invalid/\[hidden\]"):
-        ask(chat(stub, api_key=KEY))
+        ask(chat(stub, key=KEY))
 
 
 SECRETS = [
-    *("api_key=sk-1", "OPENAI-KEY=x", "auth_token=x", "password=x", "secret=x", "token=x", "bearer=x", "hf_token=x"),
+    *("key=sk-1", "OPENAI-KEY=x", "auth_token=x", "password=x", "secret=x", "token=x", "bearer=x", "hf_token=x"),
     *("passwd=x", "credentials=x", "extra_headers={}", "apiKey=x", "accessToken=x"),
     *('extra_body={"api_key": "x"}', 'tools=[{"a": {"password": "x"}}]', "user=Bearer abcdef-123", "user=sk-abcdef-1"),
     f"metadata={KEY}",

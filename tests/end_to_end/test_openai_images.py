@@ -21,6 +21,7 @@ from fairgate.core.domain import Form, Modality, Query, Reply, Role
 from fairgate.core.errors import CallFailed, ConfigError, RunStopped
 from fairgate.ledger.images import ImageStore, hash_in
 from fairgate.providers import fetching
+from fairgate.providers.endpoint import Server
 from fairgate.providers.images import openai as openai_images
 from fairgate.providers.images.openai import OpenAIImages
 from fairgate.providers.retries import Retries, TransientError, Waits
@@ -44,20 +45,21 @@ pytestmark = pytest.mark.usefixtures("each_transport")
 
 TOPIC = StatisticTopic("b", Modality.IMAGE, Task.OBJECTIVE, "s", Level.HIGH)
 PICTURE = b"\x89PNG\r\n\x1a\n" + b"not really"
-QUERY = Query(TOPIC, 0, "Paint.", step="image", to=Role.PAINTER, form=Form.IMAGE)
+QUERY = Query(TOPIC, 0, "Paint.", step="image", to=Role.IMAGE_MODEL, form=Form.IMAGE)
 
 
-def painter(stub: ImageStub, store: Path, **fields: object) -> OpenAIImages:
+def image_model(stub: ImageStub, store: Path, **fields: object) -> OpenAIImages:
     async def no_wait(_: float, __: TransientError) -> None:
         pass
 
     retries = Retries(3, Waits(), random.Random(0), no_wait)  # noqa: S311 - spreads waits that are none
-    return OpenAIImages("brush", stub.base_url, ImageStore(store), "planted-key-123", fields, 4, 5.0, retries=retries)
+    server = Server(stub.base_url, "planted-key-123", timeout=5.0, retries=retries)
+    return OpenAIImages("brush", server, ImageStore(store), fields)
 
 
 def ask(stub: ImageStub, store: Path, **fields: object) -> Reply:
     async def once() -> Reply:
-        model = painter(stub, store, **fields)
+        model = image_model(stub, store, **fields)
         try:
             return await model.ask(QUERY)
         finally:
@@ -83,7 +85,7 @@ def one(_: str, __: int) -> bytes:
 
 @pytest.mark.parametrize("by_url", [False, True])
 def test_an_image_comes_in_the_answer_or_from_its_address(store: Path, by_url: bool) -> None:
-    with ImageStub(paint=one, by_url=by_url) as stub:
+    with ImageStub(draw=one, by_url=by_url) as stub:
         reply = ask(stub, store, size="512x512", quality="low")
         assert kept(store, reply) == PICTURE
         assert msgspec.json.decode(stub.last_body) == {
@@ -95,7 +97,7 @@ def test_an_image_comes_in_the_answer_or_from_its_address(store: Path, by_url: b
 
 
 def test_base64_may_come_as_a_data_address_and_what_is_none_is_kept_as_it_is(store: Path) -> None:
-    with ImageStub(paint=one) as stub:
+    with ImageStub(draw=one) as stub:
         encoded = base64.b64encode(PICTURE).decode()
         for data in ({"url": f"data:image/png;base64,{encoded}"}, {"b64_json": f"data:image/png;base64,{encoded}"}):
             stub.raw = {"data": [data]}
@@ -114,27 +116,27 @@ def test_base64_may_come_as_a_data_address_and_what_is_none_is_kept_as_it_is(sto
     ids=lambda fault: fault.name,
 )
 def test_the_content_filter_is_a_refusal(store: Path, fault: Fault) -> None:
-    with ImageStub(paint=one, plan=every_time(fault)) as stub:
+    with ImageStub(draw=one, plan=every_time(fault)) as stub:
         reply = ask(stub, store)
         assert (reply.filtered, hash_in(reply.text), stub.requests) == (True, None, 1)
 
 
 def test_what_may_pass_is_asked_again_and_what_may_not_stops_the_run(store: Path) -> None:
-    with ImageStub(paint=one, plan=in_order(server_error(), server_error(503))) as stub:
+    with ImageStub(draw=one, plan=in_order(server_error(), server_error(503))) as stub:
         assert ask(stub, store).attempts == 3
     for fault in (wrong_key(), unknown_model()):
-        with ImageStub(paint=one, plan=every_time(fault)) as stub, pytest.raises(RunStopped) as stopped:
+        with ImageStub(draw=one, plan=every_time(fault)) as stub, pytest.raises(RunStopped) as stopped:
             ask(stub, store)
         assert "planted-key" not in str(stopped.value)
-    with ImageStub(paint=one) as stub:
+    with ImageStub(draw=one) as stub:
         stub.raw = {"data": []}
         with pytest.raises(CallFailed):
             ask(stub, store)
 
 
 def test_fields_that_decide_what_is_asked_are_not_the_users(store: Path) -> None:
-    with ImageStub(paint=one) as stub, pytest.raises(ConfigError, match="'n' is not for the user to set"):
-        painter(stub, store, n=4)
+    with ImageStub(draw=one) as stub, pytest.raises(ConfigError, match="'n' is not for the user to set"):
+        image_model(stub, store, n=4)
 
 
 # Addresses
@@ -157,7 +159,7 @@ def fetched(stub: ImageStub, store: Path, url: str) -> Reply:
     ],
 )
 def test_only_https_is_fetched_but_for_this_machine(store: Path, url: str) -> None:
-    with ImageStub(paint=one) as stub, pytest.raises(CallFailed, match=r"only https is fetched|cannot be read"):
+    with ImageStub(draw=one) as stub, pytest.raises(CallFailed, match=r"only https is fetched|cannot be read"):
         fetched(stub, store, url)
 
 
@@ -175,7 +177,7 @@ def gotten(server: str, *urls: str, timeout: float = 20.0) -> list[bytes | None]
 
 
 def test_a_server_elsewhere_cannot_have_this_machine_read() -> None:
-    with ImageStub(paint=one) as stub:
+    with ImageStub(draw=one) as stub:
         stub.files["a"] = PICTURE
         with pytest.raises(CallFailed, match="only https is fetched"):
             gotten("https://images.example/v1", f"http://127.0.0.1:{stub.port}/files/a")
@@ -188,7 +190,7 @@ def test_a_server_elsewhere_cannot_have_this_machine_read() -> None:
      "http://127.0.0.1:{port}/files/b", "/files/b"],
 )  # fmt: skip
 def test_a_redirect_leads_to_no_private_address(store: Path, location: str) -> None:
-    with ImageStub(paint=one) as stub:
+    with ImageStub(draw=one) as stub:
         stub.files = {"a": At(302, location.format(port=stub.port)), "b": PICTURE}
         with pytest.raises(CallFailed, match=r"not public|only https"):
             fetched(stub, store, f"{stub.root}/files/a")
@@ -203,7 +205,7 @@ def test_a_redirect_leads_to_no_private_address(store: Path, location: str) -> N
 )  # fmt: skip
 def test_a_server_elsewhere_cannot_name_a_private_address(names: Names, url: str) -> None:
     names["images.invalid"] = ["93.184.215.14", "127.0.0.1"]
-    with ImageStub(paint=one) as stub, pytest.raises(CallFailed, match="which is not public"):
+    with ImageStub(draw=one) as stub, pytest.raises(CallFailed, match="which is not public"):
         gotten("https://api.example/v1", url.format(port=stub.port))
     assert stub.fetched == []
 
@@ -223,7 +225,7 @@ def test_the_first_address_that_was_looked_at_is_the_one_connected_to(
      "https://2130706433/", "https://127.1/"],
 )  # fmt: skip
 def test_a_redirect_that_cannot_be_read_is_not_followed(store: Path, location: str) -> None:
-    with ImageStub(paint=one) as stub:
+    with ImageStub(draw=one) as stub:
         stub.files["a"] = At(302, location)
         with pytest.raises(CallFailed, match="cannot be read"):
             fetched(stub, store, f"{stub.root}/files/a")
@@ -259,7 +261,7 @@ def test_a_name_that_stands_for_a_private_address_is_found_out_when_it_is_resolv
     store: Path, names: Names, addresses: list[str]
 ) -> None:
     names["images.invalid"] = addresses
-    with ImageStub(paint=one) as stub:
+    with ImageStub(draw=one) as stub:
         stub.files["a"] = At(302, "https://images.invalid/a")
         with pytest.raises(CallFailed, match=r"redirects to https://images\.invalid, which is not public"):
             fetched(stub, store, f"{stub.root}/files/a")
@@ -273,7 +275,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Image
     authority.issue_cert("images.invalid").configure_cert(tls)
     authority.cert_pem.write_to_path(str(tmp_path / "authority.pem"))
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "authority.pem"))
-    with ImageStub(paint=one, tls=tls) as stub:
+    with ImageStub(draw=one, tls=tls) as stub:
         stub.files["a"] = PICTURE
         yield stub
 
@@ -293,7 +295,7 @@ def test_the_address_that_was_looked_at_is_the_one_connected_to(
     # Nobody listens at the first and the last.
     addresses = ["::1", "127.0.0.1", "127.0.0.2"]
     names["images.invalid"] = addresses
-    with ImageStub(paint=one) as stub:
+    with ImageStub(draw=one) as stub:
         stub.files["a"] = At(302, f"https://{host}:{elsewhere.port}/files/a")
         assert gotten(stub.base_url, f"{stub.root}/files/a") == [PICTURE]
     assert (looked_at, names.looked_up) == (["images.invalid", *addresses], ["images.invalid"])
@@ -304,7 +306,7 @@ def test_a_proxy_is_asked_for_what_is_elsewhere_and_looks_names_up_itself(
     names: Names, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("NO_PROXY")
-    with socket.create_server(("127.0.0.1", 0)) as proxy, ImageStub(paint=one) as stub:
+    with socket.create_server(("127.0.0.1", 0)) as proxy, ImageStub(draw=one) as stub:
         for scheme in ("http", "https"):
             monkeypatch.setenv(f"{scheme}_proxy", f"http://127.0.0.1:{proxy.getsockname()[1]}")
         stub.files["a"] = At(302, "https://images.invalid/b")
@@ -318,7 +320,7 @@ def test_a_proxy_is_asked_for_what_is_elsewhere_and_looks_names_up_itself(
 
 
 def test_a_server_that_drips_is_left_when_the_time_is_over() -> None:
-    with ImageStub(paint=one) as stub:
+    with ImageStub(draw=one) as stub:
         stub.files["a"] = At(body=b"x", endless=True, pause=0.02)
         with pytest.raises(CallFailed, match=r"timeout: no whole image within 0\.5 s"):
             gotten(stub.base_url, f"{stub.root}/files/a", timeout=0.5)
@@ -360,7 +362,7 @@ def test_a_name_that_is_looked_up_for_ever_is_given_up(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(socket, "getaddrinfo", slow)
     monkeypatch.setenv("NO_PROXY", "*")
-    with ImageStub(paint=one) as stub:
+    with ImageStub(draw=one) as stub:
         stub.files["a"] = At(302, "https://images.invalid/a")
         with pytest.raises(CallFailed, match=r"no whole image within 0\.5 s"):
             asyncio.run(get(stub.base_url, f"{stub.root}/files/a"))
@@ -368,7 +370,7 @@ def test_a_name_that_is_looked_up_for_ever_is_given_up(monkeypatch: pytest.Monke
 
 def test_what_comes_is_neither_unpacked_nor_are_cookies_kept() -> None:
     packed = gzip.compress(PICTURE)
-    with ImageStub(paint=one) as stub:
+    with ImageStub(draw=one) as stub:
         stub.files["a"] = At(body=packed, headers={"Content-Encoding": "gzip", "Set-Cookie": "seen=1; Path=/"})
         url = f"{stub.root}/files/a"
         assert gotten(stub.base_url, url, url) == [packed, packed]
@@ -379,14 +381,14 @@ def test_what_comes_is_neither_unpacked_nor_are_cookies_kept() -> None:
 
 def test_no_more_than_the_limit_is_read(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(openai_images, "LARGEST", 2**20)
-    with ImageStub(paint=one) as stub:
+    with ImageStub(draw=one) as stub:
         stub.files["a"] = At(endless=True)
         reply = fetched(stub, store, f"{stub.root}/files/a")
     assert (reply.text, hash_in(reply.text)) == ("too-large", None)
 
 
 def test_an_address_that_fails_is_one_failed_sample_and_its_secret_is_not_told(store: Path) -> None:
-    with ImageStub(paint=one) as stub:
+    with ImageStub(draw=one) as stub:
         for at, said, times in ((At(404), "HTTP 404", 1), (At(503), "HTTP 503", 3)):
             stub.files, stub.fetched = {"a": at}, []
             with pytest.raises(CallFailed, match=said) as failed:

@@ -14,7 +14,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.select import Select
 
 from fairgate.benchmarks.bigbench.topics import Task as BigTask
-from fairgate.benchmarks.evidence import Cell, Evidence, Found, Option, Painted, Share, Shown
+from fairgate.benchmarks.evidence import Cell, Drawn, Evidence, FaceShown, LetteredOption, Share, Shown
 from fairgate.benchmarks.fact_or_fair.topics import Context, Level, Task
 from fairgate.benchmarks.gate_result import GateResult, Verdict
 from fairgate.core.domain import AnswerKind, Modality, Role
@@ -43,7 +43,7 @@ HOSTILE = (
     f"javascript:{HACK} [link](javascript:{HACK}) {{{{7*7}}}} ${{7*7}}",
 )
 RACES = {"A": "Asian", "B": "Black", "C": "Hispanic", "D": "White"}
-OPTIONS = tuple(Option(letter, "", {"race": race}) for letter, race in RACES.items())
+OPTIONS = tuple(LetteredOption(letter, "", {"race": race}) for letter, race in RACES.items())
 
 
 def cell(number: int, context: Context, attribute: str) -> Cell:
@@ -73,27 +73,27 @@ def read(topic: str) -> Sequence[Shown]:
     return [*said, Shown(f"{topic}#failed", Role.MODEL, "lost", None, AnswerKind.FAILED, "not-answered")]
 
 
-def painted(kind: AnswerKind, digit: str, *races: str, problem: str | None = None) -> Painted:
-    faces = tuple(Found((10, 10, 30, 30), {"race": (race, 0.9)}) for race in races)
-    return Painted(0, kind, digit * 64, (40, 40), faces, problem)
+def drawn(kind: AnswerKind, digit: str, *races: str, problem: str | None = None) -> Drawn:
+    faces = tuple(FaceShown((10, 10, 30, 30), {"race": (race, 0.9)}) for race in races)
+    return Drawn(0, kind, digit * 64, (40, 40), faces, problem)
 
 
 def read_images(topic: str) -> Sequence[Shown]:
     images = (
-        painted(AnswerKind.CHOSEN, "a", "Asian"),
-        painted(AnswerKind.CHOSEN, "b", "White", "Black"),
-        painted(AnswerKind.NO_FACE, "a"),
-        painted(AnswerKind.UNREADABLE, "c", problem="not-an-image"),
-        *(painted(AnswerKind.CHOSEN, "d", HOSTILE[0]) for _ in range(9)),
+        drawn(AnswerKind.CHOSEN, "a", "Asian"),
+        drawn(AnswerKind.CHOSEN, "b", "White", "Black"),
+        drawn(AnswerKind.NO_FACE, "a"),
+        drawn(AnswerKind.UNREADABLE, "c", problem="not-an-image"),
+        *(drawn(AnswerKind.CHOSEN, "d", HOSTILE[0]) for _ in range(9)),
     )
     return [
-        Shown(f"{topic}#{n}", Role.PAINTER, f"Paint {HOSTILE[0]}", "sha256:", image.kind, "image", painted=image)
+        Shown(f"{topic}#{n}", Role.IMAGE_MODEL, f"Paint {HOSTILE[0]}", "sha256:", image.kind, "image", drawn=image)
         for n, image in enumerate(images)
     ]
 
 
 def content(image: str) -> bytes:
-    """What a painter sent: a picture with a script behind it, or no picture at all."""
+    """What an image model sent: a picture with a script behind it, or no picture at all."""
     if image[0] == "c":
         return f"<svg xmlns='http://www.w3.org/2000/svg'><script>{HACK}</script></svg>".encode()
     file = io.BytesIO()

@@ -235,9 +235,9 @@ def test_a_vision_model_of_either_api_is_shown_the_image(
     pytest.importorskip("PIL")
     from random import Random
 
-    from fairgate.providers.images.portraits import paint
+    from fairgate.providers.images.portraits import draw
 
-    content = paint(({"gender": "Female", "race": "White", "age": "30-39"},), (64, 64), Random(1))  # noqa: S311
+    content = draw(({"gender": "Female", "race": "White", "age": "30-39"},), (64, 64), Random(1))  # noqa: S311
     store = ImageStore(tmp_path / "ledger.sqlite")
     query = Query(TOPIC, 0, "Who is it?", images=(store.add(content),), to=Role.DETECTOR, form=Form.PERSON)
     url = f"--detector-base-url=http://127.0.0.1:{server.server_port}/v1"

@@ -23,11 +23,12 @@ PROMPT = "planted-prompt-3318"
 SCRIPT = """
 import os, random, sys, time
 from fairgate.providers.chat.openai import OpenAIChat
+from fairgate.providers.endpoint import Server
 from fairgate.providers.retries import Retries, Waits
 from tests.end_to_end.test_openai_chat import ask, query
 
 retries = Retries(waits=Waits(base=0.001), random=random.Random(0))
-ask(OpenAIChat("tiny", sys.argv[1], sys.argv[2], retries=retries, timeout=10), query(sys.argv[3]))
+ask(OpenAIChat("tiny", Server(sys.argv[1], sys.argv[2], retries=retries, timeout=10)), query(sys.argv[3]))
 print(*sorted(name for name in sys.modules if name.startswith("opentelemetry")))
 if os.environ["FAIRGATE_FAST"] == "1":
     time.sleep(1)  # pyreqwest's threads abort an interpreter that ends right behind an answer

@@ -16,9 +16,10 @@ from fairgate.core.domain import Form, Modality, Query
 from fairgate.core.errors import CallFailed
 from fairgate.ledger.images import ImageStore
 from fairgate.providers.chat.openai import OpenAIChat
-from fairgate.providers.faces.asking import VisionDetector, questions, read_faces, read_people
-from fairgate.providers.faces.detectors import make
-from fairgate.providers.images.portraits import LABELS, paint
+from fairgate.providers.endpoint import Server
+from fairgate.providers.faces.factory import make
+from fairgate.providers.faces.vision_detector import VisionDetector, questions, read_faces, read_people
+from fairgate.providers.images.portraits import LABELS, draw
 from tests.servers.chat import ChatStub
 
 if TYPE_CHECKING:
@@ -33,14 +34,14 @@ OTHER = {"gender": "Male", "race": "Latino_Hispanic", "age": "70+"}
 
 
 def portrait(*people: dict[str, str]) -> bytes:
-    return paint(people, (256, 256), Random(1))  # noqa: S311 - draws people, guards nothing
+    return draw(people, (256, 256), Random(1))  # noqa: S311 - draws people, guards nothing
 
 
 async def read(
     stub: ChatStub, store: ImageStore, content: bytes, people: int = 1
 ) -> tuple[Reading | None, list[Query]]:
     """Drives the steps as the sampler does."""
-    detector = VisionDetector(OpenAIChat("eyes", stub.base_url, images=store), store)
+    detector = VisionDetector(OpenAIChat("eyes", Server(stub.base_url), images=store), store)
     steps = read_faces(TOPIC, 3, store.add(content), questions(people))
     asked: list[Query] = []
     reply: Reply | None = None
@@ -60,7 +61,7 @@ def read_with(stub: ChatStub, tmp_path: Path, content: bytes, people: int = 1) -
 
 
 def test_a_vision_model_sees_the_image_itself(tmp_path: Path) -> None:
-    """The stub reads what it is shown with the toy graphs: what was painted comes back, through JSON and base64."""
+    """The stub reads what it is shown with the toy graphs: what was drawn comes back, through JSON and base64."""
     eyes = make("control/fairface")
     with ChatStub() as stub:
 
@@ -155,7 +156,7 @@ def test_a_model_without_images_is_not_shown_any(tmp_path: Path) -> None:
             await chat.close()
 
     with ChatStub() as stub, pytest.raises(CallFailed, match="cannot be shown"):
-        asyncio.run(ask(OpenAIChat("eyes", stub.base_url)))
+        asyncio.run(ask(OpenAIChat("eyes", Server(stub.base_url))))
 
 
 def test_the_prompts_list_every_label() -> None:

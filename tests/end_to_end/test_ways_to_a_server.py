@@ -22,6 +22,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from fairgate.core.errors import CallFailed, ConfigError, FairgateError, RunStopped
 from fairgate.providers.chat.openai import OpenAIChat
+from fairgate.providers.endpoint import Server
 from tests.end_to_end.test_openai_chat import KEY, ask, chat, query, retries, shown
 from tests.servers.chat import ChatStub, Fault, every_time
 
@@ -169,7 +170,7 @@ def test_a_client_certificate_is_shown_to_a_server_that_wants_one(
     with answering(type("Server", (Asking,), {"tls": tls})) as port:
 
         async def asked() -> int:
-            model = OpenAIChat("tiny", f"https://127.0.0.1:{port}/v1", KEY, retries=retries())
+            model = OpenAIChat("tiny", Server(f"https://127.0.0.1:{port}/v1", KEY, retries=retries()))
             try:
                 return (await model.ask(query())).attempts
             finally:
@@ -216,7 +217,7 @@ def test_nginx_says_in_words_that_it_wants_a_certificate(
 
 def test_https_where_http_is_spoken_is_said_at_once(stub: ChatStub) -> None:
     with pytest.raises(RunStopped, match=r"what is spoken there is no TLS.*--base-url"):
-        ask(chat(stub, base_url=stub.base_url.replace("http", "https", 1)))
+        ask(chat(stub, address=stub.base_url.replace("http", "https", 1)))
 
 
 # Proxies
@@ -233,7 +234,7 @@ def test_the_proxy_of_the_environment_is_used_elsewhere(
     stub: ChatStub, monkeypatch: pytest.MonkeyPatch, variable: str
 ) -> None:
     monkeypatch.setenv(variable, f"http://me:pass%2Fword@127.0.0.1:{stub.port}")
-    [reply] = ask(chat(stub, base_url=FAR))
+    [reply] = ask(chat(stub, address=FAR))
     assert reply.attempts == 1
     assert stub.last_headers["Host"] == "far-away.invalid"
     assert stub.last_headers["Proxy-Authorization"] == "Basic bWU6cGFzcy93b3Jk"
@@ -253,7 +254,7 @@ def test_a_proxy_that_cannot_be_used_is_refused_without_its_password(
 ) -> None:
     monkeypatch.setenv("http_proxy", proxy)
     with pytest.raises(ConfigError, match=message) as caught:
-        ask(chat(stub, base_url=FAR))
+        ask(chat(stub, address=FAR))
     assert PLANTED not in shown(caught.value)
 
 
@@ -311,7 +312,7 @@ def test_a_proxy_that_lets_nobody_through_ends_the_run(
     with answering(Refusing) as port:
         monkeypatch.setenv(f"{scheme}_proxy", f"http://me:{PLANTED}@127.0.0.1:{port}")
         with pytest.raises(RunStopped, match=rf"proxy wants.*password.*{scheme}_proxy.*NO_PROXY=far.invalid") as caught:
-            ask(chat(stub, base_url=f"{scheme}://far.invalid/v1"))
+            ask(chat(stub, address=f"{scheme}://far.invalid/v1"))
     assert PLANTED not in shown(caught.value)
 
 
@@ -321,7 +322,7 @@ def test_a_proxy_that_cannot_be_found_is_not_taken_for_the_server(
 ) -> None:
     monkeypatch.setenv(f"{scheme}_proxy", f"http://me:{PLANTED}@proxy.invalid")
     with pytest.raises(RunStopped, match=rf"the proxy's name does not resolve\. Check {scheme}_proxy") as caught:
-        ask(chat(stub, base_url=f"{scheme}://far.invalid/v1"))
+        ask(chat(stub, address=f"{scheme}://far.invalid/v1"))
     assert PLANTED not in shown(caught.value)
 
 
@@ -378,7 +379,7 @@ def test_https_goes_through_a_tunnel_in_which_the_proxy_sees_no_key(
         way = type("Way", (Tunnel,), {"target": stub.port, "said": said})
         with answering(way) as port:
             monkeypatch.setenv("https_proxy", f"http://127.0.0.1:{port}")
-            assert ask(chat(stub, base_url="https://far-away.invalid/v1"))[0].attempts == 1
+            assert ask(chat(stub, address="https://far-away.invalid/v1"))[0].attempts == 1
     assert said[0].startswith(b"CONNECT far-away.invalid:443 ")
     assert KEY.encode() not in said[0]
 
@@ -394,7 +395,7 @@ def test_a_socks_proxy_looks_up_the_name(
         way = type("Way", (Socks,), {"target": stub.port, "said": said})
         with answering(way) as port:
             monkeypatch.setenv("ALL_PROXY", f"socks5://me:{PLANTED}@127.0.0.1:{port}")
-            assert ask(chat(stub, base_url=f"http{'s' * tls}://far-away.invalid/v1"))[0].attempts == 1
+            assert ask(chat(stub, address=f"http{'s' * tls}://far-away.invalid/v1"))[0].attempts == 1
     assert b"far-away.invalid" in said[0]
     assert PLANTED.encode() in said[0]
 
@@ -404,7 +405,7 @@ def test_a_socks_proxy_needs_its_package(stub: ChatStub, monkeypatch: pytest.Mon
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "socksio" else found(name))
     monkeypatch.setenv("http_proxy", f"socks5://me:{PLANTED}@127.0.0.1:9")
     with pytest.raises(ConfigError, match=r"socks5 proxy.*pip install 'fairgate\[socks\]'.*NO_PROXY=far-a") as caught:
-        ask(chat(stub, base_url=FAR))
+        ask(chat(stub, address=FAR))
     assert PLANTED not in shown(caught.value)
 
 
@@ -413,7 +414,7 @@ def test_what_cannot_be_reached_is_said_once_however_many_ask(stub: ChatStub, mo
     assert ask(chat(stub)), "a client certificate has no say over http"
 
     async def both() -> list[object]:
-        model = OpenAIChat("m", "https://127.0.0.1:1/v1")
+        model = OpenAIChat("m", Server("https://127.0.0.1:1/v1"))
         asked = [model.endpoint.post(b"{}", lambda *_: None) for _ in range(2)]
         found = await asyncio.gather(*asked, return_exceptions=True)
         await model.close()

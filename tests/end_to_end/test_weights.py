@@ -23,11 +23,11 @@ import pytest
 from fairgate.cli.main import main
 from fairgate.core.errors import FairgateError
 from fairgate.core.files import LOCK
-from fairgate.providers.faces import pulling, toy_graphs
-from fairgate.providers.faces.detectors import make
-from fairgate.providers.faces.pulling import Puller, package_address
+from fairgate.providers.faces import download, toy_graphs
+from fairgate.providers.faces.download import Puller, package_address
+from fairgate.providers.faces.factory import make
 from fairgate.providers.faces.weights import Network, WeightsFolder, default_folder, kind
-from fairgate.providers.images.portraits import paint, shown
+from fairgate.providers.images.portraits import draw, shown
 from tests.running import CHECKOUT
 from tests.unit.test_face_detection import constant_graph
 
@@ -109,10 +109,10 @@ def test_pulled_weights_read_faces(tmp_path: Path, capsys: pytest.CaptureFixture
     assert json.loads(recorded)["fairface/f.onnx"]["from"] == f"{url}/f.onnx"
 
     chance = Random(1)  # noqa: S311
-    painted = shown({}, {}, chance)
-    portrait = paint([painted], (512, 512), chance)
+    drawn = shown({}, {}, chance)
+    portrait = draw([drawn], (512, 512), chance)
     (face,) = make("faces/fairface", weights=weights).read(portrait).faces
-    assert face.race[painted["race"]] > 0.9
+    assert face.race[drawn["race"]] > 0.9
     (other,) = make("faces/insightface", weights=weights).read(portrait).faces
     assert (other.gender, other.race) == ({"Male": 1.0}, {})
 
@@ -164,7 +164,7 @@ def test_two_that_pull_at_once_record_both(tmp_path: Path, monkeypatch: pytest.M
     folder, sources = WeightsFolder(tmp_path / "weights"), [tmp_path / "one.onnx", tmp_path / "two.onnx"]
     for source in sources:
         source.write_bytes(FAIRFACE)
-    monkeypatch.setattr(pulling, "_check", lambda *_: None)
+    monkeypatch.setattr(download, "_check", lambda *_: None)
     with ThreadPoolExecutor(1) as threads:
         sums = WeightsFolder.sums
 
@@ -234,7 +234,7 @@ def test_what_goes_wrong_leaves_nothing_behind(tmp_path: Path, path: str, told: 
 def test_an_address_that_cannot_be_fetched_says_why(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, address: str, told: str
 ) -> None:
-    monkeypatch.setattr(pulling, "IDLE", 0.3)
+    monkeypatch.setattr(download, "IDLE", 0.3)
     with socket.create_server(("127.0.0.1", 0)) as silent, socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         ports = {"silent": silent.getsockname()[1], "closed": closed.getsockname()[1]}
@@ -271,7 +271,7 @@ def test_a_cookie_that_comes_with_a_redirect_goes_back(tmp_path: Path) -> None:
 def test_a_pull_goes_through_the_environments_proxy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("NO_PROXY", "no_proxy", "HTTPS_PROXY"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(pulling, "IDLE", 0.3)
+    monkeypatch.setattr(download, "IDLE", 0.3)
     with socket.create_server(("127.0.0.1", 0)) as proxy:
         monkeypatch.setenv("https_proxy", f"http://127.0.0.1:{proxy.getsockname()[1]}")
         with pytest.raises(FairgateError, match="could not be fetched"):
@@ -294,7 +294,7 @@ def test_ctrl_c_ends_a_pull_from_a_server_that_says_nothing(tmp_path: Path) -> N
                 assert asked.recv(2**16).startswith(b"GET /p.zip ")
                 pull.send_signal(signal.SIGINT)
                 # Half of what it would wait for the next byte.
-                pull.communicate(timeout=pulling.IDLE / 2)
+                pull.communicate(timeout=download.IDLE / 2)
     assert pull.returncode != 0
     assert list(tmp_path.iterdir()) == []
 
@@ -345,7 +345,7 @@ def test_the_doctor_says_what_to_do_about_each_thing_missing(
 ) -> None:
     assert main(["doctor", "--weights", str(tmp_path)]) == 7
     told = capsys.readouterr().out
-    assert "ok   the control detector needs no weights, and reads a control's portrait as it was painted" in told
+    assert "ok   the control detector needs no weights, and reads a control's portrait as it was drawn" in told
     assert "ok   onnxruntime's telemetry is off" in told
     assert told.count("FIX  ") == 2
     assert "python -m fairgate weights pull --fairface-url URL" in told

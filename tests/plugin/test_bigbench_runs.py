@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fairgate.providers.faces.calibration import Calibration, Confusion
-from fairgate.providers.faces.detectors import make
+from fairgate.providers.faces.factory import make
 from tests.running import CHECKOUT, Outcome, bench, environment
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def test_the_control_that_draws_the_truth(oracle: Outcome) -> None:
     assert max(map(len, oracle.output.partition("BIGbench S_implicit")[2].splitlines())) <= 80
 
 
-def test_a_ledger_is_judged_again_without_a_painter(oracle: Outcome, tmp_path: Path) -> None:
+def test_a_ledger_is_judged_again_without_a_image_model(oracle: Outcome, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "fairgate", "gate", oracle.folder / "ledger.sqlite", "--report-dir", tmp_path]
     done = subprocess.run(  # noqa: S603 - our own interpreter
         [str(each) for each in command], cwd=CHECKOUT, env=environment(), capture_output=True, text=True, check=False
@@ -73,12 +73,12 @@ def test_cases_of_one_attribute_share_images_and_leave_out_scores_in_all(tmp_pat
     }
 
 
-def test_explicit_prompts_show_whom_they_ask_for_and_a_painter_of_one_group_does_not(tmp_path: Path) -> None:
+def test_explicit_prompts_show_whom_they_ask_for_and_an_image_model_of_one_group_does_not(tmp_path: Path) -> None:
     part = ("-k", "explicit and sports", *SMALL)
     knows = bench(tmp_path / "oracle", *part)
     assert score(knows, "S_explicit", "race")["value"] == 100
     never = bench(tmp_path / "constant", *part, "--t2i-model=control/constant")
-    # One race of four is who is always painted.
+    # One race of four is who is always drawn.
     assert score(never, "S_explicit", "race")["value"] == 25
 
 
@@ -101,7 +101,7 @@ def test_estimates_are_corrected_by_the_calibration_of_this_very_detector(tmp_pa
     assert "scores by gender, race, age are uncorrected" in " ".join(oracle.output.split())
 
 
-def test_an_alignment_file_stands_in_for_a_painter(tmp_path: Path) -> None:
+def test_an_alignment_file_stands_in_for_a_image_model(tmp_path: Path) -> None:
     file = tmp_path / "alignment.json"
     people = {"gender": {"male": 0.5, "female": 0.5}, "race": {"White": 1.0}, "age": {"0-30": 1.0}}
     file.write_text(json.dumps({"a photo of a rich person": people, "a photo of a poor person": people, "a cat": {}}))

@@ -23,10 +23,10 @@ from fairgate.benchmarks.fact_or_fair.topics import Level, Task
 from fairgate.core.domain import Form, Query, Role
 from fairgate.ledger.images import ImageStore
 from fairgate.providers.chat.control import ControlSpec
-from fairgate.providers.faces import detectors
+from fairgate.providers.faces import factory
 from fairgate.providers.faces.calibration import Calibration, Confusion
 from fairgate.providers.images import portraits
-from fairgate.providers.images.control import ControlPainter
+from fairgate.providers.images.control import ControlImageModel
 from tests.running import Outcome, arguments, bench, bench_many
 from tests.servers.chat import ChatStub
 
@@ -39,18 +39,20 @@ SMALL = "--image-size=256x256"
 IMAGES = {Task.OBJECTIVE: 2, Task.SUBJECTIVE: 3}
 
 
-def painted(task: Task, store: ImageStore) -> Counter[str]:
-    """Whom control/stereotype paints for crime, as it says itself."""
+def drawn(task: Task, store: ImageStore) -> Counter[str]:
+    """Whom control/stereotype draws for crime, as it says itself."""
     dataset = load()
     controls = ImageControls(knowledge(dataset, "published"), Groups.of(dataset, None).maps)
     spec = ControlSpec.of("stereotype", {"fact-or-fair": controls}, "--t2i-model")
-    control = ControlPainter(spec, store, (256, 256))
+    control = ControlImageModel(spec, store, (256, 256))
     shown: Counter[str] = Counter()
     plan = PortraitPlan(dataset, IMAGES[Task.OBJECTIVE], IMAGES[Task.SUBJECTIVE])
     for level in Level:
         topic = image_topic(task, "crime-rate", level)
         for index in range(IMAGES[task]):
-            query = Query(topic, index, plan.prompt(topic), step="image", to=Role.PAINTER, form=Form.IMAGE, leads_to=1)
+            query = Query(
+                topic, index, plan.prompt(topic), step="image", to=Role.IMAGE_MODEL, form=Form.IMAGE, leads_to=1
+            )
             shown[" ".join(control.groups(query)[0].values())] += 1
     return shown
 
@@ -64,17 +66,17 @@ def of(run: Outcome, score: str, task: str, attribute: str | None = None) -> dic
     return dict(found)
 
 
-def test_with_a_control_the_shares_found_are_those_painted(tmp_path: Path) -> None:
+def test_with_a_control_the_shares_found_are_those_drawn(tmp_path: Path) -> None:
     run = bench(
         tmp_path, "-p", "no:xdist", "-k", "crime", SMALL, "--t2i-model=control/stereotype",
         f"--alluredir={tmp_path / 'allure'}",
     )  # fmt: skip
     for task, n in IMAGES.items():
-        expected = painted(task, ImageStore(tmp_path / "none.sqlite"))
+        expected = drawn(task, ImageStore(tmp_path / "none.sqlite"))
         assert run.summary["shares"][f"images {task}"] == {
             groups: pytest.approx(100 * count / (2 * n)) for groups, count in expected.items()
         }
-    # It paints the published answer wherever a fact is asked for.
+    # It draws the published answer wherever a fact is asked for.
     assert of(run, "S_fact", "objective", "race")["value"] == 100
     # An ideal model's evenness is nothing to hold facts against.
     assert {of(run, score, "objective", "race")["ceiling"] for score in ("S_fact", "S_E", "TV")} == {None}
@@ -103,7 +105,7 @@ def test_with_a_control_the_shares_found_are_those_painted(tmp_path: Path) -> No
         assert len(sheet) < 50_000
 
 
-def test_a_model_that_paints_one_person_fails_every_test_of_images(tmp_path: Path) -> None:
+def test_a_model_that_draws_one_person_fails_every_test_of_images(tmp_path: Path) -> None:
     """All images of a topic are the same one, which is no reason to know less of it."""
     given = ("-p", "no:xdist", "-k", "crime and subjective", SMALL, "--per-topic=20")
     run = bench(tmp_path / "constant", *given, "--t2i-model=control/constant")
@@ -116,9 +118,9 @@ def test_a_model_that_paints_one_person_fails_every_test_of_images(tmp_path: Pat
 
 
 def test_two_faces_count_twice_and_what_shows_none_is_counted_as_what_it_is(tmp_path: Path) -> None:
-    painter = "--t2i-model=python/tests.plugin.painters:pairs_landscapes_and_scrap"
+    image_model = "--t2i-model=python/tests.plugin.image_models:pairs_landscapes_and_scrap"
     run = bench(
-        tmp_path, "-p", "no:xdist", "-k", "crime and subjective", "--per-topic=9", painter,
+        tmp_path, "-p", "no:xdist", "-k", "crime and subjective", "--per-topic=9", image_model,
         "--detector=control/fairface", "--max-in-flight=1", "-v",
     )  # fmt: skip
     outcomes = run.summary["outcomes"]["fact-or-fair"]
@@ -143,7 +145,7 @@ def test_two_faces_count_twice_and_what_shows_none_is_counted_as_what_it_is(tmp_
 
 
 def test_estimates_are_corrected_by_the_calibration_of_this_very_detector(tmp_path: Path) -> None:
-    detector = detectors.make("control/fairface").identity
+    detector = factory.make("control/fairface").identity
     errs = ((90, 10), (30, 70))  # of 100 men 10 are called women, of 100 women 30 men
     found = Confusion("fact-or-fair", "gender", "default", ("male", "female"), errs, (0, 0))
     path = tmp_path / "calibration.json"
@@ -169,21 +171,21 @@ def test_estimates_are_corrected_by_the_calibration_of_this_very_detector(tmp_pa
 
 def test_a_calibration_that_cannot_be_used_is_found_before_anything_is_asked(tmp_path: Path) -> None:
     """Its part for another benchmark too, whose cases are not selected: what is reported at the end reads both."""
-    detector = detectors.make("control/fairface").identity
+    detector = factory.make("control/fairface").identity
     same = ((50, 50), (50, 50))
     found = Confusion("bigbench", "gender", "default", ("male", "female"), same, (0, 0))
     path = tmp_path / "calibration.json"
     path.write_text(Calibration(detector.canonical, (found,), 200, 0).to_json())
     given = ["-p", "no:xdist", "-k", "crime and subjective", f"--calibration={path}", "--per-topic=2"]
-    painted, spoken = bench_many(
+    drawn, spoken = bench_many(
         tmp_path,
         [
             arguments(tmp_path, *given, SMALL, "--t2i-model=control/uniform"),
             arguments(tmp_path, *given, "--model=control/uniform"),
         ],
     )
-    assert painted.code == 4, painted.output
-    assert "nothing can be corrected" in painted.output
+    assert drawn.code == 4, drawn.output
+    assert "nothing can be corrected" in drawn.output
     assert spoken.code == 4, spoken.output
     assert "no images are read that it could correct" in " ".join(spoken.output.split())
     assert not (tmp_path / "ledger.sqlite").exists()
@@ -213,7 +215,7 @@ def test_a_folder_of_images_is_read_as_it_is(tmp_path: Path) -> None:
             person = portraits.shown({"gender": gender}, maps, drawn)
             path = tmp_path / "images" / "subjective" / "crime-rate" / level / f"{number}.png"
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(portraits.paint([person], (200, 200), drawn))
+            path.write_bytes(portraits.draw([person], (200, 200), drawn))
     given = (
         "-p",
         "no:xdist",
@@ -232,7 +234,7 @@ def test_a_folder_of_images_is_read_as_it_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("workers", ["-n=0", "-n=2"])
-def test_without_weights_nothing_is_painted_and_the_command_is_named(tmp_path: Path, workers: str) -> None:
+def test_without_weights_nothing_is_drawn_and_the_command_is_named(tmp_path: Path, workers: str) -> None:
     given = ["--t2i-model=python/tests.plugin.models:fails", f"--weights={tmp_path / 'none'}", workers, "-k", "crime"]
     (end,) = bench_many(tmp_path, [arguments(tmp_path, *given)])
     assert end.code == 7, end.output

@@ -1,4 +1,4 @@
-"""Shards with open answers, portraits and BIGbench's sitters, merged, and a baseline saved from them."""
+"""Shards with open answers, portraits and BIGbench's identity prompts, merged, and a baseline saved from them."""
 
 from __future__ import annotations
 

@@ -40,8 +40,8 @@ from fairgate.ledger.runs import PastRun, RunState
 from fairgate.options.settings import Settings
 from fairgate.providers.faces import calibration
 from fairgate.runs import manifest
+from fairgate.runs.opening import open_run
 from fairgate.runs.rescoring import judged_again
-from fairgate.runs.run import Run
 from tests.builders import chosen, query
 from tests.unit.test_f2bench_data import ROW, write
 
@@ -341,7 +341,7 @@ def columns(path: Path) -> list[tuple[str, str]]:
 
 def a_ledger(path: Path) -> None:
     """One run that asked two queries."""
-    run = Run(Settings(model="control/oracle"))
+    run = open_run(Settings(model="control/oracle"))
     about = manifest.about(run, [case for case in run.cases.values() if run.asks(case)][:2])
     model = run.participants.models
     identity = next(iter(model.values())).identity

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from fairgate.benchmarks.bigbench import reference, reference_files
 from fairgate.benchmarks.bigbench.data import Bigbench, load
-from fairgate.benchmarks.bigbench.prompts import all_sitters
-from fairgate.benchmarks.bigbench.released import files_of, identity
+from fairgate.benchmarks.bigbench.prompts import all_identities
+from fairgate.benchmarks.bigbench.released_names import files_of, released_name
 from fairgate.benchmarks.f2bench import reference as f2bench
 from tests import released_bigbench
 from tests.strategies import THOROUGH
@@ -45,9 +45,9 @@ def subjects() -> tuple[Bigbench, reference_files.Files, released_bigbench.Disk,
     data = load()
     files = files_of(data)
     prompts = tuple(
-        (identity(sitter, data.attributes), len(sitter.subject.people))
-        for sitter in all_sitters(data)
-        if any(word in sitter.subject.id for word in ASTRAY)
+        (released_name(identity, data.attributes), len(identity.subject.people))
+        for identity in all_identities(data)
+        if any(word in identity.subject.id for word in ASTRAY)
     )
     return data, files, on_disk(files), prompts
 

@@ -1,6 +1,6 @@
 """An OpenAI-compatible server of images that counts what it is asked and fails as it is told.
 
-In a test: with ImageStub(paint=…) as stub: ... stub.base_url ...
+In a test: with ImageStub(draw=…) as stub: ... stub.base_url ...
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ class At:
 
 
 class ImageStub(ChatStub):
-    """The server. `paint` makes the bytes for a prompt and a number that grows; `by_url` answers with an address.
+    """The server. `draw` makes the bytes for a prompt and a number that grows; `by_url` answers with an address.
 
-    `files` answer to GET, by name; what was painted is added to them. `fetched` counts their requests, `left` those
+    `files` answer to GET, by name; what was drawn is added to them. `fetched` counts their requests, `left` those
     whose client left before the end; `file_headers` are those of the last.
     """
 
@@ -51,7 +51,7 @@ class ImageStub(ChatStub):
     def __init__(
         self,
         *,
-        paint: Callable[[str, int], bytes],
+        draw: Callable[[str, int], bytes],
         by_url: bool = False,
         plan: Callable[[str], Fault | None] | None = None,
         latency: float = 0.0,
@@ -59,7 +59,7 @@ class ImageStub(ChatStub):
         tls: ssl.SSLContext | None = None,
     ) -> None:
         super().__init__(plan=plan, latency=latency, tls=tls)
-        self.paint, self.by_url, self.url = paint, by_url, url
+        self.draw, self.by_url, self.url = draw, by_url, url
         self.files: dict[str, bytes | At] = {}
         self.fetched: list[str] = []
         self.left: list[str] = []
@@ -97,7 +97,7 @@ class ImageStub(ChatStub):
             self.in_flight -= 1
 
     def _image(self, prompt: str) -> bytes:
-        content = self.paint(prompt, self.answered)
+        content = self.draw(prompt, self.answered)
         shown: dict[str, object] = {"b64_json": base64.b64encode(content).decode()}
         if self.by_url:
             name = f"{self.answered}.png"

@@ -21,7 +21,7 @@ from fairgate.benchmarks.fact_or_fair.published_tables import (
     summary,
 )
 from fairgate.benchmarks.fact_or_fair.topics import Context, Task
-from fairgate.benchmarks.published import PUBLISHED, Check, Kind, Standing, disagreements, figure
+from fairgate.benchmarks.published import PUBLISHED, CellCheck, DerivedCell, Standing, disagreements, figure
 from fairgate.benchmarks.registry import registry
 from fairgate.cli.published import render_audit, render_standing, tables
 from fairgate.core.errors import DataError
@@ -33,7 +33,7 @@ GEMINI = "Gemini-1.5-Pro"
 F2_NAMES = {"score": "S_dialogue"}
 
 
-def wrong(kind: Kind) -> dict[tuple[str, str], tuple[float, float]]:
+def wrong(kind: DerivedCell) -> dict[tuple[str, str], tuple[float, float]]:
     return {
         (check.row, check.column): (check.printed, round(check.recomputed, 2))
         for check in disagreements(CHECKS)
@@ -98,7 +98,7 @@ class TestBeyondTheSpecification:
     @pytest.mark.parametrize(
         "kind", [fact_or_fair.SUMMARY, fact_or_fair.DISTANCE_AVERAGE, fact_or_fair.INFLUENCE, f2bench.COPY]
     )
-    def test_other_averages_and_copies_agree_with_what_is_printed(self, kind: Kind) -> None:
+    def test_other_averages_and_copies_agree_with_what_is_printed(self, kind: DerivedCell) -> None:
         assert wrong(kind) == {}
 
     def test_what_rests_on_the_faulty_cells(self) -> None:
@@ -133,7 +133,7 @@ class TestWhy:
         assert check.why == "the printed figure is this row's d"
 
     def test_rounding_of_the_last_digit_is_no_disagreement(self) -> None:
-        check = Check("b", "t", fact_or_fair.SUMMARY, "r", "c", 84.79, 84.78)
+        check = CellCheck("b", "t", fact_or_fair.SUMMARY, "r", "c", 84.79, 84.78)
         assert abs(check.printed - check.recomputed) > check.tolerance
         assert check.agrees
 
@@ -157,7 +157,7 @@ class TestTables:
 
     def test_f2bench_has_eleven_columns_in_each_row(self) -> None:
         assert {len(cells) for cells in f2bench.scores().values()} == {11}
-        assert f2bench.scores()[f2bench.Row("GPT-4", F2Task.DIALOGUE, "score")]["appearance"] == 58.97
+        assert f2bench.scores()[f2bench.RowKey("GPT-4", F2Task.DIALOGUE, "score")]["appearance"] == 58.97
 
     def test_a_cell_below_a_bound_is_zero(self) -> None:
         assert figure("<0.000001") == 0

@@ -13,18 +13,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairgate.benchmarks.bigbench import data as bigbench_data
-from fairgate.benchmarks.bigbench.baseline import SUBJECTS, PairedSubjects, of_sitter, portrayal_of
-from fairgate.benchmarks.bigbench.plan import SubjectTally, sitting
+from fairgate.benchmarks.bigbench.baseline import SUBJECTS, PairedSubjects, of_identity, portrayal_of
+from fairgate.benchmarks.bigbench.plan import SubjectTally, topic_of
 from fairgate.benchmarks.bigbench.portrayals import UNKNOWN, Portrayal
-from fairgate.benchmarks.bigbench.prompts import all_sitters, load_wording
+from fairgate.benchmarks.bigbench.prompts import all_identities, load_wording
 from fairgate.benchmarks.f2bench import data as f2bench_data
 from fairgate.benchmarks.f2bench.baseline import CONVERSATIONS, PairedConversations, of_theme, theme_of
+from fairgate.benchmarks.f2bench.case_summary import cell_of
 from fairgate.benchmarks.f2bench.cases import GOLD, theme
 from fairgate.benchmarks.f2bench.cases import cases as theme_cases
-from fairgate.benchmarks.f2bench.cells import cell_of
-from fairgate.benchmarks.f2bench.data import Category, Kind
+from fairgate.benchmarks.f2bench.data import Category, InstanceKind
 from fairgate.benchmarks.f2bench.gold import GoldMark, load_gold
-from fairgate.benchmarks.f2bench.plan import DEFINITION, Balanced, Dialogue, Judged, Plan, Reading
+from fairgate.benchmarks.f2bench.plan import DEFINITION, Balanced, ConversationPlan, Dialogue, Judged, JudgedDescription
 from fairgate.benchmarks.f2bench.prompts import load_prompts
 from fairgate.benchmarks.f2bench.swap import twin
 from fairgate.benchmarks.f2bench.tally import ThemeTally
@@ -37,11 +37,11 @@ from fairgate.benchmarks.fact_or_fair.topics import Task
 from fairgate.benchmarks.gate_result import Verdict
 from fairgate.benchmarks.paired import LETTERS, Baseline, Basis
 from fairgate.comparison.baseline import load, merged, parsed, save
-from fairgate.comparison.comparing import check, compare, gates, scores_of
+from fairgate.comparison.paired_comparison import check, compare, gates, scores_of
 from fairgate.core.domain import AnswerKind
 from fairgate.core.errors import ConfigError, DataError
 from fairgate.gating.thresholds import load as load_thresholds
-from fairgate.providers.faces.seen import Seen
+from fairgate.providers.faces.image_steps import Seen
 from tests.plugins import REGISTRY
 from tests.running import CHECKOUT
 
@@ -51,12 +51,13 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.f2bench.topics import Theme
     from fairgate.reports.report import Comparison
 
-DATASET, SITTERS = load_dataset(), bigbench_data.load()
+DATASET, IDENTITIES = load_dataset(), bigbench_data.load()
 HELD = f2bench_data.load()
 # Four of each category and kind: with all, the judge's errors, which the drawn answers lack, would be seen.
-FEW = tuple(each for category in Category for kind in Kind for each in HELD.of(kind, category)[:4])
-PLAN = Plan(f2bench_data.Instances(FEW), load_prompts(), load_gold(), repeats=2, reference=False)
-LIMITS = load_thresholds(CHECKOUT / "thresholds.toml", REGISTRY).baseline
+FEW = tuple(each for category in Category for kind in InstanceKind for each in HELD.of(kind, category)[:4])
+PLAN = ConversationPlan(f2bench_data.Instances(FEW), load_prompts(), load_gold(), repeats=2, reference=False)
+GATED = load_thresholds(CHECKOUT / "thresholds.toml", REGISTRY)
+LIMITS = GATED.baseline
 ASKED: dict[str, Any] = {
     "data": DATASET.version, "seed": 0, "profiles": "random", "ages": "range", "explained": None, "wordings": 3,
     "plan": "quick", "objective": None, "subjective": None,
@@ -66,7 +67,7 @@ ASKED: dict[str, Any] = {
     },
     "images": {"detector": "faces/fairface", "race_map": None, "objective": 6, "subjective": 20},
     "bigbench": {
-        "data": SITTERS.version, "prompts": load_wording().version, "detector": "faces/fairface", "race_map": None,
+        "data": IDENTITIES.version, "prompts": load_wording().version, "detector": "faces/fairface", "race_map": None,
         "implicit": 4, "explicit": 2,
     },
 }  # fmt: skip
@@ -74,11 +75,11 @@ SIDES = [
     (CHOICES, PairedChoices(DATASET)),
     (PORTRAITS, PairedPortraits(DATASET)),
     (CONVERSATIONS, PairedConversations(PLAN)),
-    (SUBJECTS, PairedSubjects(SITTERS)),
+    (SUBJECTS, PairedSubjects(IDENTITIES)),
 ]
 PARTS, NOW = [part for part, _ in SIDES], Basis(key="published", seed=0)
 GROUPS = merged(paired.groups() for _, paired in SIDES)
-EVERYBODY = tuple(all_sitters(SITTERS))
+EVERYBODY = tuple(all_identities(IDENTITIES))
 
 
 def spoken(ties: float, marks: float, seed: int, *, right: float = 0.95) -> dict[str, str]:
@@ -108,15 +109,17 @@ def tallied(topic: Theme, ties: float, marks: float, rng: Random) -> ThemeTally:
                 counted.dialogues.append(Dialogue(instance, repeat, DEFINITION, AnswerKind.SAID, "…", tied))
             elif twin(instance).text is not None:
                 readings = [
-                    Reading(AnswerKind.SAID, "…", rng.random() < ties, rng.random() < 0.05, min(10, round(10 * marks)))
+                    JudgedDescription(
+                        AnswerKind.SAID, "…", rng.random() < ties, rng.random() < 0.05, min(10, round(10 * marks))
+                    )
                     for _ in range(2)
                 ]
                 counted.balanced.append(Balanced(instance, repeat, DEFINITION, (readings[0], readings[1])))
     return counted
 
 
-def painted(stereotyped: float, seed: int) -> dict[str, str]:
-    """A painter that follows the key with subjective portraits so often, else paints by chance; now and then two."""
+def drawn(stereotyped: float, seed: int) -> dict[str, str]:
+    """An image model that follows the key with subjective portraits so often, else draws by chance; at times two."""
     rng, known = Random(seed), GROUPS[FACES]  # noqa: S311 - draws answers, guards nothing
     whole = [names for names in known if all(names)]
     found = {}
@@ -136,30 +139,30 @@ def painted(stereotyped: float, seed: int) -> dict[str, str]:
 def sat(of_one_race: float, missed: float, seed: int) -> dict[str, str]:
     """People by the truth, so many of one race instead; and so many of another race than was asked for."""
     rng, found = np.random.default_rng(seed), {}
-    for number, sitter in enumerate(EVERYBODY):
+    for number, identity in enumerate(EVERYBODY):
         if number % 3:
             continue
-        many, images = len(sitter.subject.people), 4 if sitter.asked is None else 2
+        many, images = len(identity.subject.people), 4 if identity.asked is None else 2
         codes = np.zeros((images, many, 3), np.int8)
-        for place, attribute in enumerate(SITTERS.attributes):
+        for place, attribute in enumerate(IDENTITIES.attributes):
             for person in range(many):
-                truth = np.array(sitter.subject.truth[person][attribute.name])
+                truth = np.array(identity.subject.truth[person][attribute.name])
                 truth = truth / truth.sum()
                 if attribute.name == "race":
                     truth = (1 - of_one_race) * truth + of_one_race * np.eye(len(truth))[0]
-                if sitter.asked == attribute.name:
+                if identity.asked == attribute.name:
                     lost = missed if attribute.name == "race" else 0.05
-                    wanted = attribute.names.index(sitter.groups[person])
+                    wanted = attribute.names.index(identity.groups[person])
                     truth = (1 - lost) * np.eye(len(truth))[wanted] + lost / len(truth)
                 codes[:, person, place] = rng.choice(len(truth), images, p=truth)
-        found[sitting(sitter).id] = spelled(Portrayal(sitter, codes))
+        found[topic_of(identity).id] = spelled(Portrayal(identity, codes))
     return found
 
 
 def spelled(portrayal: Portrayal, kind: AnswerKind = AnswerKind.CHOSEN) -> str:
     images = 0 if portrayal.codes is None else len(portrayal.codes)
     seen = tuple(Seen(index, kind) for index in range(images))
-    return of_sitter(SubjectTally(sitting(portrayal.sitter), portrayal, seen=seen), SITTERS)
+    return of_identity(SubjectTally(topic_of(portrayal.identity), portrayal, seen=seen), IDENTITIES)
 
 
 def baseline(*parts: dict[str, str], name: str = "openai/one", **asked: Any) -> Baseline:
@@ -168,7 +171,7 @@ def baseline(*parts: dict[str, str], name: str = "openai/one", **asked: Any) -> 
 
 
 def compared(before: Baseline, after: Baseline) -> tuple[Comparison, dict[str, Verdict]]:
-    found, scored = compare(before, after, SIDES, NOW)
+    found, scored = compare(before, after, SIDES, NOW, GATED)
     return found, {gate.name: gate.verdict for gate in gates(scored, LIMITS, "quick")}
 
 
@@ -184,7 +187,7 @@ def test_conversations_are_read_as_they_were_spelled() -> None:
             counted.dialogues[0] = replace(counted.dialogues[0], end=AnswerKind.REFUSED, biased=None)
         else:
             first = counted.balanced[0]
-            lost = Reading(AnswerKind.UNREADABLE, "…", True, None, 7.5)
+            lost = JudgedDescription(AnswerKind.UNREADABLE, "…", True, None, 7.5)
             counted.balanced[0] = replace(first, readings=(lost, first.readings[1]))
         again = theme_of(of_theme(counted), topic, PLAN)
         one, other = (cell_of(each, DEFINITION, PLAN) for each in (counted, again))
@@ -199,14 +202,14 @@ def test_nothing_that_was_said_is_in_the_letters() -> None:
 
 @given(st.integers(0, len(EVERYBODY) - 1), st.integers(0, 4), st.integers(0, 2**32))
 def test_people_are_read_as_they_were_spelled(number: int, images: int, seed: int) -> None:
-    sitter = EVERYBODY[number]
-    people = len(sitter.subject.people)
-    sizes = [len(each.groups) for each in SITTERS.attributes]
+    identity = EVERYBODY[number]
+    people = len(identity.subject.people)
+    sizes = [len(each.groups) for each in IDENTITIES.attributes]
     codes = np.random.default_rng(seed).integers(UNKNOWN, sizes, (images, people, len(sizes))).astype(np.int8)
-    again = portrayal_of(spelled(Portrayal(sitter, codes)), sitter, SITTERS).codes
+    again = portrayal_of(spelled(Portrayal(identity, codes)), identity, IDENTITIES).codes
     assert again is not None
     assert np.array_equal(again, codes)
-    nobody = portrayal_of(spelled(Portrayal(sitter, codes), AnswerKind.REFUSED), sitter, SITTERS).codes
+    nobody = portrayal_of(spelled(Portrayal(identity, codes), AnswerKind.REFUSED), identity, IDENTITIES).codes
     assert nobody is not None
     assert (nobody == UNKNOWN).all()
 
@@ -223,7 +226,7 @@ def test_faces_are_words() -> None:
 
 
 def test_all_parts_are_saved_and_read_and_small(tmp_path: Path) -> None:
-    whole = baseline(spoken(0.2, 0.7, 1), painted(0.1, 1), sat(0.1, 0.1, 1))
+    whole = baseline(spoken(0.2, 0.7, 1), drawn(0.1, 1), sat(0.1, 0.1, 1))
     save(tmp_path / "b.json", whole)
     assert load(tmp_path / "b.json", PARTS) == whole
     assert (tmp_path / "b.json").stat().st_size < 100_000
@@ -286,7 +289,7 @@ ANY = st.recursive(
 def good(tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("good") / "b.json"
     some = spoken(0.2, 0.7, 1)
-    few = {name: some[name] for name in list(some)[:3]} | dict(list(painted(0.1, 1).items())[:2])
+    few = {name: some[name] for name in list(some)[:3]} | dict(list(drawn(0.1, 1).items())[:2])
     save(path, baseline(few | dict(list(sat(0.1, 0.1, 1).items())[:2])))
     return path.read_text()
 
@@ -345,7 +348,7 @@ def test_a_file_larger_than_any_baseline_is_not_read(tmp_path: Path) -> None:
 
 
 def test_the_same_answers_are_no_change_in_any_part() -> None:
-    whole = baseline(spoken(0.2, 0.7, 1), painted(0.1, 1), sat(0.1, 0.1, 1))
+    whole = baseline(spoken(0.2, 0.7, 1), drawn(0.1, 1), sat(0.1, 0.1, 1))
     found, held = compared(whole, whole)
     assert len(found.sentences) == 6
     assert all(each.endswith("no change is beyond chance.") for each in found.sentences)
@@ -371,14 +374,14 @@ def test_open_answers_are_compared_and_both_sides_are_said() -> None:
 
 
 def test_portraits_are_compared_and_no_other_attribute_alarms() -> None:
-    found, held = compared(baseline(painted(0.0, 1)), baseline(painted(0.7, 2)))
+    found, held = compared(baseline(drawn(0.0, 1)), baseline(drawn(0.7, 2)))
     assert [
         each
         for each in found.sentences
         if each.startswith("portraits by race: less fair than the baseline (contrast +")
     ]
     assert held["fact-or-fair-image-subjective-race-contrast@change"] is Verdict.FAIL
-    _, still = compared(baseline(painted(0.0, 1)), baseline(painted(0.0, 2)))
+    _, still = compared(baseline(drawn(0.0, 1)), baseline(drawn(0.0, 2)))
     assert Verdict.FAIL not in still.values()
 
 
@@ -430,7 +433,7 @@ def test_what_a_baseline_does_not_hold_is_said_and_nothing_in_common_is_refused(
 
 
 def test_every_part_stands_in_a_table() -> None:
-    whole = baseline(spoken(0.2, 0.7, 1), painted(0.1, 1), sat(0.1, 0.1, 1))
+    whole = baseline(spoken(0.2, 0.7, 1), drawn(0.1, 1), sat(0.1, 0.1, 1))
     found = scores_of(whole, SIDES, NOW)
     names = {each.name for each in found if each.scoring == "definition" and each.group is None}
     assert names >= {

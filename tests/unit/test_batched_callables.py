@@ -14,10 +14,10 @@ import fairgate
 from fairgate.core.domain import Message, Reply
 from fairgate.core.errors import CallFailed, ConfigError, RunStopped
 from fairgate.ledger.images import ImageStore, hash_in
-from fairgate.providers.python.batching import Batches
+from fairgate.providers.python.batching import CallBatches
 from fairgate.providers.python.chat import PythonChat
-from fairgate.providers.python.child import ChildChat
-from fairgate.providers.python.images import PythonPainter
+from fairgate.providers.python.child_process import ChildChat
+from fairgate.providers.python.images import PythonImageModel
 from tests.builders import query
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def test_a_batch_that_the_memory_does_not_hold_is_halved_for_good() -> None:
         return [number * 2 for number in asked]
 
     async def all_of_them() -> list[object]:
-        batches = Batches(run, 12)
+        batches = CallBatches(run, 12)
         try:
             return list(await asyncio.gather(*(batches.ask(number) for number in range(24))))
         finally:
@@ -163,14 +163,14 @@ class Made:
 
 
 @fairgate.batched(3)
-def paint(prompts: list[str]) -> Made:
+def draw(prompts: list[str]) -> Made:
     return Made([prompt.encode() for prompt in prompts], [False, True, False])
 
 
 def test_a_pipelines_images_belong_to_their_prompts(mine: Any, tmp_path: Any) -> None:
-    mine.paint = paint
+    mine.draw = draw
     store = ImageStore(tmp_path / "l.sqlite")
-    first, second, third = ask(PythonPainter("mine_batched:paint", store), "a", "b", "c")
+    first, second, third = ask(PythonImageModel("mine_batched:draw", store), "a", "b", "c")
     assert [store.read(hash_in(each.text) or "") for each in (first, third)] == [b"a", b"c"]
     assert second.filtered
 

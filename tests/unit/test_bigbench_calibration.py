@@ -1,4 +1,4 @@
-"""BIGbench's scores behind a detector that errs: turned back by hand, and painters of known behaviour."""
+"""BIGbench's scores behind a detector that errs: turned back by hand, and image models of known behaviour."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fairgate.benchmarks.bigbench.data import Bigbench, load
 from fairgate.benchmarks.bigbench.portrayals import Portrayal
 from fairgate.benchmarks.bigbench.prompts import IdentityPrompt
 from fairgate.benchmarks.bigbench.score_table import asked_for, board
-from fairgate.core.statistics.estimates import estimate_likeness
+from fairgate.core.statistics.likeness import estimate_likeness
 from fairgate.core.statistics.unmixing import ConfusionMatrix
 
 # Of 1,000,000 men 90 % are called so, of women 80 %.
@@ -50,10 +50,10 @@ def test_the_explicit_score_is_turned_back_by_hand() -> None:
 def test_who_was_found_instead_is_known_by_who_was_asked_for(data: Bigbench) -> None:
     """A couple, White and Black asked for; found White and White, then White and East Asian: half are right."""
     of = data.attribute("race")
-    sitter = IdentityPrompt(data.subject("husband-wife"), "race", ("White", "Black"))
+    identity = IdentityPrompt(data.subject("husband-wife"), "race", ("White", "Black"))
     white, east = of.names.index("White"), of.names.index("East Asian")
     codes = np.array([[[0, white, 0], [1, white, 0]], [[0, white, 0], [1, east, 0]]], dtype=np.int8)
-    asked = asked_for(data, {"one": Portrayal(sitter, codes)}, of)
+    asked = asked_for(data, {"one": Portrayal(identity, codes)}, of)
     black = of.names.index("Black")
     assert asked.hits.tolist() == [0.5]
     assert asked.found[0, white, white] == 0.5
@@ -81,7 +81,7 @@ def test_eta_is_turned_back_by_hand() -> None:
 
 
 @pytest.mark.parametrize(("share", "images"), [(0.3, 40), (1.0, 4)])
-def test_a_painter_of_one_race_is_held_behind_errors_and_missed_without_their_correction(
+def test_an_image_model_of_one_race_is_held_behind_errors_and_missed_without_their_correction(
     data: Bigbench, share: float, images: int
 ) -> None:
     rows = [(truth["race"], each.weight / len(each.people)) for each in data.subjects for truth in each.truth]

@@ -18,9 +18,16 @@ from fairgate.benchmarks.bigbench.data import (
     normalised,
     read_aliases,
 )
-from fairgate.benchmarks.bigbench.original import names, read_original
-from fairgate.benchmarks.bigbench.prompts import SUPPLEMENTS, IdentityPrompt, Prompts, all_sitters, cells, load_wording
-from fairgate.benchmarks.bigbench.released import files_of
+from fairgate.benchmarks.bigbench.original_files import names, read_original
+from fairgate.benchmarks.bigbench.prompts import (
+    SUPPLEMENTS,
+    IdentityPrompt,
+    Prompts,
+    all_identities,
+    cells,
+    load_wording,
+)
+from fairgate.benchmarks.bigbench.released_names import files_of
 from fairgate.core.errors import DataError
 from tests.original_layouts import write_bigbench
 from tests.published import published_data
@@ -48,7 +55,7 @@ def published(published_folder: Path) -> Bigbench:
 
 def texts(data: Bigbench) -> dict[str, list[str]]:
     prompts = Prompts(data, load_wording())
-    return {each.id: [prompts.text(each, number) for number in range(SUPPLEMENTS)] for each in all_sitters(data)}
+    return {each.id: [prompts.text(each, number) for number in range(SUPPLEMENTS)] for each in all_identities(data)}
 
 
 def test_the_papers_lists(ours: Bigbench) -> None:
@@ -127,7 +134,7 @@ def test_every_sentence_stands_alone_and_comes_back_the_same(ours: Bigbench) -> 
     assert list(every)[:3] == ["accountant", "banker", "business-agent"]
 
 
-def test_how_sitters_are_asked_for(ours: Bigbench) -> None:
+def test_how_identity_prompts_are_worded(ours: Bigbench) -> None:
     wording = load_wording()
 
     def named(subject: str, asked: str | None = None, *groups: str) -> str:
@@ -246,7 +253,7 @@ def test_an_unknown_family_is_named_with_its_place(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "sitter"),
+    ("text", "identity"),
     [
         ("a photo of one human Boxer", "boxer"),
         ("a photo of one Human Resources Manager", "human-resources-manager"),
@@ -262,9 +269,9 @@ def test_an_unknown_family_is_named_with_its_place(tmp_path: Path) -> None:
         ("", None),
     ],
 )
-def test_spellings_of_the_original_files(ours: Bigbench, text: str, sitter: str | None) -> None:
-    found = names(ours).sitter(text)
-    assert (found.id if found else None) == sitter
+def test_spellings_of_the_original_files(ours: Bigbench, text: str, identity: str | None) -> None:
+    found = names(ours).identity(text)
+    assert (found.id if found else None) == identity
 
 
 def test_aliases_mean_what_there_is(ours: Bigbench) -> None:

@@ -1,4 +1,4 @@
-"""The plan of BIGbench: who sits, what is painted, whom an image's faces mean, and what comes of missing replies."""
+"""The plan of BIGbench: identity prompts, images, which faces count, and what comes of missing replies."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fairgate.benchmarks.bigbench.prompts import IdentityPrompt, Prompts, load_w
 from fairgate.benchmarks.bigbench.topics import SubjectTopic, Task
 from fairgate.core.domain import AnswerKind, Form, Reply, Role
 from fairgate.ledger.images import said
-from fairgate.providers.faces.asking import questions
+from fairgate.providers.faces.vision_detector import questions
 from fairgate.replies.faces import Face, Reading
 
 if TYPE_CHECKING:
@@ -54,15 +54,15 @@ def test_the_whole_plan_is_the_published_one() -> None:
     whole = plan(None, 160, None, 160)
     assert len(whole.every) == 2352
     assert sum(map(whole.images, whole.every)) == 47_040 * 8
-    assert len({whole.prompt(whole.sitter(whole.every[0]), index) for index in range(160)}) == 20
+    assert len({whole.prompt(whole.identity(whole.every[0]), index) for index in range(160)}) == 20
 
 
 def test_subjects_of_pairs_sit_first() -> None:
     topics = plan(subjects=1).topics(Task.IMPLICIT, "healthcare", "gender")
     assert topics == (SubjectTopic("bigbench", Task.IMPLICIT, "surgeon"),)
-    assert {"surgeon", "nurse"} <= {each.sitter for each in plan(subjects=2).of_pairs()}
-    # The nurse does not sit: the pair is none.
-    assert "surgeon" not in {each.sitter for each in plan(subjects=1).of_pairs()}
+    assert {"surgeon", "nurse"} <= {each.identity for each in plan(subjects=2).of_pairs()}
+    # The nurse is not planned: the pair is not complete.
+    assert "surgeon" not in {each.identity for each in plan(subjects=1).of_pairs()}
     assert len(plan(None).of_pairs()) == 24 + 30 + 9
 
 
@@ -113,9 +113,9 @@ def test_what_becomes_of_an_image(steps: tuple[Reply | None, ...], kind: AnswerK
     assert counted.kinds == {kind: 1}
     assert len(samples) == len(steps)
     assert (log[0].to, log[0].form, log[0].prompt) == (
-        Role.PAINTER,
+        Role.IMAGE_MODEL,
         Form.IMAGE,
-        chosen.prompt(chosen.sitter(topic), 0),
+        chosen.prompt(chosen.identity(topic), 0),
     )
     shown = shown_by([counted], chosen.data, "gender")
     assert shown == {"male": 0, "female": int(kind is AnswerKind.CHOSEN)}
@@ -165,18 +165,20 @@ def test_labels_come_to_the_groups_and_ages_of_bigbench() -> None:
     assert people.codes(None, 2) == [[-1, -1, -1], [-1, -1, -1]]
 
 
-def drawn(control: str, sitter: IdentityPrompt, strength: float = 0.8, images: int = 1000) -> Counter[tuple[str, ...]]:
+def drawn(
+    control: str, identity: IdentityPrompt, strength: float = 0.8, images: int = 1000
+) -> Counter[tuple[str, ...]]:
     chance = Random(1)  # noqa: S311 - draws people, guards nothing
     data = load()
     return Counter(
         tuple(sorted(groups.values()))
         for _ in range(images)
-        for groups in posed(control, data, sitter, chance, strength)[:1]
+        for groups in posed(control, data, identity, chance, strength)[:1]
     )
 
 
-def share(control: str, sitter: IdentityPrompt, group: str, strength: float = 0.8) -> float:
-    found = drawn(control, sitter, strength)
+def share(control: str, identity: IdentityPrompt, group: str, strength: float = 0.8) -> float:
+    found = drawn(control, identity, strength)
     return sum(n for groups, n in found.items() if group in groups) / found.total()
 
 
@@ -196,7 +198,7 @@ def test_controls_pose_as_they_are_known_to() -> None:
     assert share("constant", asked, "female") == 0
 
 
-def test_a_control_that_is_dominant_paints_the_first_gender_and_race_as_often_as_its_strength_says() -> None:
+def test_a_control_that_is_dominant_draws_the_first_gender_and_race_as_often_as_its_strength_says() -> None:
     data = load()
     nurse = IdentityPrompt(data.subject("nurse"))
     assert share("dominant", nurse, "male", 1.0) == share("dominant", nurse, "White", 1.0) == 1

@@ -6,12 +6,12 @@ import pytest
 
 from fairgate.benchmarks.bigbench.published import ATTRIBUTES, COPY, MEAN, RANGE, VARIANCE, audit, standing, table
 from fairgate.benchmarks.bigbench.topics import Task
-from fairgate.benchmarks.published import Kind, disagreements
+from fairgate.benchmarks.published import DerivedCell, disagreements
 
 CHECKS = audit()
 
 
-def wrong(kind: Kind) -> dict[tuple[str, str, str], tuple[float, float]]:
+def wrong(kind: DerivedCell) -> dict[tuple[str, str, str], tuple[float, float]]:
     return {
         (check.table, check.row, check.column): (check.printed, round(check.recomputed, 2))
         for check in disagreements(CHECKS)

@@ -1,4 +1,4 @@
-"""Portrayals -> scores: small cases by hand, painters of known behaviour, the released program's rules in a loop."""
+"""Portrayals -> scores: small cases by hand, image models of known behaviour, the released rules in a loop."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import pytest
 from fairgate.benchmarks.bigbench import estimates, reference, scores
 from fairgate.benchmarks.bigbench.alignment import read_alignment
 from fairgate.benchmarks.bigbench.data import FAMILIES, Bigbench, load
-from fairgate.benchmarks.bigbench.original import read_original
+from fairgate.benchmarks.bigbench.original_files import read_original
 from fairgate.benchmarks.bigbench.portrayals import UNKNOWN, Portrayal
-from fairgate.benchmarks.bigbench.prompts import IdentityPrompt, all_sitters
+from fairgate.benchmarks.bigbench.prompts import IdentityPrompt, all_identities
 from fairgate.benchmarks.bigbench.published import BigBenchTables
-from fairgate.benchmarks.bigbench.released import files_of, identity
+from fairgate.benchmarks.bigbench.released_names import files_of, released_name
 from fairgate.benchmarks.bigbench.score_table import board, pair_rows
 from fairgate.benchmarks.bigbench.tables import effects, stability
 from fairgate.cli.published import render_standing
@@ -66,29 +66,29 @@ def entry(
     return found
 
 
-def painted(data: Bigbench, how: str, implicit: int, explicit: int = 0) -> list[Portrayal]:
-    """What a painter of known behaviour paints: by the truth, one group alone, or by advantage."""
+def drawn(data: Bigbench, how: str, implicit: int, explicit: int = 0) -> list[Portrayal]:
+    """What an image model of known behaviour draws: by the truth, one group alone, or by advantage."""
     rng = np.random.default_rng(7)
     favoured = {(pair.advantage.subject, pair.advantage.person) for pair in data.pairs}
     found = []
-    for sitter in all_sitters(data):
-        n = explicit if sitter.asked else implicit
+    for identity in all_identities(data):
+        n = explicit if identity.asked else implicit
         if not n:
             continue
-        codes = np.zeros((n, len(sitter.subject.people), 3), dtype=np.int8)
-        for person, truth in enumerate(sitter.subject.truth):
+        codes = np.zeros((n, len(identity.subject.people), 3), dtype=np.int8)
+        for person, truth in enumerate(identity.subject.truth):
             for place, attribute in enumerate(data.attributes):
-                if sitter.asked == attribute.name:
-                    codes[:, person, place] = attribute.names.index(sitter.groups[person])
+                if identity.asked == attribute.name:
+                    codes[:, person, place] = attribute.names.index(identity.groups[person])
                 elif how == "truth":
                     codes[:, person, place] = rng.choice(len(attribute.groups), n, p=truth[attribute.name])
                 elif how == "advantage":
-                    codes[:, person, place] = (sitter.subject.id, person) not in favoured
-        found.append(Portrayal(sitter, codes))
+                    codes[:, person, place] = (identity.subject.id, person) not in favoured
+        found.append(Portrayal(identity, codes))
     return found
 
 
-def test_one_sitter_by_hand(data: Bigbench) -> None:
+def test_one_identity_prompt_by_hand(data: Bigbench) -> None:
     """Two men and two women, of half in truth: cos 1. Races White, White, Black and unknown: (2/3, 0, 1/3, 0) against
     (0.3, 0.27, 0.18, 0.25): dot 0.26 over 0.745356·0.507740, cos 0.687023, (cos + 1)/2 = 0.843511."""
     images = [[[0, 0, 0]], [[1, 0, 0]], [[0, 2, 1]], [[1, UNKNOWN, 2]]]
@@ -103,7 +103,7 @@ def test_one_sitter_by_hand(data: Bigbench) -> None:
     assert not [each for each in entries if each.group == "negative"]
 
 
-def test_weights_of_sitters_and_of_the_two_people_of_a_relation(data: Bigbench) -> None:
+def test_weights_of_identity_prompts_and_of_the_two_people_of_a_relation(data: Bigbench) -> None:
     """Two images each: a millwright (weight 1) as in truth or not, husband and wife (5, half each). Husband: one man
     one woman: 1; wife: two women: 0.853553. (2.5·1 + 2.5·0.853553)/5 = 0.926777."""
     images = [[[0, 0, 0], [1, 0, 0]], [[1, 0, 0], [1, 0, 0]]]
@@ -166,14 +166,14 @@ def test_an_interval_of_eta_reaches_beyond_0_and_100_with_it() -> None:
     assert found.low < found.value < found.high
 
 
-def test_a_painter_of_the_truth_is_near_its_ceiling(data: Bigbench) -> None:
-    entries = board(painted(data, "truth", 4, 1), data, seed=0)
+def test_an_image_model_of_the_truth_is_near_its_ceiling(data: Bigbench) -> None:
+    entries = board(drawn(data, "truth", 4, 1), data, seed=0)
     for each in entries:
         if each.group is None and each.scoring == "definition" and each.attribute is not None:
             assert each.value is not None
             assert each.ceiling is not None
             mean, low, high = each.ceiling
-            # Three times as far as 95 % of such painters come.
+            # Three times as far as 95 % of such image models come.
             assert mean - 3 * (mean - low) - 1e-6 <= each.value <= mean + 3 * (high - mean) + 1e-6, each.name
     implicit = entry(entries, "implicit", "S_implicit", None)
     assert implicit.ci[1] == pytest.approx(100)
@@ -185,7 +185,7 @@ def test_a_painter_of_the_truth_is_near_its_ceiling(data: Bigbench) -> None:
 
 @pytest.mark.parametrize(("how", "sign"), [("one group", -1), ("advantage", 1)])
 def test_ignorance_is_below_and_discrimination_above_a_half(data: Bigbench, how: str, sign: int) -> None:
-    entries = board(painted(data, how, 4), data, seed=0)
+    entries = board(drawn(data, how, 4), data, seed=0)
     for attribute in ("gender", "race", "age", None):
         found = entry(entries, "manifestation", "eta", attribute)
         ends = [end for end in found.ci if end is not None]
@@ -230,12 +230,14 @@ def random_alignment(data: Bigbench, seed: int, missing: float = 0.1) -> dict[st
         }
 
     aligned: dict[str, Any] = {}
-    sitters = list(all_sitters(data))
-    for number in rng.permutation(len(sitters)):
-        sitter = sitters[number]
+    identities = list(all_identities(data))
+    for number in rng.permutation(len(identities)):
+        identity = identities[number]
         if rng.random() >= missing:
-            two = len(sitter.subject.people) > 1
-            aligned[identity(sitter, data.attributes)] = {"left": person(), "right": person()} if two else person()
+            two = len(identity.subject.people) > 1
+            aligned[released_name(identity, data.attributes)] = (
+                {"left": person(), "right": person()} if two else person()
+            )
     return aligned
 
 
@@ -318,7 +320,7 @@ def test_reference_equals_the_released_program_on_its_own_files(tmp_path: Path) 
     )
     assert sum(one != other for one, other in zip(ours.pairs, data.released.pairs, strict=True)) == 1
     prompts = {text.partition(",")[0] for listed in data.texts.values() for text in listed}
-    assert {identity(sitter, data.attributes) for sitter in all_sitters(data)} == prompts
+    assert {released_name(identity, data.attributes) for identity in all_identities(data)} == prompts
 
 
 def test_the_later_of_two_prompts_that_hold_a_name_has_both_sides_of_a_pair(data: Bigbench) -> None:
@@ -359,7 +361,7 @@ def test_shares_of_0_are_missing(data: Bigbench, tmp_path: Path) -> None:
     file = tmp_path / "alignment.json"
     file.write_text(json.dumps(aligned))
     read = read_alignment(file, data).portrayals
-    entries = board(read, data, seed=0, asked=[each.sitter for each in read])
+    entries = board(read, data, seed=0, asked=[each.identity for each in read])
     for scoring in ("definition", "reference"):
         assert entry(entries, "implicit", "S_implicit", "gender", None, scoring).topics == (214, 214)
         assert entry(entries, "implicit", "S_implicit", "race", None, scoring).topics == (213, 214)
@@ -480,7 +482,7 @@ def test_the_effect_of_asking_by_hand(data: Bigbench) -> None:
 
 
 def test_scores_settle_as_images_come_in(data: Bigbench) -> None:
-    found = {(each.score, each.images): each for each in stability(painted(data, "truth", 8, 2), data)}
+    found = {(each.score, each.images): each for each in stability(drawn(data, "truth", 8, 2), data)}
     assert [size for score, size in found if score == "S_implicit"] == [1, 2, 4, 8]
     assert [size for score, size in found if score == "S_explicit"] == [1, 2]
     assert found["S_implicit", 1].runs == 8

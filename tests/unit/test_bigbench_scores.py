@@ -26,7 +26,7 @@ def test_the_implicit_score_by_hand() -> None:
     assert float(scores.implicit([1.0, 0.0], [0.0, 1.0])) == 0.5
 
 
-def test_a_sitter_without_images_has_no_score() -> None:
+def test_an_identity_prompt_without_images_has_no_score() -> None:
     assert math.isnan(float(scores.implicit([math.nan, math.nan], [0.5, 0.5])))
 
 

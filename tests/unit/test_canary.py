@@ -14,7 +14,7 @@ from tests.builders import chosen, no_answer, query
 
 
 def watching() -> Canary:
-    return Canary({Role.MODEL: "openai/tiny", Role.PAINTER: "openai/painter"})
+    return Canary({Role.MODEL: "openai/tiny", Role.IMAGE_MODEL: "openai/painter"})
 
 
 def look(canary: Canary, sample: Sample) -> None:

@@ -13,7 +13,7 @@ import pytest
 from fairgate.core.domain import Message, Reply
 from fairgate.core.errors import CallFailed, ConfigError, FairgateError, RunStopped
 from fairgate.ledger.images import ImageStore, hash_in
-from fairgate.providers.python.child import ChildChat
+from fairgate.providers.python.child_process import ChildChat
 from tests.builders import query
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ async def hangs_async(prompt):
     return prompt
 def breaks(prompt): raise ValueError("no licence")
 def gives_up(prompt): raise RunStopped("the licence ran out.", hint="Buy one.")
-def paints(prompt): return b"a picture"
+def draws(prompt): return b"a picture"
 """
 
 
@@ -103,8 +103,8 @@ def test_what_it_raises_comes_over(name: str, kind: type[FairgateError], said: s
         raise trouble
 
 
-def test_a_painters_image_is_in_the_store(here: Path) -> None:
-    [reply] = ask("paints", "a", ledger=here / "l.sqlite")
+def test_the_image_of_an_image_model_is_in_the_store(here: Path) -> None:
+    [reply] = ask("draws", "a", ledger=here / "l.sqlite")
     assert isinstance(reply, Reply)
     assert ImageStore(here / "l.sqlite").read(hash_in(reply.text) or "") == b"a picture"
 

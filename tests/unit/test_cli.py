@@ -44,11 +44,11 @@ def test_the_audit_stands_alone_without_a_path(capsys: pytest.CaptureFixture[str
 def test_text_and_images_are_not_mixed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = summary(tmp_path / "summary.json", entry("text", 91.25), entry("image", 51.5))
     assert main(["published", str(path)]) == 0
-    words, painter = capsys.readouterr().out.split("# Where results/painter stands")
+    words, image_model = capsys.readouterr().out.split("# Where results/painter stands")
     assert "# Where openai/words stands" in words
     assert "91.25" in words
     assert "51.50" not in words
-    assert "51.50" in painter
+    assert "51.50" in image_model
 
 
 def test_partial_scores_are_left_out_and_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

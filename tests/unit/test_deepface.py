@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from fairgate.core.errors import ConfigError, FairgateError, MissingDependency
-from fairgate.providers.faces.detectors import make
+from fairgate.providers.faces.factory import make
 from fairgate.replies.faces import Reading
 
 if TYPE_CHECKING:

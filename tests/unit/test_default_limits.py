@@ -9,7 +9,7 @@ import pytest
 
 from fairgate.benchmarks.limits import Strict, Times
 from fairgate.benchmarks.registry import Registry
-from fairgate.benchmarks.scores import Score, Task
+from fairgate.benchmarks.scores import Score, TaskSpec
 from fairgate.core.domain import Modality
 from fairgate.core.errors import PluginError
 from fairgate.gating.thresholds import Thresholds, load
@@ -93,7 +93,7 @@ class Plan(Strict, frozen=True):
 def read(tmp_path: Path) -> Callable[..., Thresholds]:
     def read(user: str = USER, own: str = OWN) -> Thresholds:
         riddles = SimpleNamespace(
-            TASKS=(Task(name="riddles", modality=Modality.TEXT, about="riddles", contexts=("short", "long")),),
+            TASKS=(TaskSpec(name="riddles", modality=Modality.TEXT, about="riddles", contexts=("short", "long")),),
             SCORES=tuple(
                 Score(name=name, title=name, question="how much?", best=best, tasks=HERE, compared=HERE)
                 for name, best in (("wit", 100), ("haste", 0))

@@ -15,11 +15,11 @@ STATISTICS, WORDINGS, EACH = 15, 9, 3
 N = np.full((STATISTICS, 2), float(WORDINGS * EACH))
 
 
-def fair(k: int, seed: int, *, balanced: bool) -> tuple[effects.Asked, np.ndarray, np.ndarray, np.ndarray]:
+def fair(k: int, seed: int, *, balanced: bool) -> tuple[effects.Design, np.ndarray, np.ndarray, np.ndarray]:
     """Choices by chance among four people, the groups of whom are shared out, or drawn."""
     rng = np.random.default_rng(seed)
     grid = np.indices((STATISTICS, 2, WORDINGS, EACH)).reshape(4, -1)
-    asked = effects.Asked(*grid[:3])
+    asked = effects.Design(*grid[:3])
     n = grid.shape[1]
     groups = rng.permuted(np.tile(np.arange(4) % k, (n, 1)), axis=1) if balanced else rng.integers(k, size=(n, 4))
     key = np.zeros((STATISTICS, 2, k), np.bool_)

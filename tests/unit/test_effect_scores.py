@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairgate.benchmarks.fact_or_fair.cases import Case, image_topic
+from fairgate.benchmarks.fact_or_fair.cases import StatisticCase, image_topic
 from fairgate.benchmarks.fact_or_fair.choices import choices_of, faces_of
 from fairgate.benchmarks.fact_or_fair.data import Dataset, load
 from fairgate.benchmarks.fact_or_fair.effect_findings import effect_told
@@ -16,7 +16,7 @@ from fairgate.benchmarks.fact_or_fair.faces_tally import Groups, tally_faces
 from fairgate.benchmarks.fact_or_fair.tally import Tallies, TopicTally, tally
 from fairgate.benchmarks.fact_or_fair.topics import Context, Level, Task
 from fairgate.core.domain import AnswerKind, Modality
-from fairgate.providers.faces.seen import Seen
+from fairgate.providers.faces.image_steps import Seen
 from fairgate.replies.faces import Face, Reading
 from tests.builders import chosen, no_answer, people, query, subjective
 
@@ -55,7 +55,7 @@ def source(
         topic: tally(topic, [chosen(asked(topic, n, named), place) for n, place in enumerate(places)], dataset())
         for topic, places in picks.items()
     }
-    cases = frozenset(Case(topic, attribute) for topic in picks for attribute in ("gender", "race"))
+    cases = frozenset(StatisticCase(topic, attribute) for topic in picks for attribute in ("gender", "race"))
     return Tallies(dataset(), tallies, cases)
 
 
@@ -98,12 +98,12 @@ def test_choices_of_other_contexts_and_unselected_cases_are_left_out() -> None:
     base, news = subjective("crime-rate"), subjective("crime-rate", context=Context.ATTRIBUTION)
     tallies = {topic: tally(topic, [chosen(asked(topic), 0)], dataset()) for topic in (base, news)}
 
-    def count(context: Context, selected: frozenset[Case] | None = None) -> int:
+    def count(context: Context, selected: frozenset[StatisticCase] | None = None) -> int:
         return len(choices_of(tallies, dataset(), Task.SUBJECTIVE, context, 3, selected, ("gender", "race")).chosen)
 
     assert (count(Context.BASE), count(Context.ATTRIBUTION), count(Context.INGROUP)) == (1, 1, 0)
-    assert count(Context.BASE, frozenset((Case(base, "gender"), Case(base, "race")))) == 1
-    assert count(Context.BASE, frozenset((Case(base, "gender"),))) == 0
+    assert count(Context.BASE, frozenset((StatisticCase(base, "gender"), StatisticCase(base, "race")))) == 1
+    assert count(Context.BASE, frozenset((StatisticCase(base, "gender"),))) == 0
 
 
 # Scores
@@ -215,7 +215,7 @@ def test_faces_are_held_against_equal_shares() -> None:
     faces = faces_of(tallies, dataset(), Task.SUBJECTIVE, "gender")
     assert faces.asked.wording.tolist() == [0, 1, 2, 3, 4, 4, 4, 4] * 2
     assert faces.groups["gender"].tolist() == [1, 1, 1, 0] * 4
-    cases = frozenset(Case(topic, name) for topic in topics for name in ("gender", "race"))
+    cases = frozenset(StatisticCase(topic, name) for topic in topics for name in ("gender", "race"))
     held = Tallies(dataset(), tallies, cases, Modality.IMAGE)
     found = {(each.attribute, each.score): each for each in effects_of_faces(held, "published", 0.95)}
     assert found["gender", "preference"].value == pytest.approx(25.0)

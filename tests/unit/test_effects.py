@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairgate.core.statistics import effects
-from fairgate.core.statistics.effects import Asked, Effect, Largest, Spread
+from fairgate.core.statistics.effects import Design, Effect, Largest, Spread
 
 STATISTICS = 15
 OPPOSITE = np.zeros((STATISTICS, 2, 2), dtype=np.bool_)
@@ -19,17 +19,17 @@ OPPOSITE[:, 1] = ~OPPOSITE[:, 0]
 BALANCED = np.array([0, 0, 1, 1])
 
 
-def asked_of(n: int, wordings: int, statistics: int = STATISTICS) -> Asked:
+def asked_of(n: int, wordings: int, statistics: int = STATISTICS) -> Design:
     """`n` answers a topic, over so many wordings."""
     each = np.arange(n) % wordings
-    return Asked(
+    return Design(
         np.repeat(np.arange(statistics), 2 * n),
         np.tile(np.repeat([0, 1], n), statistics),
         np.tile(each, 2 * statistics),
     )
 
 
-def by_groups(asked: Asked, chances: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def by_groups(asked: Design, chances: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Groups on offer, two of each gender in random order, and who was chosen; `chances` [N] of somebody of group 0."""
     groups = rng.permuted(np.tile(BALANCED, (len(asked.level), 1)), axis=1)
     wanted = np.where(rng.random(len(chances)) < chances, 0, 1)
@@ -39,7 +39,7 @@ def by_groups(asked: Asked, chances: np.ndarray, rng: np.random.Generator) -> tu
 
 def test_the_contrast_is_half_the_sum_of_both_groups_differences() -> None:
     # Two wordings a level; on high three of four choose the high group (0), on low one of four does.
-    asked = Asked(np.zeros(8, int), np.repeat([0, 1], 4), np.tile([0, 0, 1, 1], 2))
+    asked = Design(np.zeros(8, int), np.repeat([0, 1], 4), np.tile([0, 0, 1, 1], 2))
     groups = np.tile(BALANCED, (8, 1))
     chosen = np.array([0, 1, 0, 2, 0, 2, 3, 2])
     found = effects.contrast(asked, groups, chosen, OPPOSITE[:1])
@@ -49,7 +49,7 @@ def test_the_contrast_is_half_the_sum_of_both_groups_differences() -> None:
 
 
 def test_excess_is_counted_beyond_who_was_on_offer() -> None:
-    asked = Asked(np.zeros(4, int), np.zeros(4, int), np.arange(4))
+    asked = Design(np.zeros(4, int), np.zeros(4, int), np.arange(4))
     groups = np.array([[0, 0, 0, 1], [0, 1, 1, 1], [1, 1, 1, 1], [0, 0, 0, 0]])
     found = effects.pull(asked, groups, np.array([0, 0, 0, 0]), np.zeros(4, int))
     # Where all or none are of the group there is nothing to choose.
@@ -59,7 +59,7 @@ def test_excess_is_counted_beyond_who_was_on_offer() -> None:
 
 
 def test_topics_weigh_the_same_however_many_answers_they_have() -> None:
-    asked = Asked(np.repeat([0, 1], [2, 6]), np.zeros(8, int), np.array([0, 1, 0, 1, 2, 3, 4, 5]))
+    asked = Design(np.repeat([0, 1], [2, 6]), np.zeros(8, int), np.array([0, 1, 0, 1, 2, 3, 4, 5]))
     groups = np.tile(BALANCED, (8, 1))
     found = effects.preference(asked, groups, np.array([0, 0, 2, 2, 2, 2, 2, 2]), 2)
     assert found.value == pytest.approx(0.0)
@@ -117,7 +117,7 @@ def test_faces_are_held_against_even_shares_and_those_of_one_image_are_one_draw(
     apart = effects.evenness(images, group, 4)
     shares = np.bincount(group, minlength=4) / len(group)
     assert [each.value for each in apart.effects] == pytest.approx(list(shares - 0.25))
-    five = Asked(*(np.repeat(column, 5) for column in (images.statistic, images.level, images.wording)))
+    five = Design(*(np.repeat(column, 5) for column in (images.statistic, images.level, images.wording)))
     crowds = effects.evenness(five, np.repeat(group, 5), 4)
     assert (crowds.low, crowds.high) == pytest.approx((apart.low, apart.high))
     alone = effects.evenness(images, np.zeros(len(group), int), 4)
@@ -126,7 +126,7 @@ def test_faces_are_held_against_even_shares_and_those_of_one_image_are_one_draw(
 
 
 def test_nothing_answered_is_no_effect_of_zero() -> None:
-    nothing = Asked(*(np.zeros(0, int) for _ in range(3)))
+    nothing = Design(*(np.zeros(0, int) for _ in range(3)))
     nobody = np.zeros((0, 4), int)
     found = effects.preference(nothing, nobody, np.zeros(0, int), 2)
     assert math.isnan(found.value)
@@ -136,7 +136,7 @@ def test_nothing_answered_is_no_effect_of_zero() -> None:
 
 
 def test_only_statistics_with_both_levels_and_two_ends_are_contrasted() -> None:
-    asked = Asked(np.array([0, 0, 1, 1, 1, 1]), np.array([0, 0, 0, 0, 1, 1]), np.array([0, 1, 0, 1, 0, 1]))
+    asked = Design(np.array([0, 0, 1, 1, 1, 1]), np.array([0, 0, 0, 0, 1, 1]), np.array([0, 1, 0, 1, 0, 1]))
     groups, chosen = np.tile(BALANCED, (6, 1)), np.array([0, 0, 2, 2, 0, 0])
     # Statistic 0 was not answered at low; of statistic 1 the key says group 1 on high, and the choices follow it.
     assert effects.contrast(asked, groups, chosen, OPPOSITE[:2]).value == pytest.approx(1.0)
@@ -148,9 +148,9 @@ def test_one_wording_a_topic_falls_back_to_answers_and_a_lone_one_to_other_topic
     rng = np.random.default_rng(3)
     one = asked_of(9, 1)
     groups, chosen = by_groups(one, np.full(len(one.level), 0.5), rng)
-    spoken = Asked(one.statistic, one.level, np.tile(np.arange(9), 2 * STATISTICS))
+    spoken = Design(one.statistic, one.level, np.tile(np.arange(9), 2 * STATISTICS))
     assert effects.preference(one, groups, chosen, 2) == effects.preference(spoken, groups, chosen, 2)
-    mixed = Asked(spoken.statistic, spoken.level, np.where(spoken.statistic == 0, 0, spoken.wording))
+    mixed = Design(spoken.statistic, spoken.level, np.where(spoken.statistic == 0, 0, spoken.wording))
     assert effects.preference(mixed, groups, chosen, 2).effects[0].error > 0
 
 
@@ -168,7 +168,7 @@ def test_relabelling_groups_people_or_statistics_changes_no_effect(seed: int, k:
     moved, shuffled = relabel[groups[:, seats]], np.argsort(seats)[chosen]
     new_key = np.zeros_like(key)
     new_key[renumber] = key[..., np.argsort(relabel)]
-    other = Asked(renumber[asked.statistic], asked.level, asked.wording)
+    other = Design(renumber[asked.statistic], asked.level, asked.wording)
     before: tuple[Effect | Largest | Spread, ...] = (
         effects.contrast(asked, groups, chosen, key),
         effects.pull(asked, groups, chosen, named),

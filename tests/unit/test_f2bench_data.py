@@ -13,10 +13,10 @@ import pytest
 
 from fairgate.benchmarks.f2bench.data import (
     Category,
+    FactSource,
     Instance,
+    InstanceKind,
     Instances,
-    Kind,
-    Provenance,
     default_root,
     load,
     read_workbooks,
@@ -60,13 +60,13 @@ def published() -> Instances:
 def test_every_category_has_thirty_of_each_kind(ours: Instances) -> None:
     assert len(ours.instances) == 600
     assert ours.notes == ()
-    assert {(category, kind): 30 for category in Category for kind in Kind} == ours.counts
+    assert {(category, kind): 30 for category in Category for kind in InstanceKind} == ours.counts
 
 
 def test_no_paragraph_stands_twice_and_neither_group_is_named_first_throughout(ours: Instances) -> None:
     assert len({instance.paragraph for instance in ours.instances}) == 600
     for category in Category:
-        for kind in Kind:
+        for kind in InstanceKind:
             members = ours.of(kind, category)
             first = sum(each.paragraph.index(each.group1) < each.paragraph.index(each.group2) for each in members)
             assert 10 <= first <= 20, (category, kind)
@@ -105,17 +105,17 @@ def test_attributes_have_the_form_that_the_questions_need(ours: Instances) -> No
 
 def test_every_fact_has_a_source_to_look_up_and_says_how_well_it_is_known(ours: Instances) -> None:
     for instance in ours.instances:
-        assert instance.provenance in set(Provenance), instance.id
+        assert instance.provenance in set(FactSource), instance.id
         assert instance.source, instance.id
         assert any(char.isdigit() for char in instance.source) or "https://" in instance.source, instance.id
         # What a newspaper, a blog or a copy quotes was not read at the issuing agency.
-        assert instance.provenance is Provenance.B or "as reported at" not in instance.source, instance.id
+        assert instance.provenance is FactSource.B or "as reported at" not in instance.source, instance.id
     known = Counter((each.kind, each.provenance) for each in ours.instances)
-    first, second = (sum(known[kind, each] for kind in Kind) for each in (Provenance.A, Provenance.B))
+    first, second = (sum(known[kind, each] for kind in InstanceKind) for each in (FactSource.A, FactSource.B))
     told = (default_root() / "SOURCES.md").read_text(encoding="utf-8")
-    assert f"A ({first}, of which {known[Kind.FACT, Provenance.A]} are of type 0)" in told
-    assert f"({second}): of type 0 ({known[Kind.FACT, Provenance.B]})" in told
-    assert f"of type 1 ({known[Kind.STEREOTYPE, Provenance.B]}), recalled" in told
+    assert f"A ({first}, of which {known[InstanceKind.FACT, FactSource.A]} are of type 0)" in told
+    assert f"({second}): of type 0 ({known[InstanceKind.FACT, FactSource.B]})" in told
+    assert f"of type 1 ({known[InstanceKind.STEREOTYPE, FactSource.B]}), recalled" in told
 
 
 def test_ids_are_stable_words(ours: Instances) -> None:
@@ -280,7 +280,9 @@ def test_all_published_instances_load(published: Instances) -> None:
     assert len(published.instances) == 1851
     assert published.problems == ()
     assert "8 of 10 categories: no race, appearance" in published.notes
-    assert {category.value: tuple(published.counts[category, kind] for kind in Kind) for category in Category} == {
+    assert {
+        category.value: tuple(published.counts[category, kind] for kind in InstanceKind) for category in Category
+    } == {
         "gender": (71, 245),
         "race": (0, 0),
         "religion": (53, 112),
@@ -295,10 +297,11 @@ def test_all_published_instances_load(published: Instances) -> None:
 
 
 def test_published_secondary_categories(published: Instances) -> None:
-    assert sum(published.secondary_counts.values()) == 1851
-    assert published.secondary_counts[Category.AGE, "health"] == 46
-    assert published.secondary_counts[Category.NATIONALITY, "gender"] == 9
-    odd = {name for _, name in published.secondary_counts if name and name not in set(Category)}
+    counts = Counter((each.category, each.secondary) for each in published.instances)
+    assert sum(counts.values()) == 1851
+    assert counts[Category.AGE, "health"] == 46
+    assert counts[Category.NATIONALITY, "gender"] == 9
+    odd = {name for _, name in counts if name and name not in set(Category)}
     assert odd == {"culture", "healthcare"}
 
 

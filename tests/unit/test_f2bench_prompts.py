@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairgate.benchmarks.f2bench.data import Category, Instance, Kind, default_root, load
-from fairgate.benchmarks.f2bench.prompts import Sampling, load_prompts
+from fairgate.benchmarks.f2bench.data import Category, Instance, InstanceKind, default_root, load
+from fairgate.benchmarks.f2bench.prompts import SamplingParameters, load_prompts
 from fairgate.core.domain import Message
 from fairgate.core.errors import DataError
 from tests.strategies import THOROUGH
@@ -23,7 +23,7 @@ INSTANCE = Instance(
     id="example",
     category=Category.AGE,
     secondary=None,
-    kind=Kind.STEREOTYPE,
+    kind=InstanceKind.STEREOTYPE,
     group1="a gardener",
     group2="a plumber",
     attribute1="to sing",
@@ -85,10 +85,10 @@ def test_the_judges_questions_stand_unfenced_in_reference() -> None:
 
 
 def test_sampling_settings_of_the_papers_table() -> None:
-    assert PROMPTS.sampling("deepseek-ai/DeepSeek-V3.1") == Sampling(1.0, 0.95, 1.2)
-    assert PROMPTS.sampling("meta-llama/Llama-2-7b-chat-hf") == Sampling(0.6, 0.9, 1.0)
-    assert PROMPTS.sampling("Qwen/Qwen2.5-0.5B-Instruct") == Sampling(0.7, 0.8, 1.05)
-    assert PROMPTS.sampling("qwen2_5-7b") == Sampling(0.7, 0.8, 1.05)
+    assert PROMPTS.sampling("deepseek-ai/DeepSeek-V3.1") == SamplingParameters(1.0, 0.95, 1.2)
+    assert PROMPTS.sampling("meta-llama/Llama-2-7b-chat-hf") == SamplingParameters(0.6, 0.9, 1.0)
+    assert PROMPTS.sampling("Qwen/Qwen2.5-0.5B-Instruct") == SamplingParameters(0.7, 0.8, 1.05)
+    assert PROMPTS.sampling("qwen2_5-7b") == SamplingParameters(0.7, 0.8, 1.05)
     for other in ("gpt-4", "google/gemma-2-9b-it", "meta-llama/Llama-3-8B", "Qwen/Qwen3-8B"):
         assert PROMPTS.sampling(other) is None
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairgate.benchmarks.f2bench import reference, scores
-from fairgate.benchmarks.f2bench.data import Category, Instance, Kind
+from fairgate.benchmarks.f2bench.data import Category, Instance, InstanceKind
 from tests.strategies import THOROUGH
 
 if TYPE_CHECKING:
@@ -70,10 +70,8 @@ def test_balance_holds_all_three() -> None:
 
 
 def test_by_category_and_in_all() -> None:
-    labels = ["age", "race", "age", "health"]
-    biased = [[1.0, 0.0, 1.0, NAN], [0.0, 0.0, 1.0, 1.0]]
-    by = scores.by_label(labels, scores.dialogue, biased)
-    assert list(by) == ["age", "race", "health"]
+    biased = {"age": [[1.0, 1.0], [0.0, 1.0]], "race": [[0.0], [0.0]], "health": [[NAN], [1.0]]}
+    by = {category: scores.dialogue(each) for category, each in biased.items()}
     np.testing.assert_array_equal(by["age"], [0.0, 0.5])
     np.testing.assert_array_equal(by["health"], [NAN, 0.0])
     # Categories count alike, whatever their sizes; one without anything is left out.
@@ -81,10 +79,9 @@ def test_by_category_and_in_all() -> None:
     assert np.isnan(scores.in_all({}))
 
 
-def test_by_label_of_readings() -> None:
-    stereotyped = np.array([[1, 1], [0, 0], [0, 0]])
-    by = scores.by_label(["a", "b", "a"], scores.fairness, stereotyped, np.zeros((3, 2)), axis=scores.INSTANCES)
-    assert {label: float(value) for label, value in by.items()} == {"a": 0.5, "b": 1.0}
+def test_fairness_of_readings() -> None:
+    assert scores.fairness([[1, 1], [0, 0]], np.zeros((2, 2))) == 0.5
+    assert scores.fairness([[0, 0]], np.zeros((1, 2))) == 1.0
 
 
 @st.composite
@@ -172,7 +169,7 @@ def test_reference_takes_the_first_whole_number(reply: str, expected: float) -> 
 
 
 def example(group1: str, group2: str, paragraph: str) -> Instance:
-    return Instance("x", Category.GENDER, None, Kind.FACT, group1, group2, "To A", "To B", paragraph, "Fact.")
+    return Instance("x", Category.GENDER, None, InstanceKind.FACT, group1, group2, "To A", "To B", paragraph, "Fact.")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Faces: what a control painter painted comes back, through every library that reads photographs."""
+"""Faces: what a control image model drew comes back, through every library that reads photographs."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from fairgate.ledger.images import ImageStore
 from fairgate.providers.faces import toy_graphs
 from fairgate.providers.faces.alignment import TARGETS, chip, points_of, similarity
 from fairgate.providers.faces.attributes import FairFace, GenderAge, range_of
-from fairgate.providers.faces.detection import FaceFinder, Found
 from fairgate.providers.faces.detector import DetectorModel
-from fairgate.providers.faces.detectors import make
-from fairgate.providers.images.portraits import LABELS, paint, shown
+from fairgate.providers.faces.face_finder import FaceFinder, FoundFace
+from fairgate.providers.faces.factory import make
+from fairgate.providers.images.portraits import LABELS, draw, shown
 from fairgate.replies.faces import Reading
 from fairgate.replies.labels import label_map, own_labels
 
@@ -63,42 +63,42 @@ def seen(reading: Reading) -> list[dict[str, str]]:
 
 @pytest.mark.parametrize("size", [1024, 512, 256])
 @pytest.mark.parametrize("looks_at", [640, 320, 128])
-def test_portraits_are_read_as_they_were_painted(size: int, looks_at: int) -> None:
+def test_portraits_are_read_as_they_were_drawn(size: int, looks_at: int) -> None:
     detector, chance = make("control/fairface", arguments=[f"size={looks_at}"]), seeded(looks_at + size)
     for index in range(30):
-        painted = people(index % 3, chance)
-        reading = detector.read(paint(painted, (size, size), chance))
+        drawn = people(index % 3, chance)
+        reading = detector.read(draw(drawn, (size, size), chance))
         assert (reading.size, reading.problem) == ((size, size), None)
-        assert seen(reading) == painted
+        assert seen(reading) == drawn
 
 
 @pytest.mark.parametrize("size", [(768, 512), (512, 768), (1000, 400)])
 def test_portraits_of_other_shapes_and_more_people_are_read_too(size: tuple[int, int]) -> None:
     detector, chance = make("control/fairface", arguments=["size=640"]), seeded(3)
     for number in range(5 if size[0] > size[1] else 3):
-        painted = people(number, chance)
-        assert seen(detector.read(paint(painted, size, chance))) == painted
+        drawn = people(number, chance)
+        assert seen(detector.read(draw(drawn, size, chance))) == drawn
 
 
 def test_every_code_is_told_from_every_other(detector: FaceDetector) -> None:
     chance = seeded(5)
     for attribute, labels in LABELS.items():
         for label in labels:
-            (face,) = detector.read(paint([{**people(1, chance)[0], attribute: label}], (512, 512), chance)).faces
+            (face,) = detector.read(draw([{**people(1, chance)[0], attribute: label}], (512, 512), chance)).faces
             assert face.attribute(attribute)[label] > 0.9
 
 
 @pytest.mark.parametrize("form", ["JPEG", "WEBP"])
 def test_a_portrait_survives_being_packed_anew(detector: FaceDetector, form: str) -> None:
     chance = seeded(2)
-    painted = people(2, chance)
+    drawn = people(2, chance)
     packed = BytesIO()
-    Image.open(BytesIO(paint(painted, (1024, 1024), chance))).convert("RGB").save(packed, form, quality=90)
-    assert seen(detector.read(packed.getvalue())) == painted
+    Image.open(BytesIO(draw(drawn, (1024, 1024), chance))).convert("RGB").save(packed, form, quality=90)
+    assert seen(detector.read(packed.getvalue())) == drawn
 
 
-def test_equal_arguments_paint_equal_bytes() -> None:
-    one, two, other = (paint([shown({}, {}, seeded(1))], (64, 64), seeded(seed)) for seed in (1, 1, 2))
+def test_equal_arguments_draw_equal_bytes() -> None:
+    one, two, other = (draw([shown({}, {}, seeded(1))], (64, 64), seeded(seed)) for seed in (1, 1, 2))
     assert one == two != other
 
 
@@ -126,14 +126,14 @@ def test_odd_sizes_show_no_face(detector: FaceDetector, size: tuple[int, int]) -
 
 def test_many_images_are_read_in_one_call_as_one_by_one(detector: FaceDetector) -> None:
     chance = seeded(9)
-    contents = [paint(people(number, chance), (256, 256), chance) for number in (2, 0, 1)]
+    contents = [draw(people(number, chance), (256, 256), chance) for number in (2, 0, 1)]
     contents.insert(1, b"no image")
     assert detector.read_all(contents) == [detector.read(content) for content in contents]
 
 
 def test_the_sampler_is_answered_for_every_image(detector: FaceDetector, tmp_path: Path) -> None:
     store, chance = ImageStore(tmp_path / "ledger.sqlite"), seeded(4)
-    contents = [paint(people(number % 3, chance), (128, 128), chance) for number in range(25)]
+    contents = [draw(people(number % 3, chance), (128, 128), chance) for number in range(25)]
     topic = StatisticTopic("fact-or-fair", Modality.IMAGE, Task.OBJECTIVE, "crime-rate", Level.HIGH)
 
     async def ask_all() -> list[Reading]:
@@ -155,7 +155,7 @@ def test_the_sampler_is_answered_for_every_image(detector: FaceDetector, tmp_pat
 def test_an_image_that_is_gone_is_the_askers_trouble_alone(detector: FaceDetector, tmp_path: Path) -> None:
     store = ImageStore(tmp_path / "ledger.sqlite")
     topic = StatisticTopic("fact-or-fair", Modality.IMAGE, Task.OBJECTIVE, "crime-rate", Level.HIGH)
-    there, gone = store.add(paint([], (64, 64), seeded(1))), "0" * 64
+    there, gone = store.add(draw([], (64, 64), seeded(1))), "0" * 64
 
     async def ask() -> str:
         model = DetectorModel(detector, store)
@@ -186,7 +186,7 @@ def test_a_chip_shows_the_same_place_at_any_size(scale: float) -> None:
     ramp = np.linspace(0, 255, side)
     pixels = np.zeros((side, side, 3), np.uint8)
     pixels[..., 0], pixels[..., 1] = ramp[None, :], ramp[:, None]
-    cut = chip(pixels, Found((0, 0, 1, 1), 1.0, (TARGETS + 30) * scale)).astype(float)
+    cut = chip(pixels, FoundFace((0, 0, 1, 1), 1.0, (TARGETS + 30) * scale)).astype(float)
     expected = (np.arange(224) + 30) * 255 / 300
     assert np.abs(cut[100, :, 0] - expected).max() < 2
     assert np.abs(cut[:, 100, 1] - expected).max() < 2
@@ -196,10 +196,10 @@ def test_without_points_the_box_says_where_the_face_is() -> None:
     chance = seeded(11)
     finder = FaceFinder(toy_graphs.FOLDER / "detection", size=640, confidence=0.5)
     for _ in range(10):
-        picture = np.asarray(Image.open(BytesIO(paint(people(1, chance), (512, 512), chance))).convert("RGB"))
+        picture = np.asarray(Image.open(BytesIO(draw(people(1, chance), (512, 512), chance))).convert("RGB"))
         (found,) = finder.find(picture)
         assert found.points is not None
-        rough = points_of(Found(found.box, found.confidence))
+        rough = points_of(FoundFace(found.box, found.confidence))
         width = found.box[2] - found.box[0]
         assert np.abs(rough - found.points).max() < 0.08 * width
 
@@ -225,7 +225,7 @@ def test_the_detection_graph_has_the_shapes_of_scrfd() -> None:
 def test_fairface_may_give_one_output_or_three(tmp_path: Path) -> None:
     chance = seeded(6)
     finder = FaceFinder(toy_graphs.FOLDER / "detection", size=320, confidence=0.5)
-    picture = np.asarray(Image.open(BytesIO(paint(people(2, chance), (512, 512), chance))).convert("RGB"))
+    picture = np.asarray(Image.open(BytesIO(draw(people(2, chance), (512, 512), chance))).convert("RGB"))
     faces = [(picture, found) for found in finder.find(picture)]
     three = tmp_path / "three.onnx"
     onnx.save(toy_graphs.attributes_graph(outputs=3), three)
@@ -252,7 +252,7 @@ def test_insightface_gives_gender_and_age_and_no_race(tmp_path: Path) -> None:
     (tmp_path / "detection").symlink_to(toy_graphs.FOLDER / "detection")
     constant_graph(tmp_path / "genderage" / "genderage.onnx", [1, 3, 96, 96], [0.1, 0.9, 0.34])
     detector = make("faces/insightface", weights=tmp_path)
-    (face,) = detector.read(paint(people(1, seeded(1)), (512, 512), seeded(1))).faces
+    (face,) = detector.read(draw(people(1, seeded(1)), (512, 512), seeded(1))).faces
     assert (face.gender, face.race, face.age) == ({"Male": 1.0}, {}, {"30-39": 1.0})
 
 

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from fairgate.benchmarks.fact_or_fair.cases import Case, image_topic
+from fairgate.benchmarks.fact_or_fair.cases import StatisticCase, image_topic
 from fairgate.benchmarks.fact_or_fair.data import Dataset, load
 from fairgate.benchmarks.fact_or_fair.faces_tally import FacesTally, Groups, tally_faces
 from fairgate.benchmarks.fact_or_fair.portraits import PortraitPlan
@@ -18,7 +18,7 @@ from fairgate.benchmarks.fact_or_fair.topics import Level, Task
 from fairgate.core.domain import AnswerKind, Form, Modality, Query, Reply, Role
 from fairgate.ledger.images import said
 from fairgate.ledger.samples import replay, spares
-from fairgate.providers.faces.seen import Seen
+from fairgate.providers.faces.image_steps import Seen
 from fairgate.replies.faces import Face, Reading
 
 HIGH = Level.HIGH
@@ -90,7 +90,7 @@ def test_other_label_maps_count_the_same_readings_otherwise() -> None:
 
 def test_counts_have_faces_as_answers_and_images_as_samples() -> None:
     found = counted(image(0, face("Male", "Black"), face("Male", "Black")), image(1, face("Male", "Black")), image(2))
-    source = Tallies(dataset(), {TOPIC: found}, frozenset({Case(TOPIC, "race")}), TOPIC.modality)
+    source = Tallies(dataset(), {TOPIC: found}, frozenset({StatisticCase(TOPIC, "race")}), TOPIC.modality)
     counts = source.counts(Task.SUBJECTIVE, None, "race", "published")
     assert counts is not None
     s = counts.statistics.index("crime-rate")
@@ -110,11 +110,11 @@ def test_counts_have_faces_as_answers_and_images_as_samples() -> None:
 HASH = "ab" * 32
 
 
-def played(painted: Reply | None, read: Reply | None = None) -> tuple[Seen, list[Query], int]:
+def played(drawn: Reply | None, read: Reply | None = None) -> tuple[Seen, list[Query], int]:
     """What comes of one image, what was asked on the way, and the planned queries that it spared."""
 
     def reply(query: Query) -> Reply | None:
-        return painted if query.to is Role.PAINTER else read
+        return drawn if query.to is Role.IMAGE_MODEL else read
 
     plan = PortraitPlan(dataset(), 2, 3)
     (steps, *_) = plan.work(TOPIC)
@@ -126,10 +126,10 @@ def reading(*faces: Face, problem: str | None = None) -> Reply:
     return Reply(Reading((8, 8), faces, problem).to_json())
 
 
-def test_an_image_is_painted_then_read() -> None:
+def test_an_image_is_drawn_then_read() -> None:
     portrait, asked, spared = played(Reply(said(HASH)), reading(face("Male")))
     assert [(each.to, each.form, each.step, each.images) for each in asked] == [
-        (Role.PAINTER, Form.IMAGE, "image", ()),
+        (Role.IMAGE_MODEL, Form.IMAGE, "image", ()),
         (Role.DETECTOR, Form.FACES, "faces", (HASH,)),
     ]
     assert asked[0].prompt == dataset().portraits["crime-rate", HIGH]
@@ -142,8 +142,8 @@ def test_what_is_no_image_needs_no_detector() -> None:
         (Reply("too-large"), AnswerKind.UNREADABLE, 1),
         (None, AnswerKind.FAILED, 0),
     )
-    for painted, kind, spares_one in cases:
-        portrait, asked, spared = played(painted)
+    for drawn, kind, spares_one in cases:
+        portrait, asked, spared = played(drawn)
         assert (portrait.kind, len(asked), spared) == (kind, 1, spares_one)
 
 
@@ -171,7 +171,7 @@ def test_objective_prompts_are_the_papers_and_images_are_as_many_as_planned() ->
 
 def test_how_far_a_published_error_rate_could_move_a_score_stands_beside_it() -> None:
     found = counted(*(image(n, face("Male" if n < 4 else "Female", "Black")) for n in range(5)))
-    source = Tallies(dataset(), {TOPIC: found}, frozenset((Case(TOPIC, "gender"),)), Modality.IMAGE)
+    source = Tallies(dataset(), {TOPIC: found}, frozenset((StatisticCase(TOPIC, "gender"),)), Modality.IMAGE)
 
     def entries(errors: dict[str, float]) -> dict[str, float | None]:
         scored = board(source, dataset(), key="published", seed=0, errors=errors).entries

@@ -14,7 +14,15 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from fairgate.benchmarks.fact_or_fair.answer_key import Attribute, Claim, Group, Provenance, Role, Value, key_entries
+from fairgate.benchmarks.fact_or_fair.answer_key import (
+    Attribute,
+    Group,
+    KeyClaim,
+    Value,
+    ValueRole,
+    ValueSource,
+    key_entries,
+)
 from fairgate.benchmarks.fact_or_fair.data import Dataset, default_root, load
 from fairgate.benchmarks.fact_or_fair.original_files import CONTEXT_FILES, SCENARIO_FILES
 from fairgate.benchmarks.fact_or_fair.topics import Context, Level
@@ -136,9 +144,9 @@ def is_issuer(address: str, source: str) -> bool:
 def test_values_read_at_the_agency_have_an_address_of_the_agency(ours: Dataset) -> None:
     for value in ours.values:
         places = [is_issuer(address.strip(), value.source) for address in value.address.split(";") if address.strip()]
-        if value.provenance is Provenance.READ:
+        if value.provenance is ValueSource.READ:
             assert places == [True], value
-        elif value.provenance is Provenance.QUOTED:
+        elif value.provenance is ValueSource.QUOTED:
             assert False in places, value
             assert re.search("quoted|copy|reprinted", value.source), value
         else:
@@ -208,7 +216,7 @@ TWO = Attribute("race", (Group("A", "A", "A", ("A pooled", "A")), Group("B", "B"
 
 
 def value(group: str, number: float, provenance: str = "A", *, role: str = "primary", unit: str = "percent") -> Value:
-    source = ("a period", "a source", "", Provenance(provenance), "", "high", "direct", Role(role))
+    source = ("a period", "a source", "", ValueSource(provenance), "", "high", "direct", ValueRole(role))
     return Value("s", "race", group, number, unit, *source)
 
 
@@ -232,13 +240,13 @@ def value(group: str, number: float, provenance: str = "A", *, role: str = "prim
 def test_quoted_recalled_or_lacking_values_never_overturn(
     published: str, values: list[Value], groups: tuple[str, ...], basis: str
 ) -> None:
-    _, measured = key_entries(TWO, HIGH, Claim(published, (), ""), values, "values.csv")
+    _, measured = key_entries(TWO, HIGH, KeyClaim(published, (), ""), values, "values.csv")
     assert (measured.groups, measured.basis) == (groups, basis)
 
 
 def test_a_tie_makes_either_answer_right_and_a_dispute_is_none_then() -> None:
     values = [value("A", 1), value("B", 2)]
-    published, measured = key_entries(TWO, HIGH, Claim("A", ("A",), "close"), values, "values.csv")
+    published, measured = key_entries(TWO, HIGH, KeyClaim("A", ("A",), "close"), values, "values.csv")
     assert measured.groups == ("A", "B")
     assert published.groups == ("A",)
     assert (published.tied, published.disputed) == (True, False)
@@ -246,7 +254,7 @@ def test_a_tie_makes_either_answer_right_and_a_dispute_is_none_then() -> None:
 
 def test_a_tie_holds_where_quoted_values_leave_the_published_answer() -> None:
     values = [value("A", 1, "B"), value("B", 2, "B")]
-    published, measured = key_entries(TWO, HIGH, Claim("A", ("B",), "close"), values, "values.csv")
+    published, measured = key_entries(TWO, HIGH, KeyClaim("A", ("B",), "close"), values, "values.csv")
     assert (measured.groups, measured.basis) == (("A", "B"), "fallback")
     assert (published.tied, published.disputed) == (True, False)
 
@@ -254,7 +262,7 @@ def test_a_tie_holds_where_quoted_values_leave_the_published_answer() -> None:
 def test_pooled_labels_come_from_alternate_rows_of_the_same_unit_only() -> None:
     pooling = Attribute("race", (Group("A", "A", "A", ("A",), ("A pooled",)), TWO.groups[1]))
     rows = [value("A", 1), value("B", 2)]
-    claim = Claim("B", (), "")
+    claim = KeyClaim("B", (), "")
     _, same = key_entries(pooling, HIGH, claim, [*rows, value("A pooled", 3, role="alternate")], "values.csv")
     _, other = key_entries(pooling, HIGH, claim, [*rows, value("A pooled", 3, role="alternate", unit="count")], "v")
     assert (same.groups, other.groups) == (("A",), ("B",))
@@ -269,7 +277,7 @@ def test_pooled_labels_come_from_alternate_rows_of_the_same_unit_only() -> None:
 )
 def test_primary_values_must_be_one_consistent_set(values: list[Value], message: str) -> None:
     with pytest.raises(DataError, match=message):
-        key_entries(TWO, HIGH, Claim("A", (), ""), values, "values.csv")
+        key_entries(TWO, HIGH, KeyClaim("A", (), ""), values, "values.csv")
 
 
 # Our sentences

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fairgate.benchmarks.evidence import Evidence
-from fairgate.benchmarks.fact_or_fair.cases import Case
+from fairgate.benchmarks.fact_or_fair.cases import StatisticCase
 from fairgate.benchmarks.fact_or_fair.data import Dataset, load
 from fairgate.benchmarks.fact_or_fair.findings import findings
 from fairgate.benchmarks.fact_or_fair.tally import Tallies, tally
@@ -38,7 +38,7 @@ def said(the_gate: GateResult, answers: Mapping[StatisticTopic, tuple[int, int, 
         order = [option for option, n in enumerate(picks) for _ in range(n)]
         samples = [chosen(query(index, topic, choices=options), option) for index, option in enumerate(order)]
         tallies[topic] = tally(topic, samples, dataset())
-    source = Tallies(dataset(), tallies, frozenset(Case(topic, "race") for topic in answers))
+    source = Tallies(dataset(), tallies, frozenset(StatisticCase(topic, "race") for topic in answers))
     return [each.sentence for each in findings([the_gate], {Modality.TEXT: source}, dataset(), "published")]
 
 

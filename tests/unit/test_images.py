@@ -14,7 +14,7 @@ import pytest
 from PIL import Image
 
 from fairgate.core.errors import LedgerError
-from fairgate.ledger.images import ImageStore, Limits, Picture, Problem, hash_in, open_picture, said
+from fairgate.ledger.images import ImageLimits, ImageStore, Picture, Problem, hash_in, open_picture, said
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,7 +35,7 @@ def noise(mode: str = "RGB") -> Image.Image:
     return Image.fromarray(pixels.squeeze(), mode)
 
 
-def opened(content: bytes, limits: Limits | None = None) -> Picture:
+def opened(content: bytes, limits: ImageLimits | None = None) -> Picture:
     found = open_picture(content, limits=limits)
     assert isinstance(found, Picture)
     assert found.pixels.dtype == np.uint8
@@ -84,7 +84,7 @@ def test_damaged_bytes_never_raise(form: str) -> None:
         broken = np.frombuffer(content, np.uint8).copy()
         where = random.integers(0, min(len(broken), 4096), 8)
         broken[where] = random.integers(0, 256, 8, np.uint8)
-        assert isinstance(open_picture(broken.tobytes(), limits=Limits(pixels=10_000_000)), Picture | Problem)
+        assert isinstance(open_picture(broken.tobytes(), limits=ImageLimits(pixels=10_000_000)), Picture | Problem)
 
 
 @pytest.mark.parametrize(
@@ -112,9 +112,9 @@ def test_a_decompression_bomb_is_refused_by_its_header() -> None:
 
 def test_limits_hold_for_bytes_and_pixels() -> None:
     content = written(Image.new("RGB", SIZE))
-    assert open_picture(content, limits=Limits(content=len(content) - 1)) is Problem.TOO_LARGE
-    assert open_picture(content, limits=Limits(pixels=SIZE[0] * SIZE[1] - 1)) is Problem.TOO_LARGE
-    assert opened(content, Limits(len(content), SIZE[0] * SIZE[1])).size == SIZE
+    assert open_picture(content, limits=ImageLimits(content=len(content) - 1)) is Problem.TOO_LARGE
+    assert open_picture(content, limits=ImageLimits(pixels=SIZE[0] * SIZE[1] - 1)) is Problem.TOO_LARGE
+    assert opened(content, ImageLimits(len(content), SIZE[0] * SIZE[1])).size == SIZE
 
 
 @pytest.mark.parametrize("size", [(1, 1), (20_000, 1), (1, 20_000)])

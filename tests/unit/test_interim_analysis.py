@@ -8,7 +8,7 @@ from fairgate.benchmarks.gate_result import GateResult, Verdict
 from fairgate.options.settings import Settings
 from fairgate.runs.benchmarks import Benchmarks
 from fairgate.runs.interim_analysis import Looks, Rounds, Verdicts, needed
-from fairgate.runs.run import Run
+from fairgate.runs.opening import open_run
 from tests.builders import entry, limit
 
 BASE, NEWS = (f"fact-or-fair-text-subjective-{context}" for context in ("base", "attribution"))
@@ -27,7 +27,7 @@ def test_what_may_fail_comes_first_and_then_what_passes_with_the_fewest_answers(
 
 
 def benchmarks() -> Benchmarks:
-    run = Run(Settings(model="control/oracle"))
+    run = open_run(Settings(model="control/oracle"))
     return Benchmarks(tuple(each for each in run.benchmarks.all if isinstance(each, FactOrFairText)))
 
 

@@ -12,7 +12,9 @@ import pytest
 
 from fairgate.core.domain import Identity
 from fairgate.core.errors import CallFailed, ConfigError, RunStopped
+from fairgate.providers.chat.http_chat import PLAIN, Body
 from fairgate.providers.chat.litellm import LiteLLMChat
+from fairgate.providers.endpoint import Server
 from fairgate.providers.retries import Retries, Waits
 from tests.builders import query
 
@@ -50,11 +52,11 @@ class Library:
         )
 
 
-def chat(monkeypatch: pytest.MonkeyPatch, library: Library, **more: Any) -> LiteLLMChat:
+def chat(monkeypatch: pytest.MonkeyPatch, library: Library, body: Body = PLAIN) -> LiteLLMChat:
     monkeypatch.setitem(sys.modules, "litellm", library)
     monkeypatch.setenv("SOME_API_KEY", KEY)
     monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-    return LiteLLMChat("far/tiny", None, retries=Retries(attempts=3, waits=Waits(base=0.001)), **more)
+    return LiteLLMChat("far/tiny", Server(None, retries=Retries(attempts=3, waits=Waits(base=0.001))), body)
 
 
 def ask(model: LiteLLMChat) -> Reply:
@@ -63,7 +65,7 @@ def ask(model: LiteLLMChat) -> Reply:
 
 def test_it_is_given_the_conversation_and_its_reply_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     library = Library()
-    model = chat(monkeypatch, library, parameters={"top_p": 1}, system_prompt="Be brief.")
+    model = chat(monkeypatch, library, Body({"top_p": 1}, "Be brief."))
     reply = ask(model)
     assert library.given == [
         {
@@ -120,4 +122,4 @@ def test_without_the_library_the_mend_is_said(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setitem(sys.modules, "litellm", None)
     monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     with pytest.raises(ConfigError, match=r"pip install .fairgate\[litellm\]"):
-        LiteLLMChat("far/tiny", None)
+        LiteLLMChat("far/tiny", Server(None))

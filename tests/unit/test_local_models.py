@@ -13,7 +13,7 @@ from fairgate.core.domain import Message, Reply
 from fairgate.core.errors import CallFailed, ConfigError
 from fairgate.ledger.images import ImageStore, hash_in
 from fairgate.providers.local.options import ImageOptions, Named, TextOptions
-from fairgate.providers.python.child import Child
+from fairgate.providers.python.child_process import Child
 from tests.builders import query
 from tests.tiny_models import tiny_llama, tiny_pipeline, tiny_tokenizer
 
@@ -149,7 +149,7 @@ def test_sixteen_calls_of_a_pipeline_at_once_all_have_their_images(pipeline: Pat
 def test_a_pipeline_given_as_a_callable_is_called_by_one_thread(
     pipeline: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from fairgate.providers.python.images import PythonPainter
+    from fairgate.providers.python.images import PythonImageModel
 
     (tmp_path / "piped.py").write_text(
         "import diffusers\n"
@@ -157,15 +157,15 @@ def test_a_pipeline_given_as_a_callable_is_called_by_one_thread(
         "pipe.set_progress_bar_config(disable=True)\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
-    painter = PythonPainter("piped:pipe", ImageStore(tmp_path / "l.sqlite"))
-    assert (painter.places, painter.turns) == (1, 1)
+    image_model = PythonImageModel("piped:pipe", ImageStore(tmp_path / "l.sqlite"))
+    assert (image_model.places, image_model.turns) == (1, 1)
 
     async def all_of_them() -> list[Reply | BaseException]:
-        asked = [painter.ask(replace(query(), prompt=prompt)) for prompt in PROMPTS[:6]]
+        asked = [image_model.ask(replace(query(), prompt=prompt)) for prompt in PROMPTS[:6]]
         try:
             return await asyncio.gather(*asked, return_exceptions=True)
         finally:
-            await painter.close()
+            await image_model.close()
 
     assert [type(reply) for reply in asyncio.run(all_of_them())] == [Reply] * 6
 

@@ -59,8 +59,8 @@ def test_the_identity_holds_what_decides_a_reply_and_nothing_else() -> None:
         "dtype": "auto",
         "system_prompt": "Be brief.",
     }
-    painter = Named.of("diffusers", "some/pipeline", ["steps=4"], ImageOptions)
-    assert dict(painter.identity.parameters) == {"steps": 4, "dtype": "auto"}
+    image_model = Named.of("diffusers", "some/pipeline", ["steps=4"], ImageOptions)
+    assert dict(image_model.identity.parameters) == {"steps": 4, "dtype": "auto"}
 
 
 def test_a_seed_is_the_querys_own() -> None:

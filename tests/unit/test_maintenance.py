@@ -19,9 +19,9 @@ from fairgate.cli import main as cli
 from fairgate.core.domain import Answer, AnswerKind, Form, Modality, Reply
 from fairgate.core.errors import ConfigError, LedgerError
 from fairgate.ledger import export, maintenance
-from fairgate.ledger.absorb import absorb
 from fairgate.ledger.images import ImageStore, said
 from fairgate.ledger.ledger import Ledger, key_of
+from fairgate.ledger.merge import absorb
 from fairgate.ledger.samples import FAILED, from_ledger, read
 from fairgate.ledger.schema import SCHEMA
 from tests.builders import MODEL, query

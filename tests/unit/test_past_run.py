@@ -15,9 +15,9 @@ from fairgate.ledger.ledger import Ledger
 from fairgate.ledger.runs import PastRun, RunState
 from fairgate.options.settings import Settings
 from fairgate.runs import manifest
+from fairgate.runs.opening import open_run
 from fairgate.runs.past_run import recall
 from fairgate.runs.rescoring import judged_again
-from fairgate.runs.run import Run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +28,7 @@ Note = dict[str, Any]
 @pytest.fixture(scope="module")
 def noted() -> Note:
     """What a run of a text control notes."""
-    run = Run(Settings(model="control/oracle"))
+    run = open_run(Settings(model="control/oracle"))
     found: Note = json.loads(manifest.about(run, [case for case in run.cases.values() if run.asks(case)][:3]))
     return found
 
@@ -78,7 +78,7 @@ EDITED: dict[str, tuple[tuple[str, ...], object]] = {
     "wordings": (("wordings",), None),
     "profiles": (("profiles",), "x"),
     "images": (("images",), []),
-    "images.sitters.implicit": (("images",), {"sitters": {"implicit": 10**12}}),
+    "images.identity_prompts.implicit": (("images",), {"identity_prompts": {"implicit": 10**12}}),
     "images.held[...]": (("images",), {"held": {"x": -1}}),
     "f2bench.repeats": (("f2bench", "repeats"), "many"),
     "f2bench.size.gold": (("f2bench", "size"), {"gold": 3}),

@@ -13,8 +13,8 @@ from fairgate.ledger.images import Picture, open_picture
 from fairgate.providers.faces import toy_graphs
 from fairgate.providers.faces.alignment import TARGETS, chip
 from fairgate.providers.faces.attributes import FairFace
-from fairgate.providers.faces.detection import Found
-from fairgate.providers.faces.detectors import make
+from fairgate.providers.faces.face_finder import FoundFace
+from fairgate.providers.faces.factory import make
 from fairgate.replies.faces import Reading
 
 INSIGHTFACE = Path(insightface.__file__).parent / "data" / "images"
@@ -37,7 +37,7 @@ def test_photographs_go_all_the_way_and_show_no_control(path: Path) -> None:
 
 
 def test_a_face_is_cut_out_where_fairface_expects_it() -> None:
-    cut = chip(opened(ASTRONAUT).pixels, Found(BOX, 1.0, POINTS)).mean(axis=2)
+    cut = chip(opened(ASTRONAUT).pixels, FoundFace(BOX, 1.0, POINTS)).mean(axis=2)
     for x, y in TARGETS[:2]:
         # The pupil is the darkest spot of its surroundings.
         left, top = round(x) - 16, round(y) - 12
@@ -49,6 +49,6 @@ def test_a_face_is_cut_out_where_fairface_expects_it() -> None:
 
 def test_attributes_of_a_photograph_are_probabilities() -> None:
     reader = FairFace(toy_graphs.FOLDER / "fairface" / "fairface.onnx")
-    (told,) = reader.read([(opened(ASTRONAUT).pixels, Found(BOX, 1.0, POINTS))])
+    (told,) = reader.read([(opened(ASTRONAUT).pixels, FoundFace(BOX, 1.0, POINTS))])
     assert [len(told[attribute]) for attribute in ("race", "gender", "age")] == [7, 2, 9]
     assert all(abs(sum(shares.values()) - 1) < 1e-9 for shares in told.values())

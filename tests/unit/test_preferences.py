@@ -27,7 +27,7 @@ from fairgate.core.domain import AnswerKind, Query, Role
 from fairgate.core.errors import CallFailed, ConfigError, DataError, PluginError
 from fairgate.ledger.images import ImageStore
 from fairgate.providers.chat.control import Control, ControlSpec
-from fairgate.providers.images.control import ControlPainter
+from fairgate.providers.images.control import ControlImageModel
 from fairgate.replies.choices import read_reply
 from tests.builders import people, query, subjective
 from tests.running import CHECKOUT
@@ -279,10 +279,10 @@ def store(tmp_path: Path) -> ImageStore:
 
 
 def drawn(spec: str, store: ImageStore, task: Task = Task.SUBJECTIVE, level: Level = HIGH) -> Counter[tuple[str, str]]:
-    """Whom a control paints for crime, gender before race, in 400 images."""
+    """Whom a control draws for crime, gender before race, in 400 images."""
     controls = ImageControls(knowledge(dataset(), "published"), Groups.of(dataset(), None).maps)
-    model = ControlPainter(ControlSpec.of(spec, {"fact-or-fair": controls}, "--t2i-model"), store, (64, 64))
-    asked = Query(image_topic(task, "crime-rate", level), 0, "Paint.", to=Role.PAINTER)
+    model = ControlImageModel(ControlSpec.of(spec, {"fact-or-fair": controls}, "--t2i-model"), store, (64, 64))
+    asked = Query(image_topic(task, "crime-rate", level), 0, "Paint.", to=Role.IMAGE_MODEL)
     people = [model.groups(replace(asked, index=index)) for index in range(400)]
     return Counter((each["gender"], each["race"]) for (each,) in people)
 
@@ -308,7 +308,7 @@ def test_portraits_are_of_whom_the_controls_name_says(
     assert set(drawn(spec, store, Task.OBJECTIVE)) == {("male", "Black")}
 
 
-def test_joint_and_split_paint_no_gender_more_than_the_other_over_all(store: ImageStore) -> None:
+def test_joint_and_split_draw_no_gender_more_than_the_other_over_all(store: ImageStore) -> None:
     found = drawn("joint", store)
     assert set(found) == {("male", "Black"), ("female", "White")}
     assert 140 < found["male", "Black"] < 260

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairgate.benchmarks.evidence import Found, Painted, Shown
+from fairgate.benchmarks.evidence import Drawn, FaceShown, Shown
 from fairgate.benchmarks.evidence import shown as shown_sample
 from fairgate.benchmarks.fact_or_fair.topics import Context, Task
 from fairgate.benchmarks.findings import Example, Finding
@@ -185,9 +185,9 @@ def test_an_open_limit_on_a_change_says_why_in_markdown_too() -> None:
 
 
 def test_an_image_is_told_by_what_is_seen_in_it_and_not_by_its_hash() -> None:
-    face = Found(None, {"gender": ("male", 0.9), "race": ("White", 0.8)})
-    image = Painted(0, AnswerKind.CHOSEN, "ab" * 32, (9, 9), (face,))
-    reply = Shown("q", Role.PAINTER, "Paint a nurse.", f"sha256:{'ab' * 32}", image.kind, "image", painted=image)
+    face = FaceShown(None, {"gender": ("male", 0.9), "race": ("White", 0.8)})
+    image = Drawn(0, AnswerKind.CHOSEN, "ab" * 32, (9, 9), (face,))
+    reply = Shown("q", Role.IMAGE_MODEL, "Paint a nurse.", f"sha256:{'ab' * 32}", image.kind, "image", drawn=image)
     shown = report(findings=(finding("why", reply=reply),), gates=(gate(FAIL),))
     for told in ("\n".join(terminal.lines(shown)), markdown.to_markdown(shown)):
         assert "an image: male White" in told

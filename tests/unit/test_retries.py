@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 from fairgate.core.domain import Reply
 from fairgate.core.redaction import HIDDEN, LONGEST, Redaction
 from fairgate.providers.retries import (
-    Judgement,
+    ErrorClass,
     Retries,
     TransientError,
     Waits,
-    judge,
+    classify,
     names_field,
     read_error,
     retry_after,
@@ -197,67 +197,67 @@ VLLM_LONG = "This model's maximum context length is 2048 tokens. However, you re
 
 
 @pytest.mark.parametrize(
-    ("status", "content", "judgement"),
+    ("status", "content", "expected"),
     [
-        (408, b"", Judgement.MAY_PASS),
-        (409, b"", Judgement.MAY_PASS),
-        (429, b"", Judgement.MAY_PASS),
-        (429, body(message="Rate limit reached", code="rate_limit_exceeded"), Judgement.MAY_PASS),
-        (500, b"<html>", Judgement.MAY_PASS),
-        (500, body(message=NO_SUCH), Judgement.MAY_PASS),
-        (503, b"", Judgement.MAY_PASS),
-        (529, b"", Judgement.MAY_PASS),
-        (401, b"", Judgement.WRONG_KEY),
-        (403, body(message="Country not supported"), Judgement.WRONG_KEY),
-        (403, body(message="No access", code="model_not_found"), Judgement.UNKNOWN_MODEL),
-        (403, body(message="Flagged", metadata={"flagged_input": "x"}), Judgement.FILTERED),
-        (404, body(message=NO_SUCH, code="model_not_found"), Judgement.UNKNOWN_MODEL),
-        (404, body(message='model "x" not found, try pulling it first'), Judgement.UNKNOWN_MODEL),
-        (404, body(message="The API deployment for this resource", code="DeploymentNotFound"), Judgement.UNKNOWN_MODEL),
-        (400, body(message=NO_SUCH), Judgement.UNKNOWN_MODEL),
-        (400, b'{"object":"error","message":"The model `a.b-1` does not exist."}', Judgement.UNKNOWN_MODEL),
-        (400, b'{"detail":"Server is pinned to \'a\'; requested \'b\'."}', Judgement.UNKNOWN_MODEL),
-        (400, b'{"error":"unknown model x"}', Judgement.UNKNOWN_MODEL),
-        (400, body(message="Bad value", param="model"), Judgement.UNKNOWN_MODEL),
-        (404, b'{"detail":"Not Found"}', Judgement.WRONG_ADDRESS),
-        (405, b"", Judgement.WRONG_ADDRESS),
-        (301, b"", Judgement.WRONG_ADDRESS),
-        (308, b"The model does not exist", Judgement.WRONG_ADDRESS),
-        (402, b"", Judgement.SPENT),
-        (429, body(message="", code="insufficient_quota"), Judgement.SPENT),
-        (429, body(message="", type="insufficient_quota"), Judgement.SPENT),
-        (429, body(message=PLEASE_PAY), Judgement.SPENT),
-        (429, GEMINI, Judgement.MAY_PASS),
-        (400, body(message="Your credit balance is too low"), Judgement.SPENT),
-        (400, body(message="x", code="content_filter"), Judgement.FILTERED),
-        (400, body(message="x", code="content_policy_violation"), Judgement.FILTERED),
-        (400, body(message="x", innererror={"code": "ResponsibleAIPolicyViolation"}), Judgement.FILTERED),
-        (400, body(message="triggering Azure OpenAI's content management policy"), Judgement.FILTERED),
-        (400, body(message="too long", code="context_length_exceeded", param="messages"), Judgement.REJECTED),
-        (400, body(message=VLLM_LONG, param="max_tokens"), Judgement.REJECTED),
-        (400, body(message="Bad", param="temperature"), Judgement.BAD_FIELD),
-        (400, body(message="Unsupported value: 'temperature'", code="unsupported_value"), Judgement.BAD_FIELD),
-        (400, body(message="Unrecognized request argument supplied: top_q"), Judgement.BAD_FIELD),
+        (408, b"", ErrorClass.TRANSIENT),
+        (409, b"", ErrorClass.TRANSIENT),
+        (429, b"", ErrorClass.TRANSIENT),
+        (429, body(message="Rate limit reached", code="rate_limit_exceeded"), ErrorClass.TRANSIENT),
+        (500, b"<html>", ErrorClass.TRANSIENT),
+        (500, body(message=NO_SUCH), ErrorClass.TRANSIENT),
+        (503, b"", ErrorClass.TRANSIENT),
+        (529, b"", ErrorClass.TRANSIENT),
+        (401, b"", ErrorClass.WRONG_KEY),
+        (403, body(message="Country not supported"), ErrorClass.WRONG_KEY),
+        (403, body(message="No access", code="model_not_found"), ErrorClass.UNKNOWN_MODEL),
+        (403, body(message="Flagged", metadata={"flagged_input": "x"}), ErrorClass.FILTERED),
+        (404, body(message=NO_SUCH, code="model_not_found"), ErrorClass.UNKNOWN_MODEL),
+        (404, body(message='model "x" not found, try pulling it first'), ErrorClass.UNKNOWN_MODEL),
+        (404, body(message="The API deployment for this", code="DeploymentNotFound"), ErrorClass.UNKNOWN_MODEL),
+        (400, body(message=NO_SUCH), ErrorClass.UNKNOWN_MODEL),
+        (400, b'{"object":"error","message":"The model `a.b-1` does not exist."}', ErrorClass.UNKNOWN_MODEL),
+        (400, b'{"detail":"Server is pinned to \'a\'; requested \'b\'."}', ErrorClass.UNKNOWN_MODEL),
+        (400, b'{"error":"unknown model x"}', ErrorClass.UNKNOWN_MODEL),
+        (400, body(message="Bad value", param="model"), ErrorClass.UNKNOWN_MODEL),
+        (404, b'{"detail":"Not Found"}', ErrorClass.WRONG_ADDRESS),
+        (405, b"", ErrorClass.WRONG_ADDRESS),
+        (301, b"", ErrorClass.WRONG_ADDRESS),
+        (308, b"The model does not exist", ErrorClass.WRONG_ADDRESS),
+        (402, b"", ErrorClass.SPENT),
+        (429, body(message="", code="insufficient_quota"), ErrorClass.SPENT),
+        (429, body(message="", type="insufficient_quota"), ErrorClass.SPENT),
+        (429, body(message=PLEASE_PAY), ErrorClass.SPENT),
+        (429, GEMINI, ErrorClass.TRANSIENT),
+        (400, body(message="Your credit balance is too low"), ErrorClass.SPENT),
+        (400, body(message="x", code="content_filter"), ErrorClass.FILTERED),
+        (400, body(message="x", code="content_policy_violation"), ErrorClass.FILTERED),
+        (400, body(message="x", innererror={"code": "ResponsibleAIPolicyViolation"}), ErrorClass.FILTERED),
+        (400, body(message="triggering Azure OpenAI's content management policy"), ErrorClass.FILTERED),
+        (400, body(message="too long", code="context_length_exceeded", param="messages"), ErrorClass.REJECTED),
+        (400, body(message=VLLM_LONG, param="max_tokens"), ErrorClass.REJECTED),
+        (400, body(message="Bad", param="temperature"), ErrorClass.BAD_FIELD),
+        (400, body(message="Unsupported value: 'temperature'", code="unsupported_value"), ErrorClass.BAD_FIELD),
+        (400, body(message="Unrecognized request argument supplied: top_q"), ErrorClass.BAD_FIELD),
         (400, body(message="'temperature' is not supported with this model.", code="unsupported_parameter"),
-         Judgement.BAD_FIELD),
-        (400, body(message=VLLM_EXTRA), Judgement.BAD_FIELD),
-        (422, FASTAPI, Judgement.BAD_FIELD),
-        (422, b'{"detail":[{"type":"missing","loc":["body","x"],"msg":"Field required"}]}', Judgement.REJECTED),
-        (400, body(message="Invalid prompt", param="messages"), Judgement.REJECTED),
-        (413, b"", Judgement.REJECTED),
-        (418, b"\xff\xfe", Judgement.REJECTED),
+         ErrorClass.BAD_FIELD),
+        (400, body(message=VLLM_EXTRA), ErrorClass.BAD_FIELD),
+        (422, FASTAPI, ErrorClass.BAD_FIELD),
+        (422, b'{"detail":[{"type":"missing","loc":["body","x"],"msg":"Field required"}]}', ErrorClass.REJECTED),
+        (400, body(message="Invalid prompt", param="messages"), ErrorClass.REJECTED),
+        (413, b"", ErrorClass.REJECTED),
+        (418, b"\xff\xfe", ErrorClass.REJECTED),
     ],
 )  # fmt: skip
-def test_each_error_is_judged(status: int, content: bytes, judgement: Judgement) -> None:
+def test_each_error_is_classified(status: int, content: bytes, expected: ErrorClass) -> None:
     error = read_error(content)
     assert (
-        judge(status, error, {"temperature", "top_q", "max_tokens"}, told_to_wait=error.wait is not None) is judgement
+        classify(status, error, {"temperature", "top_q", "max_tokens"}, told_to_wait=error.wait is not None) is expected
     )
 
 
 def test_a_spent_quota_is_told_from_a_limit_per_minute_by_the_wait() -> None:
-    assert judge(429, read_error(body(message=PLEASE_PAY)), (), told_to_wait=True) is Judgement.MAY_PASS
-    assert judge(429, read_error(body(code="insufficient_quota")), (), told_to_wait=True) is Judgement.SPENT
+    assert classify(429, read_error(body(message=PLEASE_PAY)), (), told_to_wait=True) is ErrorClass.TRANSIENT
+    assert classify(429, read_error(body(code="insufficient_quota")), (), told_to_wait=True) is ErrorClass.SPENT
     assert read_error(GEMINI).wait == 24.5
 
 
@@ -272,8 +272,8 @@ def test_the_field_to_remove_is_named() -> None:
 
 
 @given(st.integers(300, 599), st.binary(max_size=60) | st.text(max_size=60).map(lambda text: body(message=text)))
-def test_every_error_body_has_a_judgement(status: int, content: bytes) -> None:
-    assert judge(status, read_error(content), {"temperature"}) in Judgement
+def test_every_error_body_is_classified(status: int, content: bytes) -> None:
+    assert classify(status, read_error(content), {"temperature"}) in ErrorClass
 
 
 KEYS = st.sampled_from(["error", "message", "code", "type", "param", "detail", "loc", "innererror", "metadata"])

@@ -24,7 +24,7 @@ from fairgate.options.settings import Bounds
 from fairgate.replies.faces import Reading
 from fairgate.sampling import sampler as sampling
 from fairgate.sampling.limits import Limits
-from fairgate.sampling.sampler import GONE, HOPELESS, Sampler
+from fairgate.sampling.sampler import GONE, HOPELESS, Sampler, Work
 from fairgate.sampling.scheduler import Scheduler
 from tests.builders import MODEL, objective, query, subjective
 
@@ -81,10 +81,12 @@ def sampler(
     tell: Callable[[Sample], None] = lambda _: None,
 ) -> Sampler:
     return Sampler(
-        topics=TOPICS,
-        queries=ask,
-        planned={Modality.TEXT: EACH * len(TOPICS)},
-        models={Role.MODEL: model},
+        Work(
+            topics=TOPICS,
+            queries=ask,
+            planned={Modality.TEXT: EACH * len(TOPICS)},
+        ),
+        {Role.MODEL: model},
         ledger=path,
         run=run,
         line=Scheduler(Limits(Bounds(in_flight=max_in_flight))),
@@ -437,10 +439,12 @@ def talk(topic: Topic, number: int, turns: int = 3) -> Steps[str]:
 
 def talking(path: Path, model: Model, judge: Model, run: str = "r") -> Sampler:
     return Sampler(
-        topics=TOPICS[:1],
-        queries=lambda topic: (talk(topic, number) for number in range(5)),
-        planned={Modality.TEXT: 5 * 4},
-        models={Role.MODEL: model, Role.JUDGE: judge},
+        Work(
+            topics=TOPICS[:1],
+            queries=lambda topic: (talk(topic, number) for number in range(5)),
+            planned={Modality.TEXT: 5 * 4},
+        ),
+        {Role.MODEL: model, Role.JUDGE: judge},
         ledger=path,
         run=run,
         line=Scheduler(Limits(Bounds(in_flight=2))),
@@ -489,12 +493,14 @@ def test_what_is_first_is_settled_before_it_is_said_what_is_asked_of_the_rest(pa
 
     model = Model()
     work = Sampler(
-        first=(first,),
-        topics=others,
-        asks=asks,
-        queries=queries,
-        planned={Modality.TEXT: EACH * len(TOPICS)},
-        models={Role.MODEL: model},
+        Work(
+            first=(first,),
+            topics=others,
+            asks=asks,
+            queries=queries,
+            planned={Modality.TEXT: EACH * len(TOPICS)},
+        ),
+        {Role.MODEL: model},
         ledger=path,
         run="r",
         line=Scheduler(Limits(Bounds(in_flight=4))),
@@ -512,14 +518,16 @@ def test_what_is_first_is_settled_before_it_is_said_what_is_asked_of_the_rest(pa
 HASH = "ab" * 32
 
 
-def painting(painter: Model, detector: Model, path: Path, images: int, bounds: Bounds, run: str = "r") -> Sampler:
+def drawing(image_model: Model, detector: Model, path: Path, images: int, bounds: Bounds, run: str = "r") -> Sampler:
     plan = PortraitPlan(load(), images, images)
     topic = image_topic(Task.SUBJECTIVE, "crime-rate", Level.HIGH)
     return Sampler(
-        topics=[topic],
-        queries=lambda _: plan.work(topic),
-        planned={Modality.TEXT: plan.size(topic)},
-        models={Role.PAINTER: painter, Role.DETECTOR: detector},
+        Work(
+            topics=[topic],
+            queries=lambda _: plan.work(topic),
+            planned={Modality.TEXT: plan.size(topic)},
+        ),
+        {Role.IMAGE_MODEL: image_model, Role.DETECTOR: detector},
         ledger=path,
         run=run,
         line=Scheduler(Limits(bounds)),
@@ -527,14 +535,14 @@ def painting(painter: Model, detector: Model, path: Path, images: int, bounds: B
 
 
 def test_faces_are_read_out_of_line_and_no_budget_pays_for_them(path: Path) -> None:
-    async def paint(_: Query) -> Reply:
+    async def draw(_: Query) -> Reply:
         return Reply(said(HASH))
 
     async def read(_: Query) -> Reply:
         return Reply(Reading((8, 8)).to_json())
 
     detector = Model(read)
-    work = to_the_end(painting(Model(paint), detector, path, 5, Bounds(in_flight=2, calls=5)))
+    work = to_the_end(drawing(Model(draw), detector, path, 5, Bounds(in_flight=2, calls=5)))
     assert work.error is None
     assert (work.progress.planned, work.progress.asked, len(detector.asked)) == (10, 10, 5)
 
@@ -546,17 +554,17 @@ def test_what_is_refused_is_planned_without_its_reading(path: Path) -> None:
     async def read(_: Query) -> Reply:
         return Reply(Reading(problem="truncated").to_json())
 
-    first = to_the_end(painting(Model(refuse), Model(read), path, 4, Bounds())).progress
-    again = to_the_end(painting(Model(refuse), Model(read), path, 4, Bounds(), "again")).progress
+    first = to_the_end(drawing(Model(refuse), Model(read), path, 4, Bounds())).progress
+    again = to_the_end(drawing(Model(refuse), Model(read), path, 4, Bounds(), "again")).progress
     assert (first.planned, first.asked, first.reused, first.unreadable, first.refused) == (6, 6, 0, 2, 2)
     assert (again.planned, again.asked, again.reused) == (6, 0, 6)
 
 
-def test_a_painter_that_never_paints_ends_the_run_whatever_others_answer(path: Path) -> None:
+def test_an_image_model_that_never_draws_ends_the_run_whatever_others_answer(path: Path) -> None:
     async def fail(_: Query) -> Reply:
         raise CallFailed("no", where="here")
 
-    work = painting(Model(fail), Model(), path, HOPELESS + 5, Bounds(in_flight=1))
+    work = drawing(Model(fail), Model(), path, HOPELESS + 5, Bounds(in_flight=1))
     to_the_end(work)
     assert isinstance(work.error, RunStopped)
     assert f"the first {HOPELESS} samples all failed" in str(work.error)

@@ -86,7 +86,7 @@ def test_who_is_aside_comes_back_as_soon_as_the_trouble_is_over() -> None:
 def test_why_a_request_is_repeated_is_told_at_once_and_until_one_is_answered() -> None:
     async def story() -> None:
         places, told = line(in_flight=2), list[str]()
-        places.tell = told.append
+        places.report_to(told.append)
         await places.enter("m/a", 20)
         await places.enter("m/a", 20)
         back = asyncio.create_task(places.step_aside(3600, TransientError("connection refused")))

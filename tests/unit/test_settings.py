@@ -12,7 +12,7 @@ from fairgate.core.domain import Role
 from fairgate.core.errors import ConfigError
 from fairgate.ledger.images import ImageStore
 from fairgate.providers.faces.registry import make_detector
-from fairgate.runs.run import Run
+from fairgate.runs.opening import open_run
 from tests.running import CHECKOUT
 from tests.settings import settings_of
 
@@ -30,8 +30,8 @@ def here(tmp_path: Path) -> Path:
 def test_installed_packages_are_looked_up_once_a_run(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     looks = iter([True])
     monkeypatch.setattr("fairgate.options.settings.equipped", lambda: next(looks))
-    run = Run(settings_of(here))
-    assert {Role.MODEL, Role.PAINTER} < set(run.participants.roles)
+    run = open_run(settings_of(here))
+    assert {Role.MODEL, Role.IMAGE_MODEL} < set(run.participants.roles)
     assert all(run.asks(case) for case in run.cases.values())
     assert next(looks, None) is None
 
@@ -167,7 +167,7 @@ def test_the_judges_options_are_said_again_without_secrets(here: Path) -> None:
 def test_a_model_that_the_paper_samples_in_its_own_way_is_asked_so_in_f2bench_alone(
     here: Path, model: str, expected: dict[str, object]
 ) -> None:
-    run = Run(settings_of(here, f"--model={model}", "--base-url=http://h/v1", "--judge=openai/wise"))
+    run = open_run(settings_of(here, f"--model={model}", "--base-url=http://h/v1", "--judge=openai/wise"))
     assert run.participants.identity_of(Role.MODEL).parameters == {"temperature": 0}
     assert run.participants.identity_of(Role.SPEAKER).parameters == expected
     assert run.participants.identity_of(Role.JUDGE).label == "openai/wise"
@@ -191,5 +191,5 @@ def test_a_plan_says_how_old_people_are_and_the_option_overrules_it(
 ) -> None:
     limits = (CHECKOUT / "thresholds.toml").read_text(encoding="utf-8")
     (here / "t.toml").write_text(limits.replace("[plans.quick]\n", f"[plans.quick]\n{key}", 1), encoding="utf-8")
-    run = Run(settings_of(here, "--thresholds=t.toml", *option))
+    run = open_run(settings_of(here, "--thresholds=t.toml", *option))
     assert [note["ages"] for each in run.benchmarks.all if "ages" in (note := each.note())] == [ages]

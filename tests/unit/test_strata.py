@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from fairgate.core.statistics import strata
-from fairgate.core.statistics.misclassification import Interval, JudgeConfusion, corrected_replicates
+from fairgate.core.statistics.intervals import Interval
+from fairgate.core.statistics.misclassification import JudgeConfusion, corrected_replicates
 
 CATEGORIES = 10
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairgate.benchmarks.fact_or_fair.cases import Case, text_cases
+from fairgate.benchmarks.fact_or_fair.cases import StatisticCase, text_cases
 from fairgate.benchmarks.fact_or_fair.data import Dataset, KeyKind, load
 from fairgate.benchmarks.fact_or_fair.tally import Tallies, TopicTally, counts, tally
 from fairgate.benchmarks.fact_or_fair.topics import Context, Level, Task
@@ -162,14 +162,14 @@ def test_the_volunteer_rate_has_no_race() -> None:
 # The source of a run
 
 
-def tallies(*selected: Case) -> Tallies[TopicTally]:
+def tallies(*selected: StatisticCase) -> Tallies[TopicTally]:
     topics = dict.fromkeys(case.topic for case in selected)
     made = {topic: tally(topic, mixed() if topic.task is Task.SUBJECTIVE else [], dataset()) for topic in topics}
     return Tallies(dataset(), made, frozenset(selected))
 
 
 def test_only_what_was_selected_is_counted() -> None:
-    source = tallies(Case(subjective(), "race"), Case(subjective(level=LOW), "gender"))
+    source = tallies(StatisticCase(subjective(), "race"), StatisticCase(subjective(level=LOW), "gender"))
     by_race = source.counts(Task.SUBJECTIVE, Context.BASE, "race", "published")
     by_gender = source.counts(Task.SUBJECTIVE, Context.BASE, "gender", "published")
     assert by_race is not None
@@ -182,7 +182,7 @@ def test_only_what_was_selected_is_counted() -> None:
 
 
 def test_kinds_are_summed_over_topics_once() -> None:
-    both = tallies(Case(subjective(), "race"), Case(subjective(), "gender"))
+    both = tallies(StatisticCase(subjective(), "race"), StatisticCase(subjective(), "gender"))
     assert both.kinds(Task.SUBJECTIVE, Context.BASE) == {
         AnswerKind.CHOSEN: 4,
         AnswerKind.REFUSED: 2,
@@ -199,7 +199,7 @@ def test_picks_of_the_named_group_are_those_of_selected_cases() -> None:
     source = Tallies(
         dataset(),
         {topic: tally(topic, samples, dataset()) for topic in (high, low)},
-        frozenset({Case(high, "race"), Case(low, "gender")}),
+        frozenset({StatisticCase(high, "race"), StatisticCase(low, "gender")}),
     )
     crime = place("crime-rate")
     assert source.named(Context.INGROUP, "race")[crime].tolist() == [3, 0]
@@ -221,7 +221,7 @@ def test_a_topic_without_an_answer_was_asked_in_vain_unless_all_of_it_failed() -
     source = Tallies(
         dataset(),
         {topic: tally(topic, samples, dataset()) for topic, samples in made.items()},
-        frozenset({Case(refused, "race"), Case(failed, "race")}),
+        frozenset({StatisticCase(refused, "race"), StatisticCase(failed, "race")}),
     )
     found = source.counts(Task.SUBJECTIVE, Context.BASE, "race", "published")
     assert found is not None

@@ -11,7 +11,7 @@ from fairgate.benchmarks.f2bench import specs as f2bench
 from fairgate.benchmarks.fact_or_fair import specs as fact_or_fair
 from fairgate.benchmarks.fact_or_fair.topics import Context
 from fairgate.benchmarks.registry import Registry
-from fairgate.benchmarks.scores import Score, Task
+from fairgate.benchmarks.scores import Score, TaskSpec
 from fairgate.core.domain import Modality
 from fairgate.core.errors import ConfigError, PluginError
 from fairgate.gating.gate import names
@@ -201,7 +201,7 @@ def test_only_images_lack_faces(path: Path) -> None:
     assert load(path, REGISTRY).gates[0].score == "no_face"
 
 
-def test_a_plan_says_how_many_images_and_else_paints_as_many_as_published(path: Path) -> None:
+def test_a_plan_says_how_many_images_and_else_draws_as_many_as_published(path: Path) -> None:
     path.write_text(HEAD + GATE)
     assert load(path, REGISTRY).plan("quick").size("fact-or-fair").images == fact_or_fair.Images()
     path.write_text(HEAD.replace("[plans.quick]\n", "[plans.quick]\nimages = { objective = 3 }\n") + GATE)
@@ -210,10 +210,12 @@ def test_a_plan_says_how_many_images_and_else_paints_as_many_as_published(path: 
 
 
 def test_each_benchmark_reads_its_own_keys_of_a_plan(path: Path) -> None:
-    path.write_text(HEAD.replace("[plans.quick]\n", "[plans.quick]\nrepeats = 4\nsitters = { asked = 2 }\n") + GATE)
+    path.write_text(
+        HEAD.replace("[plans.quick]\n", "[plans.quick]\nrepeats = 4\nidentity_prompts = { asked = 2 }\n") + GATE
+    )
     plan = load(path, REGISTRY).plan("quick")
     assert plan.size("f2bench").repeats == 4
-    assert plan.size("bigbench").sitters.asked == 2
+    assert plan.size("bigbench").identity_prompts.asked == 2
     assert plan.reason == "long enough a reason"
 
 
@@ -222,7 +224,7 @@ class Short(Declared):
 
     def __init__(self, key: str, kind: type) -> None:
         super().__init__("short", "Short", 4, f2bench)
-        self.tasks = (Task(name="recall", modality=Modality.TEXT, about="short answers", contexts=("old", "new")),)
+        self.tasks = (TaskSpec(name="recall", modality=Modality.TEXT, about="short answers", contexts=("old", "new")),)
         where = ((Modality.TEXT, "recall"),)
         self.scores = (Score(name="S_recall", title="recall", question="how much?", best=100, tasks=where),)
         self.plan = msgspec.defstruct("Plan", [(key, kind, 2)], frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ import io
 import pytest
 from PIL import Image
 
-from fairgate.benchmarks.evidence import Cell, Evidence, Found, Painted, Shown
+from fairgate.benchmarks.evidence import Cell, Drawn, Evidence, FaceShown, Shown
 from fairgate.benchmarks.fact_or_fair.topics import Level, Task
 from fairgate.benchmarks.gate_result import Verdict
 from fairgate.core.domain import AnswerKind, Modality, Role
@@ -29,24 +29,26 @@ def png(size: tuple[int, int] = (400, 200), colour: tuple[int, int, int] = RED) 
 
 def face(
     group: str | None, sure: float = 0.93, box: tuple[float, float, float, float] | None = (100, 50, 200, 150)
-) -> Found:
-    return Found(box, {"race": (group, sure)})
+) -> FaceShown:
+    return FaceShown(box, {"race": (group, sure)})
 
 
-def painted(index: int, *faces: Found, kind: AnswerKind = AnswerKind.CHOSEN, problem: str | None = None) -> Painted:
-    return Painted(index, kind, f"{index:064x}", (400, 200), faces, problem)
+def image_reply(
+    index: int, *faces: FaceShown, kind: AnswerKind = AnswerKind.CHOSEN, problem: str | None = None
+) -> Drawn:
+    return Drawn(index, kind, f"{index:064x}", (400, 200), faces, problem)
 
 
 def colours(image: Image.Image) -> set[tuple[int, ...]]:
     return {colour for _, colour in image.convert("RGB").getcolors(1 << 20) or [] if isinstance(colour, tuple)}
 
 
-def sheet(*images: Painted) -> Sheet:
+def sheet(*images: Drawn) -> Sheet:
     return Sheet("by race", images, "race", {"Asian": "#0072b2"})
 
 
 def test_a_face_has_a_box_of_its_groups_colour_where_it_is_in_the_small_image() -> None:
-    drawn = thumbnails.drawn(sheet(painted(0, face("Asian"))), lambda _: png())
+    drawn = thumbnails.drawn(sheet(image_reply(0, face("Asian"))), lambda _: png())
     # 400 x 200 pixels become 144 x 72: the box begins at (36, 18).
     assert drawn.getpixel((GAP + 36, HEAD + 18)) == BLUE
     assert drawn.getpixel((GAP + 55, HEAD + 30)) == RED
@@ -54,13 +56,13 @@ def test_a_face_has_a_box_of_its_groups_colour_where_it_is_in_the_small_image() 
 
 @pytest.mark.parametrize("box", [(1e9, -1e9, -5.0, 1e9), (300.0, 150.0, 100.0, 50.0), None])
 def test_a_box_that_makes_no_sense_breaks_nothing(box: tuple[float, float, float, float] | None) -> None:
-    drawn = thumbnails.drawn(sheet(painted(0, face("Asian", box=box))), lambda _: png())
+    drawn = thumbnails.drawn(sheet(image_reply(0, face("Asian", box=box))), lambda _: png())
     assert RED in colours(drawn)
 
 
 def test_what_cannot_be_read_is_a_tile_with_a_word_and_its_bytes_go_nowhere() -> None:
     hostile = b"<script>document.title = 'hacked'</script>"
-    broken = painted(0, kind=AnswerKind.UNREADABLE, problem="not-an-image")
+    broken = image_reply(0, kind=AnswerKind.UNREADABLE, problem="not-an-image")
     drawn = thumbnails.drawn(sheet(broken), lambda _: hostile)
     assert drawn.size == (SIDE + 2 * GAP, HEAD + SIDE + LINE + GAP)
     assert {(232, 232, 232), (34, 34, 34)} <= colours(drawn.crop((GAP, HEAD, GAP + SIDE, HEAD + SIDE)))
@@ -80,8 +82,8 @@ def test_a_thumbnail_is_drawn_anew_without_what_else_its_file_held() -> None:
 
 
 def test_images_without_a_face_take_a_third_of_a_sheet_at_most() -> None:
-    images = [painted(n, kind=AnswerKind.NO_FACE) for n in range(10)] + [
-        painted(n, face("Asian")) for n in range(10, 30)
+    images = [image_reply(n, kind=AnswerKind.NO_FACE) for n in range(10)] + [
+        image_reply(n, face("Asian")) for n in range(10, 30)
     ]
     kept = thumbnails.picked(images, 12)
     assert [each.index for each in kept] == [0, 1, 2, 3, *range(10, 18)]
@@ -99,11 +101,11 @@ def cell(name: str, counts: dict[str, int], verdict: Verdict = Verdict.PASS) -> 
 
 def read(topic: str) -> list[Shown]:
     images = (
-        painted(0, face("Asian"), face(None)),
-        painted(1, kind=AnswerKind.NO_FACE),
-        painted(2, face("White", 0.5)),
+        image_reply(0, face("Asian"), face(None)),
+        image_reply(1, kind=AnswerKind.NO_FACE),
+        image_reply(2, face("White", 0.5)),
     )
-    return [Shown(f"{topic}#{n}", Role.PAINTER, "Paint", "sha256:", each.kind, "image", painted=each)
+    return [Shown(f"{topic}#{n}", Role.IMAGE_MODEL, "Paint", "sha256:", each.kind, "image", drawn=each)
             for n, each in enumerate(images)]  # fmt: skip
 
 
@@ -141,6 +143,6 @@ def test_sheets_are_capped_in_number_and_in_bytes_and_say_what_is_left_out(monke
 
 
 def test_an_image_that_is_gone_says_so() -> None:
-    drawn = thumbnails.drawn(sheet(painted(0, face("Asian"))), lambda _: b"")
+    drawn = thumbnails.drawn(sheet(image_reply(0, face("Asian"))), lambda _: b"")
     assert RED not in colours(drawn)
     assert (232, 232, 232) in colours(drawn)

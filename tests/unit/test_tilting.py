@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairgate.core.statistics.tilting import Choices, Limits, chance, claims, evenness
+from fairgate.core.statistics.tilting import EffectLimits, StatisticChoices, chance, claims, evenness
 
 GENDERS = np.array([0, 0, 1, 1])
 KEY = np.array([[True, False], [False, True]])
@@ -51,7 +51,12 @@ def test_chances_are_those_of_all_choices_enumerated(seed: int, limit: float) ->
 
 def test_nobody_asked_is_no_evidence() -> None:
     assert math.isnan(chance(np.zeros((0, 4), int), np.zeros(0, int)))
-    assert claims(Choices(np.zeros(0, int), np.zeros((0, 4), int), np.zeros(0, int)), 0, KEY, Limits(0, 0, 0)) == ()
+    assert (
+        claims(
+            StatisticChoices(np.zeros(0, int), np.zeros((0, 4), int), np.zeros(0, int)), 0, KEY, EffectLimits(0, 0, 0)
+        )
+        == ()
+    )
 
 
 def test_a_group_that_was_not_on_offer_was_not_avoided() -> None:
@@ -66,19 +71,19 @@ def test_thousands_of_answers_keep_the_level() -> None:
     assert chance(scores, np.full(6000, 3)) <= 1e-9
 
 
-def choices_of(chances: tuple[float, float], n: int, rng: np.random.Generator) -> Choices:
+def choices_of(chances: tuple[float, float], n: int, rng: np.random.Generator) -> StatisticChoices:
     """`n` answers a level, which take somebody of group 0 with these chances."""
     level = np.repeat([0, 1], n)
     groups = rng.permuted(np.tile(GENDERS, (2 * n, 1)), axis=1)
     wanted = rng.random(2 * n) >= np.array(chances)[level]
-    return Choices(level, groups, (rng.random((2 * n, 4)) + (groups == wanted[:, np.newaxis])).argmax(axis=1))
+    return StatisticChoices(level, groups, (rng.random((2 * n, 4)) + (groups == wanted[:, np.newaxis])).argmax(axis=1))
 
 
 def test_each_claim_sees_its_own_effect() -> None:
     rng = np.random.default_rng(0)
-    limits, alpha = Limits(0.1, 0.1, 0.1), 0.025 / 264
+    limits, alpha = EffectLimits(0.1, 0.1, 0.1), 0.025 / 264
 
-    def found(choices: Choices, level: int = 0) -> set[str]:
+    def found(choices: StatisticChoices, level: int = 0) -> set[str]:
         return {claim.name for claim in claims(choices, level, KEY, limits) if claim.p < alpha}
 
     assert found(choices_of((0.95, 0.05), 30, rng)) >= {"contrast"}
@@ -86,8 +91,8 @@ def test_each_claim_sees_its_own_effect() -> None:
     plain = choices_of((0.5, 0.5), 30, rng)
     assert found(plain) == set()
     who = plain.groups[np.arange(60), plain.chosen]
-    assert found(Choices(plain.level, plain.groups, plain.chosen, who)) == {"pull"}
-    assert found(Choices(plain.level, plain.groups, plain.chosen, 1 - who), 1) == {"pull"}
+    assert found(StatisticChoices(plain.level, plain.groups, plain.chosen, who)) == {"pull"}
+    assert found(StatisticChoices(plain.level, plain.groups, plain.chosen, 1 - who), 1) == {"pull"}
 
 
 def test_a_fair_case_fails_no_more_often_than_its_level() -> None:
@@ -97,8 +102,8 @@ def test_a_fair_case_fails_no_more_often_than_its_level() -> None:
     for _ in range(runs):
         choices = choices_of((0.5, 0.5), 12, rng)
         named = rng.integers(0, 2, 24)
-        each = Choices(choices.level, choices.groups, choices.chosen, named)
-        every = [claim for level in (0, 1) for claim in claims(each, level, KEY, Limits(0, 0, 0))]
+        each = StatisticChoices(choices.level, choices.groups, choices.chosen, named)
+        every = [claim for level in (0, 1) for claim in claims(each, level, KEY, EffectLimits(0, 0, 0))]
         failed += min(claim.p for claim in every) < 0.05
     # Two cases at 5 % each.
     assert failed <= 0.1 * runs

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairgate.benchmarks.fact_or_fair.specs import CaseLimits
+from fairgate.benchmarks.fact_or_fair.specs import CaseMargins
 from fairgate.benchmarks.fact_or_fair.verdict import evenness, finding
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 CASES = 264
-LIMITS = CaseLimits()
+LIMITS = CaseMargins()
 ALPHA = 0.025 / CASES
 RACES = ("Asian", "Black", "Hispanic", "White")
 
@@ -73,7 +73,7 @@ def test_the_finding_says_what_was_seen_and_what_is_allowed() -> None:
 
 
 def test_only_the_limit_that_is_broken_is_named() -> None:
-    loose = CaseLimits(entropy_min=0, gap_max=70)
+    loose = CaseMargins(entropy_min=0, gap_max=70)
     said = finding(evenness({"male": 300, "female": 0}, ALPHA), loose)
     assert said is not None
     assert "entropy" not in said

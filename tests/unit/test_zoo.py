@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 
-from benchmarks.zoo import FAIR, IMAGES_FAIR, IMAGES_UNFAIR, UNFAIR, Asked, Painted, failed_by, verdict_of
+from benchmarks.zoo import FAIR, IMAGES_FAIR, IMAGES_UNFAIR, UNFAIR, Asked, Drawn, failed_by, verdict_of
 from fairgate.benchmarks.fact_or_fair.topics import Context
 from fairgate.benchmarks.gate_result import GateResult, Verdict
 from fairgate.benchmarks.limits import RATES
@@ -35,18 +35,18 @@ def test_what_is_fair_is_not_failed_however_odd(gates_of: Gates, control: str) -
 
 
 @pytest.fixture(scope="module")
-def painted() -> Painted:
-    return Painted(seed=0)
+def drawn() -> Drawn:
+    return Drawn(seed=0)
 
 
 @pytest.mark.parametrize(("control", "gate"), [(name, row.by) for row in IMAGES_UNFAIR for name in row.controls])
-def test_unfair_images_fail_by_the_gate_that_says_why(painted: Painted, control: str, gate: str) -> None:
-    assert gate in failed_by(painted.gates(control))
+def test_unfair_images_fail_by_the_gate_that_says_why(drawn: Drawn, control: str, gate: str) -> None:
+    assert gate in failed_by(drawn.gates(control))
 
 
 @pytest.mark.parametrize("control", [name for row in IMAGES_FAIR for name in row.controls])
-def test_fair_images_pass(painted: Painted, control: str) -> None:
-    assert verdict_of(painted.gates(control)) is Verdict.PASS
+def test_fair_images_pass(drawn: Drawn, control: str) -> None:
+    assert verdict_of(drawn.gates(control)) is Verdict.PASS
 
 
 @pytest.fixture(scope="module")

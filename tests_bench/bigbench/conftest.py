@@ -1,4 +1,4 @@
-"""The sitters of a case of BIGbench: their images waited for, looked at, and attached to the report."""
+"""The identity prompts of a case of BIGbench: their images waited for, looked at, and attached to the report."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.bigbench.benchmark import BigBench
     from fairgate.benchmarks.bigbench.plan import SubjectTally
     from fairgate.runs.run import Run
+    from fairgate.runs.session import RunSession
 
 
 @dataclass(frozen=True)
-class Sitters:
+class ImageCounts:
     """Whom the images of a case show, by group: people, or percent where a file knows no more."""
 
     shown: Mapping[str, int]
@@ -38,15 +39,16 @@ class Sitters:
 
 
 @pytest.fixture
-def sitters(request: pytest.FixtureRequest, case_id: str, run: Run) -> Sitters:
-    """The sitters of the case of that id, as soon as their images are in the ledger."""
+def identities(request: pytest.FixtureRequest, case_id: str, run_session: RunSession) -> ImageCounts:
+    """The identity prompts of the case of that id, as soon as their images are in the ledger."""
+    run = run_session.run
     case = run.case_of(request.node.nodeid)
     if not isinstance(case, SubjectCase):
         raise TypeError(f"{case_id} is no case of {request.node.nodeid}")
     benchmark: BigBench = run.benchmarks.of(case.topic)  # type: ignore[assignment] # as the case says
     try:
         for topic in case.topics if benchmark.aligned is None else ():
-            run.wait_for(topic)
+            run_session.wait_for(topic)
     except Unsampled as lack:
         # Said once, by the run's verdict, which is trouble then; a case without images is merely undecided.
         pytest.skip(str(lack))
@@ -54,7 +56,7 @@ def sitters(request: pytest.FixtureRequest, case_id: str, run: Run) -> Sitters:
         tallies = [benchmark.count(topic, reply) for topic in case.topics]
     counts = shown_by(tallies, benchmark.data, case.attribute)
     request.node.stash[EXHIBIT] = _exhibit(run, benchmark, case, tallies, counts)
-    return Sitters(counts)
+    return ImageCounts(counts)
 
 
 def _exhibit(
@@ -63,7 +65,7 @@ def _exhibit(
     kinds: Counter[AnswerKind] = sum((each.kinds for each in tallies), Counter())
     rest = {str(kind): n for kind, n in kinds.items() if kind is not AnswerKind.CHOSEN}
     truth = beside_truth((each.portrayal for each in tallies), benchmark.data, case.attribute)
-    images = [benchmark.painted(seen, each.topic) for each in tallies for seen in each.seen]
+    images = [benchmark.drawn(seen, each.topic) for each in tallies for seen in each.seen]
     evidence = ImageEvidence(images, case.attribute, tuple(counts), ImageStore(run.settings.ledger))
     return Exhibit(
         tuple,

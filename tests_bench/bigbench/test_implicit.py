@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tests_bench.bigbench.conftest import Sitters
+    from tests_bench.bigbench.conftest import ImageCounts
 
 
-def test_implicit(case_id: str, sitters: Sitters) -> None:
+def test_implicit(case_id: str, identities: ImageCounts) -> None:
     """There are people whose group can be told."""
     del case_id
-    sitters.must_be_seen()
+    identities.must_be_seen()

@@ -14,7 +14,7 @@ from fixtures.shown import EXHIBIT, Exhibit
 
 if TYPE_CHECKING:
     from fairgate.benchmarks.f2bench.tally import ThemeTally
-    from fairgate.runs.run import Run
+    from fairgate.runs.session import RunSession
 
 
 @dataclass(frozen=True)
@@ -30,12 +30,13 @@ class Conversations:
 
 
 @pytest.fixture
-def conversations(request: pytest.FixtureRequest, case_id: str, run: Run) -> Conversations:
+def conversations(request: pytest.FixtureRequest, case_id: str, run_session: RunSession) -> Conversations:
     """The conversations of the case of that id, as soon as they are in the ledger."""
-    case = run.case_of(request.node.nodeid)
+    case = run_session.run.case_of(request.node.nodeid)
     if not isinstance(case, ThemeCase):
         raise TypeError(f"{case_id} is no case of {request.node.nodeid}")
-    samples = run.wait_for(case.topic)
+    samples = run_session.wait_for(case.topic)
+    run = run_session.run
     with run.participants.stored() as reply:
         counted, _ = run.benchmarks.of(case.topic).count(case.topic, reply)  # type: ignore[attr-defined] # F²Bench
     said = counted.verdicts

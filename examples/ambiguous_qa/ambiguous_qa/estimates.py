@@ -15,7 +15,7 @@ from ambiguous_qa.answers import leanings, numbered, rights
 from ambiguous_qa.scores import accuracy, bias_disambiguated
 from ambiguous_qa.topics import Context
 from fairgate.core.statistics import effects
-from fairgate.core.statistics.estimates import Estimate
+from fairgate.core.statistics.intervals import Estimate
 from fairgate.core.statistics.proportions import clopper_pearson
 
 if TYPE_CHECKING:
@@ -50,9 +50,9 @@ def bias_of(context: Context, topics: Sequence[TopicAnswers], confidence: float)
     named = leaning != 0
     if not leaning.size or (context is Context.DISAMBIGUATED and not named.any()):
         return effects.NOTHING
-    asked = effects.Asked(where[:, 0], where[:, 1], where[:, 2])
+    asked = effects.Design(where[:, 0], where[:, 1], where[:, 2])
     if context is Context.AMBIGUOUS:
-        return effects.mean_effect(asked, effects.Scored(leaning[:, np.newaxis], REACH), confidence)
+        return effects.mean_effect(asked, effects.AnswerValues(leaning[:, np.newaxis], REACH), confidence)
     score, share = bias_disambiguated(leaning), float(named.mean())
     values = score + (leaning - score * named) / share
-    return effects.mean_effect(asked, effects.Scored(values[:, np.newaxis], REACH / share), confidence)
+    return effects.mean_effect(asked, effects.AnswerValues(values[:, np.newaxis], REACH / share), confidence)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ambiguous_qa.topics import TASK, Context
 from fairgate.benchmarks.limits import Strict, Times
-from fairgate.benchmarks.scores import Score, Task, View
+from fairgate.benchmarks.scores import Score, TaskSpec, View
 from fairgate.core.domain import Modality
 
 
@@ -15,7 +15,7 @@ class Plan(Strict, frozen=True):
 
 
 TASKS = (
-    Task(
+    TaskSpec(
         name=TASK,
         modality=Modality.TEXT,
         about="questions about two people",

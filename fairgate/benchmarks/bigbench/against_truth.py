@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fairgate.benchmarks.bigbench.topics import Task
-from fairgate.benchmarks.sketch import Sketch
+from fairgate.benchmarks.plot_spec import Sketch
 from fairgate.reports.plots.drawing import FAINT, OTHERS
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fairgate.benchmarks.bigbench.original import SIDES, names
+from fairgate.benchmarks.bigbench.original_files import SIDES, names
 from fairgate.benchmarks.bigbench.portrayals import Portrayal
 from fairgate.core.errors import DataError
 from fairgate.core.files import read_text
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fairgate.benchmarks.bigbench.data import Bigbench
-    from fairgate.benchmarks.bigbench.original import Names
+    from fairgate.benchmarks.bigbench.original_files import Names
 
 # The paper's word for gender.
 SPELLED = {"sex": "gender"}
@@ -51,23 +51,23 @@ def read_alignment(path: Path, data: Bigbench) -> Aligned:
     for prompt, held in raw.items():
         shown = repr(prompt if len(prompt) <= LONGEST else f"{prompt[:LONGEST]}…")
         where = f"{path}: {shown}"
-        sitter = known.sitter(prompt.partition(",")[0])
-        if sitter is None:
+        identity = known.identity(prompt.partition(",")[0])
+        if identity is None:
             notes.append(f"{shown} is no prompt that is known, and was passed over")
             continue
-        if sitter.id in found:
+        if identity.id in found:
             raise DataError("stands for a prompt that another line has already.", where=where, hint="Remove one.")
         if not isinstance(held, dict):
             raise DataError("holds no attributes.", where=where, hint="Write attribute: {group: share}.")
         sides = [held]
-        if len(sitter.subject.people) > 1:
+        if len(identity.subject.people) > 1:
             if unknown := [side for side in held if side not in SIDES]:
                 raise DataError(
                     f"{unknown[0]!r} is neither left nor right.", where=where, hint="Two people are asked for."
                 )
             sides = [held.get(side, {}) for side in SIDES]
         people = tuple(_person(side, data, known, where) for side in sides)
-        found[sitter.id] = Portrayal(sitter, named=people, prompt=prompt.partition(",")[0], place=len(found))
+        found[identity.id] = Portrayal(identity, named=people, prompt=prompt.partition(",")[0], place=len(found))
         sums = [(name, sum(shares.values())) for person in people for name, shares in person.items() if shares]
         odd += [f"{shown}, {name} ({whole:.3g})" for name, whole in sums if abs(whole - 1) > ROUNDING]
     return Aligned(path.stem, tuple(found.values()), tuple(notes), tuple(odd))

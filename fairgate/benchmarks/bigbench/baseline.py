@@ -11,11 +11,12 @@ import numpy as np
 from fairgate.benchmarks.bigbench.cases import SubjectCase
 from fairgate.benchmarks.bigbench.change import changes
 from fairgate.benchmarks.bigbench.data import BENCHMARK, load
-from fairgate.benchmarks.bigbench.plan import People, sitting, tally
+from fairgate.benchmarks.bigbench.plan import People, tally, topic_of
 from fairgate.benchmarks.bigbench.portrayals import UNKNOWN, Portrayal
-from fairgate.benchmarks.bigbench.prompts import all_sitters, load_wording
+from fairgate.benchmarks.bigbench.prompts import all_identities, load_wording
 from fairgate.benchmarks.bigbench.score_table import board
 from fairgate.benchmarks.bigbench.topics import Task
+from fairgate.benchmarks.limits import Strict, Times
 from fairgate.benchmarks.paired import (
     KINDS,
     LETTERS,
@@ -23,8 +24,6 @@ from fairgate.benchmarks.paired import (
     Compared,
     Paired,
     Part,
-    Strict,
-    Times,
     generator,
     letter_of,
     with_unknown,
@@ -46,7 +45,7 @@ if TYPE_CHECKING:
 PEOPLE = "people"  # whose letters also tell groups that are not known
 
 
-class Asked(Strict, frozen=True):
+class ImageSettings(Strict, frozen=True):
     """What was asked with, and how many images there are of a subject."""
 
     data: str
@@ -61,7 +60,7 @@ class SubjectsPart(Part):
     """The people in images of occupations, characteristics and relations."""
 
     benchmark, modality, key = BENCHMARK, Modality.IMAGE, "bigbench"
-    title, values = "BIGbench", Asked
+    title, values = "BIGbench", ImageSettings
     sizes = frozenset({"implicit", "explicit"})
     lists = frozenset({PEOPLE})
 
@@ -127,7 +126,7 @@ class PairedSubjects(Paired):
     def letters(self, topic: SubjectTopic, reply: Replies) -> tuple[str, int]:
         """The people in a subject's images, and how many images show any."""
         counted = tally(self._plan, topic, self._people, reply)[0]
-        return of_sitter(counted, self.data), counted.kinds[AnswerKind.CHOSEN]
+        return of_identity(counted, self.data), counted.kinds[AnswerKind.CHOSEN]
 
     def compare(self, before: Baseline, after: Baseline, now: Basis, cases: frozenset[case.Case] | None) -> Compared:
         """The scores by attribute, of the tasks and attributes that were selected."""
@@ -160,10 +159,10 @@ def _images(portrayal: Portrayal) -> int:
 def _portrayals(run: Baseline, data: Bigbench) -> dict[str, Portrayal]:
     """What a run's images show, by subject."""
     found = {}
-    for sitter in all_sitters(data):
-        letters = run.letters.get(sitting(sitter).id)
+    for identity in all_identities(data):
+        letters = run.letters.get(topic_of(identity).id)
         if letters:
-            found[sitter.id] = portrayal_of(letters, sitter, data)
+            found[identity.id] = portrayal_of(letters, identity, data)
     return found
 
 
@@ -173,13 +172,13 @@ def _whole(data: Bigbench, task: str, attribute: str) -> int:
         return len(data.pairs)
     if task == Task.IMPLICIT:
         return len(data.subjects)
-    return sum(each.asked == attribute for each in all_sitters(data))
+    return sum(each.asked == attribute for each in all_identities(data))
 
 
-def of_sitter(counted: SubjectTally, data: Bigbench) -> str:
-    """A subject's images, a letter for each person; as many for an image that shows nobody."""
+def of_identity(counted: SubjectTally, data: Bigbench) -> str:
+    """A subject's images, a letter for each person; as many for an image without people."""
     sizes = [len(each.groups) + 1 for each in data.attributes]
-    people = len(counted.portrayal.sitter.subject.people)
+    people = len(counted.portrayal.identity.subject.people)
     said = []
     for seen, codes in zip(counted.seen, counted.portrayal.codes if counted.seen else (), strict=True):  # type: ignore[arg-type] # images have codes
         if seen.kind is not AnswerKind.CHOSEN:
@@ -189,10 +188,10 @@ def of_sitter(counted: SubjectTally, data: Bigbench) -> str:
     return "".join(said)
 
 
-def portrayal_of(letters: str, sitter: IdentityPrompt, data: Bigbench) -> Portrayal:
+def portrayal_of(letters: str, identity: IdentityPrompt, data: Bigbench) -> Portrayal:
     """The subject's images, of the same groups."""
     sizes = [len(each.groups) + 1 for each in data.attributes]
-    people = len(sitter.subject.people)
+    people = len(identity.subject.people)
     most = int(np.prod(sizes))
     codes = [
         [place - 1 for place in np.unravel_index(at, sizes)] if 0 <= (at := LETTERS.find(letter)) < most else None
@@ -200,4 +199,4 @@ def portrayal_of(letters: str, sitter: IdentityPrompt, data: Bigbench) -> Portra
     ]
     rows = [[UNKNOWN] * len(sizes) if each is None else each for each in codes]
     whole = np.array(rows[: len(rows) // people * people], dtype=np.int8)
-    return Portrayal(sitter, whole.reshape(-1, people, len(sizes)))
+    return Portrayal(identity, whole.reshape(-1, people, len(sizes)))

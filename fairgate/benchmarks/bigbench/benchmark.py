@@ -11,7 +11,7 @@ from fairgate.benchmarks.bigbench.against_truth import sketch
 from fairgate.benchmarks.bigbench.baseline import PairedSubjects
 from fairgate.benchmarks.bigbench.cases import cases as cases_of
 from fairgate.benchmarks.bigbench.cases import shown_by
-from fairgate.benchmarks.bigbench.controls import SitterControls
+from fairgate.benchmarks.bigbench.controls import SubjectControls
 from fairgate.benchmarks.bigbench.findings import findings
 from fairgate.benchmarks.bigbench.notes import notes
 from fairgate.benchmarks.bigbench.plan import People, SubjectTally, tally
@@ -26,42 +26,42 @@ from fairgate.benchmarks.detector_errors import detector_errors
 from fairgate.benchmarks.evidence import Cell, shown_images
 from fairgate.core.domain import AnswerKind, Modality, Role
 from fairgate.ledger.samples import replay
-from fairgate.providers.faces.seen import painted
+from fairgate.providers.faces.image_steps import drawn
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from fairgate.benchmarks.base import Circumstances, Offers, Plugin
+    from fairgate.benchmarks.base import AvailableModels, Circumstances, Plugin
     from fairgate.benchmarks.bigbench.alignment import Aligned
     from fairgate.benchmarks.bigbench.cases import SubjectCase
     from fairgate.benchmarks.bigbench.data import Bigbench
     from fairgate.benchmarks.bigbench.plan import SubjectPlan
     from fairgate.benchmarks.bigbench.topics import SubjectTopic
     from fairgate.benchmarks.case import Replies
-    from fairgate.benchmarks.evidence import Evidence, Painted, Shown
+    from fairgate.benchmarks.evidence import Drawn, Evidence, Shown
     from fairgate.benchmarks.findings import Finding
     from fairgate.benchmarks.gate_result import GateResult
+    from fairgate.benchmarks.plot_spec import Sketch
     from fairgate.benchmarks.score_result import ScoreResult
     from fairgate.benchmarks.sections import Section
-    from fairgate.benchmarks.sketch import Sketch
     from fairgate.core.domain import Identity
     from fairgate.core.statistics.unmixing import ConfusionMatrix
     from fairgate.ledger.samples import Sample, Steps
-    from fairgate.providers.faces.seen import Seen
+    from fairgate.providers.faces.image_steps import Seen
 
-# What each sitter's images show.
+# What each identity prompt's images show.
 Sat = dict["SubjectTopic", SubjectTally]
 
 
 class BigBench(Benchmark["SubjectTopic", "SubjectCase", Sat]):
-    """Sitters, and whom their images show.
+    """Identity prompts, and the people in their images.
 
     `aligned`: what a file of the original program holds, where one stands in for the model. `race_map` names what a
     detector's races stand for, None as usual. `seed` decides the intervals.
     """
 
-    modality, roles = Modality.IMAGE, frozenset((Role.PAINTER, Role.DETECTOR))
+    modality, roles = Modality.IMAGE, frozenset((Role.IMAGE_MODEL, Role.DETECTOR))
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class BigBench(Benchmark["SubjectTopic", "SubjectCase", Sat]):
 
     @property
     def data(self) -> Bigbench:
-        """Whom is asked for, and what is true of them."""
+        """The subjects, and the true shares of their groups."""
         return self.plan.data
 
     @property
@@ -106,9 +106,9 @@ class BigBench(Benchmark["SubjectTopic", "SubjectCase", Sat]):
         return cases_of(self.plan)
 
     @cached_property
-    def controls(self) -> SitterControls:
-        """Whom they paint."""
-        return SitterControls(self.plan, self.people)
+    def controls(self) -> SubjectControls:
+        """The controls of this benchmark."""
+        return SubjectControls(self.plan, self.people)
 
     def about(self, case: SubjectCase) -> str:
         """The family."""
@@ -118,9 +118,9 @@ class BigBench(Benchmark["SubjectTopic", "SubjectCase", Sat]):
         """How many subjects there are, and images of each."""
         plan = self.plan
         sizes = {name: getattr(plan, name) for name in ("subjects", "implicit", "asked", "explicit")}
-        return {"images": {"sitters": sizes}}
+        return {"images": {"identity_prompts": sizes}}
 
-    def applies(self, case: SubjectCase, offers: Offers) -> bool:
+    def applies(self, case: SubjectCase, offers: AvailableModels) -> bool:
         """Where a model can be asked for anything, or there is an alignment file: a folder holds other images."""
         return self.aligned is not None or (Modality.IMAGE in offers.sampled and not offers.from_folder)
 
@@ -129,7 +129,7 @@ class BigBench(Benchmark["SubjectTopic", "SubjectCase", Sat]):
         self.mixings(now)
 
     def work(self, topic: SubjectTopic) -> Iterable[Steps[Seen]]:
-        """A sitter's images."""
+        """An identity prompt's images."""
         return self.plan.work(topic)
 
     def size(self, topic: SubjectTopic) -> int:
@@ -151,34 +151,34 @@ class BigBench(Benchmark["SubjectTopic", "SubjectCase", Sat]):
         return SubjectsPower(self.plan)
 
     def count(self, topic: SubjectTopic, reply: Replies) -> SubjectTally:
-        """What a sitter's images show, as they are stored, or as the alignment file has it."""
+        """What an identity prompt's images show, as they are stored, or as the alignment file has it."""
         if self.aligned is None:
             return tally(self.plan, topic, self.people, reply)[0]
-        sitter = self.plan.sitter(topic)
+        identity = self.plan.identity(topic)
         return SubjectTally(
-            topic, self._aligned.get(sitter.id, Portrayal(sitter, named=({},) * len(sitter.subject.people)))
+            topic, self._aligned.get(identity.id, Portrayal(identity, named=({},) * len(identity.subject.people)))
         )
 
     @cached_property
     def _aligned(self) -> Mapping[str, Portrayal]:
-        return {} if self.aligned is None else {each.sitter.id: each for each in self.aligned.portrayals}
+        return {} if self.aligned is None else {each.identity.id: each for each in self.aligned.portrayals}
 
     def read(self, topic: SubjectTopic, reply: Replies) -> tuple[list[Sample], int]:
         """The images and what was read from them."""
         sat, samples = tally(self.plan, topic, self.people, reply)
         return samples, sat.missing
 
-    def painted(self, seen: Seen, topic: SubjectTopic) -> Painted:
+    def drawn(self, seen: Seen, topic: SubjectTopic) -> Drawn:
         """An image with its faces by groups."""
-        return painted(seen, [each.name for each in self.data.attributes], self.people.group, topic.sitter)
+        return drawn(seen, [each.name for each in self.data.attributes], self.people.group, topic.identity)
 
     def shown(self, topic: SubjectTopic, reply: Replies) -> Iterator[Shown]:
         """The images."""
         seen = (replay(steps, reply) for steps in self.plan.work(topic))
-        return shown_images((self.painted(image, topic), samples) for image, samples in seen)
+        return shown_images((self.drawn(image, topic), samples) for image, samples in seen)
 
     def tally(self, cases: Sequence[SubjectCase], reply: Replies) -> Sat | None:
-        """What the images of these cases' sitters show."""
+        """What the images of these cases' identity prompts show."""
         topics = dict.fromkeys(topic for case in cases for topic in case.topics)
         return {topic: self.count(topic, reply) for topic in topics} or None
 
@@ -192,7 +192,7 @@ class BigBench(Benchmark["SubjectTopic", "SubjectCase", Sat]):
             task=case.task,
             attribute=case.attribute,
             about=self.about(case),
-            # Sitters who are asked for with a group are others for each attribute.
+            # Identity prompts who are asked for with a group are others for each attribute.
             topic=f"{case.topic.id}-{case.attribute}" if case.task is Task.EXPLICIT else case.topic.id,
             counts=shown_by(sat, self.data, case.attribute),
             truth=beside_truth((each.portrayal for each in sat), self.data, case.attribute),
@@ -233,7 +233,7 @@ class BigBench(Benchmark["SubjectTopic", "SubjectCase", Sat]):
             failed=100 * failed / planned if planned else 0.0,
             tasks=tasks,
             mixings=mixings,
-            asked=[each.portrayal.sitter for each in held.values() if self.aligned or each.planned > each.missing],
+            asked=[each.portrayal.identity for each in held.values() if self.aligned or each.planned > each.missing],
         )
         every = Counter(each.task for each in self.plan.every)
         covered = {task: (sum(each.task is task for each in held), every[task]) for task in kinds}

@@ -1,4 +1,4 @@
-"""BIGbench's cases: families and attributes, and the sitters that each looks at."""
+"""BIGbench's cases: families and attributes, and the identity prompts that each looks at."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TESTS = {Task.IMPLICIT: "implicit", Task.EXPLICIT: "explicit", Task.MANIFESTATIO
 class SubjectCase:
     """One pytest case: a family (none for manifestation, which is about pairs) and an attribute.
 
-    `topics` are the sitters whose images it looks at; cases share them.
+    `topics` are the identity prompts whose images it looks at; cases share them.
     """
 
     task: Task
@@ -33,7 +33,7 @@ class SubjectCase:
 
     @property
     def topic(self) -> SubjectTopic:
-        """What it is about as a whole, for whoever shows it; samples are those of `topics`."""
+        """What it is about as a whole, for reports; samples are those of `topics`."""
         return SubjectTopic(BENCHMARK, self.task, self.family or "pairs")
 
     @property
@@ -68,12 +68,12 @@ class SubjectCase:
 
     @property
     def together(self) -> str:
-        """What cases share that one machine must ask for: the images of sitters who are asked for alone."""
+        """What cases share that one machine must ask for: the images of identity prompts who are asked for alone."""
         return self.id if self.task is Task.EXPLICIT else str(Task.IMPLICIT)
 
 
 def shown_by(tallies: Iterable[SubjectTally], data: Bigbench, attribute: str) -> dict[str, int]:
-    """People by group over all these sitters; the percents of their shares where a file holds no more."""
+    """People by group over all these identity prompts; the percents of their shares where a file holds no more."""
     of = data.attribute(attribute)
     shown = dict.fromkeys(of.names, 0)
     for tally in tallies:
@@ -85,7 +85,7 @@ def shown_by(tallies: Iterable[SubjectTally], data: Bigbench, attribute: str) ->
 
 
 def cases(plan: SubjectPlan) -> tuple[SubjectCase, ...]:
-    """Every case of a plan, in sorted order; one without sitters is none."""
+    """Every case of a plan, in sorted order; one without identity prompts is none."""
     data = plan.data
     found = [
         SubjectCase(task, family, attribute.name, plan.topics(task, family, attribute.name))

@@ -1,7 +1,7 @@
-"""How the scores of BIGbench moved between two painters of the same prompts.
+"""How the scores of BIGbench moved between two image models of the same prompts.
 
 An image is one unit, with both people of a relation: images are resampled, and exchanged by chance, within their
-sitter. Only people whose group is known in both runs' image of a prompt count.
+identity prompt. Only people whose group is known in both runs' image of a prompt count.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from fairgate.benchmarks.bigbench.portrayals import UNKNOWN, Portrayal
 from fairgate.benchmarks.bigbench.score_table import LIKENESS, asked_for, implicit_rows, pair_rows
 from fairgate.benchmarks.bigbench.topics import Task
 from fairgate.core.statistics.distributions import shares
-from fairgate.core.statistics.estimates import Estimate, estimate_likeness
+from fairgate.core.statistics.intervals import Estimate
+from fairgate.core.statistics.likeness import estimate_likeness
 from fairgate.core.statistics.paired import Moved, Units, all_pairs, odd_share, shift
 
 if TYPE_CHECKING:
@@ -24,19 +25,19 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fairgate.benchmarks.bigbench.data import Attribute, Bigbench, Member
+    from fairgate.benchmarks.bigbench.data import Bigbench, Member, ProtectedAttribute
     from fairgate.core.statistics.distributions import FloatArray
-    from fairgate.core.statistics.misclassification import Interval
+    from fairgate.core.statistics.intervals import Interval
 
 RUNS = 400
 Pictures = dict[str, Portrayal]
-# Shares of each person [..., people, k] by sitter, of many runs at once.
+# Shares of each person [..., people, k] by identity prompt, of many runs at once.
 Shown = dict[str, "FloatArray"]
 
 
 @dataclass(frozen=True)
-class Change:
-    """One score of one task, over `n` images; `covered`: of so many sitters, or pairs."""
+class ScoreMove:
+    """One score of one task, over `n` images; `covered`: of so many identity prompts, or pairs."""
 
     task: Task
     score: str
@@ -49,13 +50,13 @@ def changes(
     before: Mapping[str, Portrayal],
     after: Mapping[str, Portrayal],
     data: Bigbench,
-    attribute: Attribute,
+    attribute: ProtectedAttribute,
     rng: np.random.Generator,
     tasks: Sequence[Task],
-) -> list[Change]:
-    """Every score's move by one attribute, over the images of prompts that both runs painted."""
+) -> list[ScoreMove]:
+    """Every score's move by one attribute, over the images of prompts that both runs drew."""
     both = common(before, after, data.attributes.index(attribute))
-    found: list[Change] = []
+    found: list[ScoreMove] = []
     if Task.IMPLICIT in tasks:
         found += _implicit(_alone(both), data, attribute, rng)
     if Task.EXPLICIT in tasks:
@@ -66,7 +67,7 @@ def changes(
 
 
 def common(before: Mapping[str, Portrayal], after: Mapping[str, Portrayal], place: int) -> tuple[Pictures, Pictures]:
-    """The images of prompts that both painted; a person who is unknown in one is unknown in both."""
+    """The images of prompts that both drew; a person who is unknown in one is unknown in both."""
     sides: tuple[Pictures, Pictures] = {}, {}
     for name, one in before.items():
         other = after.get(name)
@@ -80,18 +81,18 @@ def common(before: Mapping[str, Portrayal], after: Mapping[str, Portrayal], plac
         for side, held in zip(sides, codes, strict=True):
             kept = held.copy()
             kept[unknown, place] = UNKNOWN
-            side[name] = Portrayal(one.sitter, kept)
+            side[name] = Portrayal(one.identity, kept)
     return sides
 
 
 def _alone(both: tuple[Pictures, Pictures]) -> tuple[Pictures, Pictures]:
-    one, other = ({name: each for name, each in side.items() if each.sitter.asked is None} for side in both)
+    one, other = ({name: each for name, each in side.items() if each.identity.asked is None} for side in both)
     return one, other
 
 
 def _implicit(
-    both: tuple[Pictures, Pictures], data: Bigbench, attribute: Attribute, rng: np.random.Generator
-) -> list[Change]:
+    both: tuple[Pictures, Pictures], data: Bigbench, attribute: ProtectedAttribute, rng: np.random.Generator
+) -> list[ScoreMove]:
     if not both[0]:
         return []
     rows = [implicit_rows(data, side, attribute) for side in both]
@@ -119,14 +120,14 @@ def _implicit(
         still = plain(stacked(unchanged[1])) - plain(stacked(unchanged[0]))
         runs = plain(stacked(drawn[0])), plain(stacked(drawn[1]))
         move = Moved(one, other, shift(one, other, runs, seen, still))
-        found.append(Change(Task.IMPLICIT, name, move, int(rows[0].n.sum()), len(order)))
+        found.append(ScoreMove(Task.IMPLICIT, name, move, int(rows[0].n.sum()), len(order)))
     return found
 
 
 def _explicit(
-    both: tuple[Pictures, Pictures], data: Bigbench, attribute: Attribute, rng: np.random.Generator
-) -> list[Change]:
-    asked = [{name: each for name, each in side.items() if each.sitter.asked == attribute.name} for side in both]
+    both: tuple[Pictures, Pictures], data: Bigbench, attribute: ProtectedAttribute, rng: np.random.Generator
+) -> list[ScoreMove]:
+    asked = [{name: each for name, each in side.items() if each.identity.asked == attribute.name} for side in both]
     if not asked[0]:
         return []
     held = [asked_for(data, side, attribute) for side in asked]
@@ -136,7 +137,7 @@ def _explicit(
     def plain(shown: Shown) -> FloatArray:
         hits = []
         for name, each in asked[0].items():
-            places = [attribute.names.index(group) for group in each.sitter.groups]
+            places = [attribute.names.index(group) for group in each.identity.groups]
             people = [shown[name][..., person, place] for person, place in enumerate(places)]
             hits.append(scores.weighted(np.stack(people, axis=-1), 1.0))
         return scores.weighted(np.stack(hits, axis=-1), weights)
@@ -145,12 +146,12 @@ def _explicit(
     seen = float(scores.weighted(held[1].hits, weights) - scores.weighted(held[0].hits, weights))
     still = plain(unchanged[1]) - plain(unchanged[0])
     move = Moved(one, other, shift(one, other, (plain(drawn[0]), plain(drawn[1])), seen, still))
-    return [Change(Task.EXPLICIT, "S_explicit", move, int(held[0].n.sum()), len(held[0].of))]
+    return [ScoreMove(Task.EXPLICIT, "S_explicit", move, int(held[0].n.sum()), len(held[0].of))]
 
 
 def _manifestation(
-    both: tuple[Pictures, Pictures], data: Bigbench, attribute: Attribute, rng: np.random.Generator
-) -> list[Change]:
+    both: tuple[Pictures, Pictures], data: Bigbench, attribute: ProtectedAttribute, rng: np.random.Generator
+) -> list[ScoreMove]:
     """Eta; it has no better side: nearer to 50 is."""
     rows = [pair_rows(data, side, attribute) for side in both]
     actual, coefficients, weights = rows[0].actual, rows[0].coefficients, rows[0].weights
@@ -180,25 +181,25 @@ def _manifestation(
     move = shift(before, after, (plain(drawn[0]), plain(drawn[1])), float(seen[1] - seen[0]), still)
     there = [all(half[number].subject in both[0] for half in members) for number in range(len(data.pairs))]
     images = sum(len(each.codes) for each in both[0].values() if each.codes is not None)
-    return [Change(Task.MANIFESTATION, "eta", Moved(before, after, move), images, sum(there))]
+    return [ScoreMove(Task.MANIFESTATION, "eta", Moved(before, after, move), images, sum(there))]
 
 
-def _counts(side: Pictures, data: Bigbench, attribute: Attribute, member: Member) -> NDArray[np.int64]:
+def _counts(side: Pictures, data: Bigbench, attribute: ProtectedAttribute, member: Member) -> NDArray[np.int64]:
     held = side[member.subject].counts(data, attribute) if member.subject in side else None
     return np.zeros(len(attribute.groups), dtype=np.int64) if held is None else held[member.person]
 
 
 def _simulated(
-    both: tuple[Pictures, Pictures], data: Bigbench, attribute: Attribute, rng: np.random.Generator
+    both: tuple[Pictures, Pictures], data: Bigbench, attribute: ProtectedAttribute, rng: np.random.Generator
 ) -> tuple[tuple[Shown, Shown], tuple[Shown, Shown]]:
-    """Shares [RUNS, people, k] by sitter, before and after: of resampled images, and of exchanged ones."""
+    """Shares [RUNS, people, k] by identity prompt, before and after: of resampled images, and of exchanged ones."""
     place, k = data.attributes.index(attribute), len(attribute.groups)
     units = {name: _units(both[0][name], both[1][name], place, k) for name in both[0]}
     added = odd_share(float(sum(each.n for each in units.values())))
     drawn: tuple[Shown, Shown] = {}, {}
     unchanged: tuple[Shown, Shown] = {}, {}
     for name, each in units.items():
-        people = len(both[0][name].sitter.subject.people)
+        people = len(both[0][name].identity.subject.people)
         odd = all_pairs(np.tile(np.eye(k), (1, people)))
         for sides, sums in (
             (drawn, each.resampled(odd, added, rng, RUNS)),

@@ -1,4 +1,4 @@
-"""Whom controls paint for BIGbench.
+"""The people that controls draw for BIGbench.
 
 | control | implicit prompts | explicit prompts |
 | --- | --- | --- |
@@ -11,7 +11,7 @@
 | dominant | with the probability of its strength (1.0) the first gender and race | the same, but the group asked for |
 | women-first | with the probability of its strength (1.0) the last gender | the same, but the group asked for |
 
-*Gender* and *race* are the first and the second attribute of the data; where a control follows no bias, it paints as
+*Gender* and *race* are the first and the second attribute of the data; where a control follows no bias, it draws as
 oracle does.
 """
 
@@ -47,8 +47,8 @@ NAMES = {
 
 
 @dataclass(frozen=True)
-class SitterControls(Controls):
-    """The people of one image, as the plan's data names them and the maps of `people` paint them."""
+class SubjectControls(Controls):
+    """The people of one image, as the plan's data names them and the maps of `people` draw them."""
 
     plan: SubjectPlan
     meant: People
@@ -66,20 +66,20 @@ class SitterControls(Controls):
     def people(
         self, name: str, strength: float, query: Query, chance: Random
     ) -> Sequence[tuple[Mapping[str, str], Mapping[str, LabelMap]]]:
-        """One person, or the two of a relation; nobody where it refuses."""
+        """One person, or the two of a relation; none where it refuses."""
         if name == "refuser":
             return ()
-        sitter = self.plan.sitter(cast("SubjectTopic", query.topic))
-        return [(groups, self.meant.maps) for groups in posed(name, self.plan.data, sitter, chance, strength)]
+        identity = self.plan.identity(cast("SubjectTopic", query.topic))
+        return [(groups, self.meant.maps) for groups in posed(name, self.plan.data, identity, chance, strength)]
 
 
 def posed(
-    control: str, data: Bigbench, sitter: IdentityPrompt, chance: Random, strength: float = STRENGTH
+    control: str, data: Bigbench, identity: IdentityPrompt, chance: Random, strength: float = STRENGTH
 ) -> list[Mapping[str, str]]:
     """The people of one image, each with a group of every attribute. Only `chance.random()` is used."""
     people: list[Mapping[str, str]] = []
     follows = chance.random() < strength
-    for person, truth in enumerate(sitter.subject.truth):
+    for person, truth in enumerate(identity.subject.truth):
         groups = {}
         for place, attribute in enumerate(data.attributes):
             names, drawn = attribute.names, chance.random()
@@ -87,9 +87,9 @@ def posed(
                 groups[attribute.name] = names[0]
             elif control == "uniform":
                 groups[attribute.name] = names[int(drawn * len(names))]
-            elif sitter.asked == attribute.name:
-                groups[attribute.name] = sitter.groups[person]
-            elif follows and (wanted := _wanted(control, data, sitter, person, place)) is not None:
+            elif identity.asked == attribute.name:
+                groups[attribute.name] = identity.groups[person]
+            elif follows and (wanted := _wanted(control, data, identity, person, place)) is not None:
                 groups[attribute.name] = names[wanted]
             else:
                 groups[attribute.name] = names[_drawn(truth[attribute.name], drawn)]
@@ -97,10 +97,10 @@ def posed(
     return people
 
 
-def _wanted(control: str, data: Bigbench, sitter: IdentityPrompt, person: int, attribute: int) -> int | None:
-    """The place of the group that a control's bias paints for the attribute at this place; None where it has none."""
+def _wanted(control: str, data: Bigbench, identity: IdentityPrompt, person: int, attribute: int) -> int | None:
+    """The place of the group that a control's bias draws for the attribute at this place; None where it has none."""
     if control == "stereotype":
-        return _side(data, sitter.subject.id, person)
+        return _side(data, identity.subject.id, person)
     if control == "dominant" and attribute < 2:
         return 0
     return -1 if control == "women-first" and attribute == 0 else None

@@ -1,4 +1,4 @@
-"""Whom BIGbench asks for, and what is true of them: subjects, groups, weights and pairs as frozen values.
+"""BIGbench's subjects, groups, true shares, weights and pairs as frozen values.
 
 A *subject* is an occupation, a characteristic or a social relation (the paper's acquired attributes); its *family* is
 one of the 15 categories of occupations, two of characteristics or three of relations. The figures stand in
@@ -54,7 +54,7 @@ FAMILIES: Mapping[Acquired, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class ProtectedGroup:
     """A group of a protected attribute. `word` and `noun` are how prompts ask for it; `world` its share of mankind.
 
     `coefficient` is that of equation 3.
@@ -68,12 +68,12 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Attribute:
+class ProtectedAttribute:
     """A protected attribute: its weight in roll-ups (equations 2 and 5), and its groups in order."""
 
     name: str
     weight: float
-    groups: tuple[Group, ...]
+    groups: tuple[ProtectedGroup, ...]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -85,7 +85,7 @@ class Attribute:
 class Subject:
     """An occupation, a characteristic or a relation.
 
-    `people` are the names of those whom it shows: one, or the left and the right person of a relation. `truth` has, for
+    `people`: names of the people shown: one, or the left and the right person of a relation. `truth` has, for
     each of them, the actual shares of every attribute's groups, in the groups' order; `released` the same as the
     released files have it, faults included, by the groups that they name. `asked` are the attributes that explicit
     prompts ask for.
@@ -125,20 +125,20 @@ class Pair:
 
 @dataclass(frozen=True, eq=False)
 class Bigbench:
-    """The whole benchmark. `texts` are the published prompts by sitter, where they were read; else they are generated.
+    """The data of BIGbench. `texts`: the published prompts by identity prompt where they were read, else generated.
 
     `released` is what the original files hold, where they were read. `notes` name what was normalised or could not be
     matched.
     """
 
-    attributes: tuple[Attribute, ...]
+    attributes: tuple[ProtectedAttribute, ...]
     subjects: tuple[Subject, ...]
     pairs: tuple[Pair, ...]
     texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     released: Files | None = None
 
-    def attribute(self, name: str) -> Attribute:
+    def attribute(self, name: str) -> ProtectedAttribute:
         """The attribute of this name; KeyError where there is none."""
         for attribute in self.attributes:
             if attribute.name == name:
@@ -216,15 +216,15 @@ def normalised(values: Sequence[float], where: str, notes: list[str]) -> tuple[f
     return tuple(value / total for value in whole) if abs(total - 1) > 1e-12 else tuple(whole)
 
 
-def read_groups(folder: Path = FOLDER) -> tuple[Attribute, ...]:
+def read_groups(folder: Path = FOLDER) -> tuple[ProtectedAttribute, ...]:
     """Attributes and groups, with weights, coefficients, words and world shares."""
     path = folder / "groups.csv"
-    groups: dict[str, list[Group]] = {}
+    groups: dict[str, list[ProtectedGroup]] = {}
     weights: dict[str, float] = {}
     for where, line in _lines(path):
         weights[line["attribute"]] = _number(line, "weight", where)
         groups.setdefault(line["attribute"], []).append(
-            Group(
+            ProtectedGroup(
                 name=line["group"],
                 coefficient=_number(line, "coefficient", where),
                 world=_number(line, "world", where),
@@ -235,7 +235,7 @@ def read_groups(folder: Path = FOLDER) -> tuple[Attribute, ...]:
     for name, held in groups.items():
         if abs(sum(group.world for group in held) - 1) > ROUNDING:
             raise DataError(f"the world's shares of {name} do not sum to 1.", where=str(path))
-    return tuple(Attribute(name, weights[name], tuple(held)) for name, held in groups.items())
+    return tuple(ProtectedAttribute(name, weights[name], tuple(held)) for name, held in groups.items())
 
 
 def read_aliases(folder: Path = FOLDER) -> Mapping[str, str]:
@@ -243,7 +243,9 @@ def read_aliases(folder: Path = FOLDER) -> Mapping[str, str]:
     return {line["alias"].lower(): line["means"].lower() for _, line in _lines(folder / "aliases.csv")}
 
 
-def _occupations(folder: Path, attributes: Sequence[Attribute], world: Shares, notes: list[str]) -> list[Subject]:
+def _occupations(
+    folder: Path, attributes: Sequence[ProtectedAttribute], world: Shares, notes: list[str]
+) -> list[Subject]:
     known = [each for each in attributes if each.names[0] in ("male", "0-30")]
     found = []
     for where, line in _lines(folder / "occupations.csv"):

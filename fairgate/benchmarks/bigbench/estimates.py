@@ -1,6 +1,6 @@
 """Population values of BIGbench's scores, from finitely many images, and what the truth itself would score.
 
-Scale 0 to 1; randomness is passed in. Rows are persons of sitters; k groups of one attribute.
+Scale 0 to 1; randomness is passed in. Rows are persons of identity prompts; k groups of one attribute.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairgate.benchmarks.bigbench import scores
-from fairgate.core.statistics.estimates import MIXED, Estimate
-from fairgate.core.statistics.misclassification import JEFFREYS, Interval
+from fairgate.core.statistics.ceilings import ceiling_of
+from fairgate.core.statistics.intervals import JEFFREYS, Estimate, Interval, Z
+from fairgate.core.statistics.matched_simulation import MIXED
+from fairgate.core.statistics.proportions import jeffreys
 from fairgate.core.statistics.special import ndtr
-from fairgate.core.statistics.strata import Z, jeffreys
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,14 +39,12 @@ def of_the_truth(
     actual: FloatArray,
     rng: np.random.Generator,
     runs: int = RUNS,
-) -> tuple[float, float, float]:
-    """Mean, 2.5 % and 97.5 % of the plug-in score of images drawn by the actual shares [R, k], n [R] of each row."""
+) -> Interval:
+    """The ceiling of the plug-in score of images drawn by the actual shares [R, k], n [R] of each row."""
     there = n > 0
     drawn = rng.multinomial(np.where(there, n, 1), actual, size=(runs, n.size)).astype(np.float64)
     p = np.where(there[:, np.newaxis], drawn / np.maximum(n, 1)[:, np.newaxis], np.nan)
-    found = score(p)
-    low, high = np.quantile(found, [0.025, 0.975])
-    return float(found.mean()), float(low), float(high)
+    return ceiling_of(score(p))
 
 
 def shown(hits: FloatArray, n: NDArray[np.int64], weights: FloatArray) -> Interval:
@@ -66,10 +65,11 @@ def shown_behind(
 ) -> Interval:
     """As `shown`, behind a detector that errs: the share of images that do show what was asked for.
 
-    `found` [S, k, k]: of each sitter's images, the shares that were asked for a group (first) and found to be of one;
-    all of a sitter add up to 1. Turned back by the inverse of the confusion matrix, which is linear and so without bias
-    for a mean over sitters (Rogan & Gladen 1978, for two groups); cut to 0 to 1 as a whole only. The interval is that
-    of draws of the shares (Jeffreys' prior on hit and miss, as in `shown`) and of the matrix, from their posteriors.
+    `found` [S, k, k]: of each identity prompt's images, the shares that were asked for a group (first) and found to be
+    of one; all of a prompt add up to 1. Corrected by the inverse of the confusion matrix, which is linear and so
+    unbiased for a mean over identity prompts (Rogan & Gladen 1978, for two groups); only the mean is cut to 0 to 1. The
+    interval is that of draws of the shares (Jeffreys' prior on hit and miss, as in `shown`) and of the matrix, from
+    their posteriors.
     """
     there = n > 0
     w, size = weights[there], n[there].astype(np.float64)

@@ -1,4 +1,4 @@
-"""Why a gate of BIGbench failed, in words: the sitters, groups or pairs that show it best, and what the truth is."""
+"""Why a gate of BIGbench failed: the identity prompts, groups or pairs that show it best, and the true shares."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fairgate.core.statistics.distributions import total_variation
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from fairgate.benchmarks.bigbench.data import Attribute, Bigbench
+    from fairgate.benchmarks.bigbench.data import Bigbench, ProtectedAttribute
     from fairgate.benchmarks.bigbench.plan import SubjectTally
     from fairgate.benchmarks.bigbench.portrayals import Portrayal
     from fairgate.benchmarks.gate_result import GateResult
@@ -28,7 +28,7 @@ MOST = 3  # sentences of a finding
 
 def findings(gates: Iterable[GateResult], tallies: Sequence[SubjectTally], data: Bigbench) -> Iterator[Finding]:
     """The most telling families, groups or pairs of each failed gate."""
-    by_id = {each.portrayal.sitter.id: each.portrayal for each in tallies}
+    by_id = {each.portrayal.identity.id: each.portrayal for each in tallies}
     for gate in gates:
         entry = gate.entry
         if entry.benchmark != BENCHMARK or gate.verdict not in FAILED or entry.score in RATES:
@@ -40,7 +40,9 @@ def findings(gates: Iterable[GateResult], tallies: Sequence[SubjectTally], data:
             yield Finding(gate.name, tuple(Example(sentence) for _, sentence in worst[:MOST]))
 
 
-def _implicit(data: Bigbench, held: Mapping[str, Portrayal], attribute: Attribute) -> Iterator[tuple[float, str]]:
+def _implicit(
+    data: Bigbench, held: Mapping[str, Portrayal], attribute: ProtectedAttribute
+) -> Iterator[tuple[float, str]]:
     rows = implicit_rows(data, held, attribute)
     for family in data.families:
         here = rows.within(family)
@@ -57,9 +59,11 @@ def _implicit(data: Bigbench, held: Mapping[str, Portrayal], attribute: Attribut
         yield float(total_variation(shown, true)), sentence
 
 
-def _explicit(data: Bigbench, held: Mapping[str, Portrayal], attribute: Attribute) -> Iterator[tuple[float, str]]:
+def _explicit(
+    data: Bigbench, held: Mapping[str, Portrayal], attribute: ProtectedAttribute
+) -> Iterator[tuple[float, str]]:
     for name in attribute.names:
-        asked = asked_for(data, {key: each for key, each in held.items() if name in each.sitter.groups}, attribute)
+        asked = asked_for(data, {key: each for key, each in held.items() if name in each.identity.groups}, attribute)
         if asked.n.sum():
             share = float(scores.weighted(asked.hits, [subject.weight for subject in asked.of]))
             sentence = (
@@ -68,7 +72,9 @@ def _explicit(data: Bigbench, held: Mapping[str, Portrayal], attribute: Attribut
             yield 1 - share, sentence
 
 
-def _manifested(data: Bigbench, held: Mapping[str, Portrayal], attribute: Attribute) -> Iterator[tuple[float, str]]:
+def _manifested(
+    data: Bigbench, held: Mapping[str, Portrayal], attribute: ProtectedAttribute
+) -> Iterator[tuple[float, str]]:
     rows = pair_rows(data, held, attribute)
     found = scores.manifested(rows.shares[0], rows.shares[1], rows.actual[0], rows.actual[1], rows.coefficients)
     for pair, eta, p, q in zip(data.pairs, found, *rows.shares, strict=True):

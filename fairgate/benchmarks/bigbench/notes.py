@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fairgate.benchmarks.base import MISSING_SHOWN
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from fairgate.benchmarks.bigbench.alignment import Aligned
     from fairgate.benchmarks.bigbench.data import Bigbench
     from fairgate.benchmarks.bigbench.plan import SubjectTally
-
-MISSING_SHOWN = 5
 
 
 def notes(
@@ -33,7 +33,7 @@ def notes(
                 f"{shown}."
             )
     else:
-        subjects = len({each.portrayal.sitter.subject.id for each in seen if each.portrayal.sitter.asked is None})
+        subjects = len({each.portrayal.identity.subject.id for each in seen if each.portrayal.identity.asked is None})
         if subjects:
             yield f"BIGbench: {subjects} of {len(data.subjects)} subjects sat for their own sake."
         yield from _of_errors([each.name for each in data.attributes], calibrated)

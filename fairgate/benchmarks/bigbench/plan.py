@@ -1,4 +1,4 @@
-"""Which sitters a run paints and how often, the steps from a prompt to the people in its image, and what they show."""
+"""Which identity prompts a run asks for and how often, and the steps from a prompt to the people in its image."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairgate.benchmarks.bigbench.data import BENCHMARK, Acquired
+from fairgate.benchmarks.bigbench.data import BENCHMARK
 from fairgate.benchmarks.bigbench.portrayals import UNKNOWN, Portrayal
-from fairgate.benchmarks.bigbench.prompts import SUPPLEMENTS, IdentityPrompt, sitters_of
+from fairgate.benchmarks.bigbench.prompts import SUPPLEMENTS, IdentityPrompt, identities_of
 from fairgate.benchmarks.bigbench.topics import SubjectTopic, Task
 from fairgate.core.domain import AnswerKind
 from fairgate.ledger.samples import replay
-from fairgate.providers.faces.seen import readings, steps
+from fairgate.providers.faces.image_steps import readings, steps
 from fairgate.replies.labels import label_map, map_names
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.bigbench.prompts import Prompts
     from fairgate.core.domain import Query, Reply
     from fairgate.ledger.samples import Sample
-    from fairgate.providers.faces.asking import Questions
-    from fairgate.providers.faces.seen import Seen
+    from fairgate.providers.faces.image_steps import Seen
+    from fairgate.providers.faces.vision_detector import Questions
     from fairgate.replies.faces import Face, Reading
     from fairgate.replies.labels import LabelMap
 
@@ -37,11 +37,12 @@ STRIDE = 7
 
 @dataclass(frozen=True, eq=False)
 class SubjectPlan:
-    """How many subjects of each family sit, and how many images each sitter has.
+    """How many subjects of each family are asked for, and how many images each identity prompt has.
 
-    `subjects` of a family sit alone, `implicit` images each; `asked` of them with every group, `explicit` images each.
-    None of a number of subjects is all. Those of pairs come first, so that a small plan can tell ignorance from
-    discrimination. `questions`: what a vision model is asked about one person and about two, where one is the detector.
+    `subjects` of a family are asked for alone, `implicit` images each; `asked` of them with every group, `explicit`
+    images each. None: all subjects. Those of pairs come first, so that a small plan can tell
+    ignorance from discrimination. `questions`: what a vision model is asked about one person and about two, where one
+    is the detector.
     """
 
     data: Bigbench
@@ -53,12 +54,12 @@ class SubjectPlan:
     questions: tuple[Questions, Questions] | None = None
 
     @cached_property
-    def _sitters(self) -> Mapping[str, IdentityPrompt]:
-        return {each.id: each for subject in self.data.subjects for each in sitters_of(self.data, subject)}
+    def _identities(self) -> Mapping[str, IdentityPrompt]:
+        return {each.id: each for subject in self.data.subjects for each in identities_of(self.data, subject)}
 
     @cached_property
-    def _sitting(self) -> Mapping[str, tuple[Subject, ...]]:
-        """The subjects of each family in the order in which they sit."""
+    def _in_order(self) -> Mapping[str, tuple[Subject, ...]]:
+        """The subjects of each family, in the order in which a plan takes them."""
         paired = {each.subject: None for pair in self.data.pairs for each in (pair.advantage, pair.disadvantage)}
         place = {name: number for number, name in enumerate(paired)}
         return {
@@ -67,32 +68,30 @@ class SubjectPlan:
         }
 
     def topics(self, task: Task, family: str, attribute: str) -> tuple[SubjectTopic, ...]:
-        """The sitters of a family: alone, or with the groups of an attribute."""
+        """The identity prompts of a family: alone, or with the groups of an attribute."""
         alone = task is Task.IMPLICIT
         many, images = (self.subjects, self.implicit) if alone else (self.asked, self.explicit)
         wanted = None if alone else attribute
         return tuple(
-            sitting(sitter)
-            for subject in self._sitting[family][:many]
-            for sitter in sitters_of(self.data, subject)
-            if sitter.asked == wanted and images
+            topic_of(identity)
+            for subject in self._in_order[family][:many]
+            for identity in identities_of(self.data, subject)
+            if identity.asked == wanted and images
         )
 
     def of_pairs(self) -> tuple[SubjectTopic, ...]:
-        """The sitters of implicit prompts that are in a pair of which both sit."""
-        sitting_now = {
-            subject.id for family in self.data.families for subject in self._sitting[family][: self.subjects]
-        }
+        """The identity prompts of implicit prompts that are in a pair of which both are planned."""
+        planned = {subject.id for family in self.data.families for subject in self._in_order[family][: self.subjects]}
         there = dict[str, None]()
         for pair in self.data.pairs:
             both = {pair.advantage.subject, pair.disadvantage.subject}
-            if both <= sitting_now and self.implicit:
+            if both <= planned and self.implicit:
                 there |= dict.fromkeys((pair.advantage.subject, pair.disadvantage.subject))
-        return tuple(sitting(self._sitters[name]) for name in there)
+        return tuple(topic_of(self._identities[name]) for name in there)
 
     @property
     def every(self) -> tuple[SubjectTopic, ...]:
-        """All sitters of the plan, those of implicit prompts first."""
+        """All identity prompts of the plan, those of implicit prompts first."""
         named = dict[SubjectTopic, None]()
         for task in (Task.IMPLICIT, Task.EXPLICIT):
             for family in self.data.families:
@@ -100,33 +99,33 @@ class SubjectPlan:
                     named |= dict.fromkeys(self.topics(task, family, attribute.name))
         return tuple(named)
 
-    def sitter(self, topic: SubjectTopic) -> IdentityPrompt:
-        """Who sits."""
-        return self._sitters[topic.sitter]
+    def identity(self, topic: SubjectTopic) -> IdentityPrompt:
+        """The identity prompt of a topic."""
+        return self._identities[topic.identity]
 
     def images(self, topic: SubjectTopic) -> int:
-        """Planned images of a sitter."""
+        """Planned images of an identity prompt."""
         return self.implicit if topic.task is Task.IMPLICIT else self.explicit
 
     def size(self, topic: SubjectTopic) -> int:
-        """Planned samples of a sitter."""
+        """Planned samples of an identity prompt."""
         return self.images(topic) * (1 + readings(self.questions and self.questions[0]))
 
-    def prompt(self, sitter: IdentityPrompt, index: int) -> str:
-        """The prompt of a sitter's image; sitters begin at different ones of the 20."""
-        return self.prompts.text(sitter, (zlib.crc32(sitter.id.encode()) + STRIDE * index) % SUPPLEMENTS)
+    def prompt(self, identity: IdentityPrompt, index: int) -> str:
+        """The prompt of an identity prompt's image; identity prompts begin at different ones of the 20."""
+        return self.prompts.text(identity, (zlib.crc32(identity.id.encode()) + STRIDE * index) % SUPPLEMENTS)
 
     def work(self, topic: SubjectTopic) -> Iterator[Generator[Query, Reply | None, Seen]]:
-        """A sitter's images, by index from 0."""
-        sitter = self.sitter(topic)
-        people = len(sitter.subject.people)
+        """An identity prompt's images, by index from 0."""
+        identity = self.identity(topic)
+        people = len(identity.subject.people)
         asked = None if self.questions is None else self.questions[people - 1]
-        return (steps(topic, i, self.prompt(sitter, i), asked, people) for i in range(self.images(topic)))
+        return (steps(topic, i, self.prompt(identity, i), asked, people) for i in range(self.images(topic)))
 
 
-def sitting(sitter: IdentityPrompt) -> SubjectTopic:
-    """The topic of a sitter."""
-    return SubjectTopic(BENCHMARK, Task.IMPLICIT if sitter.asked is None else Task.EXPLICIT, sitter.id)
+def topic_of(identity: IdentityPrompt) -> SubjectTopic:
+    """The topic of an identity prompt."""
+    return SubjectTopic(BENCHMARK, Task.IMPLICIT if identity.asked is None else Task.EXPLICIT, identity.id)
 
 
 @dataclass(frozen=True)
@@ -165,7 +164,7 @@ def meant(faces: Sequence[Face], people: int) -> tuple[Face, ...]:
     """The most prominent person, or of a relation the left and the right one.
 
     With boxes these are the largest faces, from left to right; a vision model names them in this order. Of two people
-    where one face alone is seen, nobody can say which it is: none is meant.
+    where one face alone is seen, it is not known which it is: neither counts.
     """
     if len(faces) < people:
         return ()
@@ -187,7 +186,7 @@ def _middle(face: Face) -> float:
 
 @dataclass
 class SubjectTally:
-    """What came of one sitter's images: `kinds` counts them, `portrayal` says whom they show."""
+    """What came of one identity prompt's images: `kinds` counts them, `portrayal` the people shown."""
 
     topic: SubjectTopic
     portrayal: Portrayal
@@ -208,26 +207,21 @@ class SubjectTally:
 def tally(
     plan: SubjectPlan, topic: SubjectTopic, people: People, reply: Callable[[Query], Reply | None]
 ) -> tuple[SubjectTally, list[Sample]]:
-    """Read a sitter's images back: `reply` gives what is stored for a query."""
-    sitter = plan.sitter(topic)
+    """Read an identity prompt's images back: `reply` gives what is stored for a query."""
+    identity = plan.identity(topic)
     seen: list[Seen] = []
     samples: list[Sample] = []
     for image in plan.work(topic):
         outcome, said = replay(image, reply)
         seen.append(outcome)
         samples += said
-    return tally_of(topic, sitter, seen, people), samples
+    return tally_of(topic, identity, seen, people), samples
 
 
-def tally_of(topic: SubjectTopic, sitter: IdentityPrompt, seen: Iterable[Seen], people: People) -> SubjectTally:
-    """Count a sitter's images."""
+def tally_of(topic: SubjectTopic, identity: IdentityPrompt, seen: Iterable[Seen], people: People) -> SubjectTally:
+    """Count an identity prompt's images."""
     held = tuple(seen)
-    many = len(sitter.subject.people)
+    many = len(identity.subject.people)
     codes = np.array([people.codes(each.reading, many) for each in held], dtype=np.int8)
     shape = (len(held), many, len(people.data.attributes))
-    return SubjectTally(topic, Portrayal(sitter, codes.reshape(shape)), Counter(each.kind for each in held), held)
-
-
-def is_relation(sitter: IdentityPrompt) -> bool:
-    """Whether two people sit."""
-    return sitter.subject.acquired is Acquired.RELATION
+    return SubjectTally(topic, Portrayal(identity, codes.reshape(shape)), Counter(each.kind for each in held), held)

@@ -1,4 +1,4 @@
-"""What images of a sitter show: the groups of its people, image by image, and the shares that they add up to."""
+"""What images of an identity prompt show: the groups of its people, image by image, and their shares."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fairgate.core.statistics.distributions import shares
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fairgate.benchmarks.bigbench.data import Attribute, Bigbench
+    from fairgate.benchmarks.bigbench.data import Bigbench, ProtectedAttribute
     from fairgate.benchmarks.bigbench.prompts import IdentityPrompt
     from fairgate.core.statistics.distributions import FloatArray
 
@@ -23,7 +23,7 @@ Codes = NDArray[np.int8]
 
 @dataclass(frozen=True, eq=False)
 class Portrayal:
-    """A sitter's images, or the shares alone where a file has no more.
+    """An identity prompt's images, or the shares alone where a file has no more.
 
     `codes` [images, people, attributes]: the place of the group that each person shows, UNKNOWN where that was not
     found. `named` stands in for them: for each person, shares by attribute and group, as a file names them. Several
@@ -31,13 +31,13 @@ class Portrayal:
     it stands there.
     """
 
-    sitter: IdentityPrompt
+    identity: IdentityPrompt
     codes: Codes | None = None
     named: tuple[Mapping[str, Mapping[str, float]], ...] = field(default=())
     prompt: str = ""
     place: int = 0
 
-    def counts(self, data: Bigbench, attribute: Attribute) -> NDArray[np.int64] | None:
+    def counts(self, data: Bigbench, attribute: ProtectedAttribute) -> NDArray[np.int64] | None:
         """Images [people, k] that show each group; None where only shares are known."""
         if self.codes is None:
             return None
@@ -46,7 +46,7 @@ class Portrayal:
         found = [(seen == group).sum(axis=0) for group in range(len(attribute.groups))]
         return np.stack(found, axis=-1).astype(np.int64)
 
-    def shares(self, data: Bigbench, attribute: Attribute) -> FloatArray:
+    def shares(self, data: Bigbench, attribute: ProtectedAttribute) -> FloatArray:
         """Shares [people, k] of the groups; NaN for a person of whom nothing is known."""
         counted = self.counts(data, attribute)
         if counted is not None:
@@ -68,11 +68,11 @@ class Portrayal:
                 for attribute, shares in rows.items()
                 if not np.isnan(shares[person]).any()
             }
-            for person in range(len(self.sitter.subject.people))
+            for person in range(len(self.identity.subject.people))
         )
 
     def first(self, images: int, after: int = 0) -> Portrayal:
         """The same of `images` images alone, those that come `after` so many."""
         return Portrayal(
-            self.sitter, None if self.codes is None else self.codes[after : after + images], self.named, self.prompt
+            self.identity, None if self.codes is None else self.codes[after : after + images], self.named, self.prompt
         )

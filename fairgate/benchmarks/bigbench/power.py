@@ -1,7 +1,7 @@
 """What a plan of BIGbench can tell: the standard error of a score next to its limit.
 
-Painters are simulated that leave the truth towards one group, or miss the group that was asked for, as far as brings
-them to the limit.
+Image models are simulated that leave the truth towards one group, or miss the group that was asked for, by as much as
+brings them to the limit.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from fairgate.benchmarks.bigbench import estimates, scores
 from fairgate.benchmarks.bigbench.topics import Task
 from fairgate.benchmarks.forecast import Detectable, PowerAnalysis
 from fairgate.core.statistics.distributions import total_variation
-from fairgate.core.statistics.estimates import Estimate, estimate_likeness
+from fairgate.core.statistics.intervals import Estimate, Z
+from fairgate.core.statistics.likeness import estimate_likeness
 from fairgate.core.statistics.power import from_limit
-from fairgate.core.statistics.strata import Z
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from fairgate.benchmarks.bigbench.cases import SubjectCase
-    from fairgate.benchmarks.bigbench.data import Attribute, Bigbench
+    from fairgate.benchmarks.bigbench.data import Bigbench, ProtectedAttribute
     from fairgate.benchmarks.bigbench.plan import SubjectPlan
     from fairgate.benchmarks.bigbench.prompts import IdentityPrompt
     from fairgate.benchmarks.case import Replies
     from fairgate.benchmarks.forecast import Target
     from fairgate.core.statistics.distributions import FloatArray
-    from fairgate.core.statistics.misclassification import Interval
+    from fairgate.core.statistics.intervals import Interval
 
 RUNS = 3
 LIKENESS = {"S_implicit": scores.implicit, "TV": total_variation}
@@ -38,12 +38,12 @@ NEAR = 0.005  # a model is at the limit where its score is no further from it
 
 @dataclass(frozen=True)
 class Planned:
-    """What is painted: so many `images` of each of these `sitters`, looked at in one `attribute`."""
+    """What is drawn: so many `images` of each of these `identities`, looked at in one `attribute`."""
 
-    sitters: Sequence[IdentityPrompt]
+    identities: Sequence[IdentityPrompt]
     images: int
     data: Bigbench
-    attribute: Attribute
+    attribute: ProtectedAttribute
 
 
 def standard_error(task: Task, score: str, limit: float, planned: Planned, rng: np.random.Generator) -> float | None:
@@ -59,7 +59,7 @@ def _half(found: Estimate | Interval) -> float:
 
 
 def _implicit(score: str, limit: float, planned: Planned, rng: np.random.Generator) -> float | None:
-    subjects = [each.subject for each in planned.sitters if each.asked is None]
+    subjects = [each.subject for each in planned.identities if each.asked is None]
     if not subjects:
         return None
     actual = np.array([truth[planned.attribute.name] for each in subjects for truth in each.truth])
@@ -78,7 +78,7 @@ def _implicit(score: str, limit: float, planned: Planned, rng: np.random.Generat
 
 def _explicit(score: str, limit: float, planned: Planned, rng: np.random.Generator) -> float | None:
     del score
-    asked = [each for each in planned.sitters if each.asked == planned.attribute.name]
+    asked = [each for each in planned.identities if each.asked == planned.attribute.name]
     if not asked:
         return None
     weights = np.array([each.subject.weight for each in asked])
@@ -89,7 +89,7 @@ def _explicit(score: str, limit: float, planned: Planned, rng: np.random.Generat
 def _manifestation(score: str, limit: float, planned: Planned, rng: np.random.Generator) -> float | None:
     del score
     data, attribute = planned.data, planned.attribute
-    there = {each.subject.id for each in planned.sitters if each.asked is None}
+    there = {each.subject.id for each in planned.identities if each.asked is None}
     pairs = [pair for pair in data.pairs if {pair.advantage.subject, pair.disadvantage.subject} <= there]
     if not pairs:
         return None
@@ -154,6 +154,6 @@ class SubjectsPower(PowerAnalysis):
         topics = {topic: None for case in cases if case.task is task for topic in case.topics}
         images = plan.explicit if task is Task.EXPLICIT else plan.implicit
         of = plan.data.attribute(target.attribute)
-        planned = Planned([plan.sitter(topic) for topic in topics], images, plan.data, of)
+        planned = Planned([plan.identity(topic) for topic in topics], images, plan.data, of)
         error = standard_error(task, target.score, target.limit, planned, rng)
         return Detectable(None if error is None else from_limit(error), error)

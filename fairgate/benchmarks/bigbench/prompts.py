@@ -1,7 +1,7 @@
-"""Whom to draw -> the sentences that ask for it: 20 prompts for each sitter, 47,040 in all.
+"""The sentences that ask for images: 20 for each identity prompt, 47,040 in all.
 
-A *sitter* is what the paper calls an identity prompt: a subject, alone (implicit prompts) or with the groups of one
-protected attribute (explicit prompts; of a relation, one for each person). Each of its 20 prompts adds a place and a
+An *identity prompt* (the paper's word) is a subject, alone (implicit prompts) or with the groups of one protected
+attribute (explicit prompts; of a relation, one for each person). Each of its 20 prompts adds a place and a
 manner that fit the subject, and words that ask for a photograph (appendix A). The scenes of a subject are the same for
 every group. Everything is a pure function of the data: no seed, no clock.
 """
@@ -32,7 +32,7 @@ SUPPLEMENTS = 20
 
 @dataclass(frozen=True)
 class IdentityPrompt:
-    """Whom a prompt asks for: `groups` of the attribute `asked`, one for each person; none in implicit prompts."""
+    """Who is asked for: `groups` of the attribute `asked`, one for each person; none in implicit prompts."""
 
     subject: Subject
     asked: str | None = None
@@ -49,7 +49,7 @@ class IdentityPrompt:
         return self.subject.acquired, self.asked, self.groups
 
 
-def sitters_of(data: Bigbench, subject: Subject) -> tuple[IdentityPrompt, ...]:
+def identities_of(data: Bigbench, subject: Subject) -> tuple[IdentityPrompt, ...]:
     """A subject alone, and then with every group (of a relation: every two groups) of each attribute asked for."""
     found = [IdentityPrompt(subject)]
     for attribute in data.attributes:
@@ -59,19 +59,19 @@ def sitters_of(data: Bigbench, subject: Subject) -> tuple[IdentityPrompt, ...]:
     return tuple(found)
 
 
-def all_sitters(data: Bigbench) -> Iterator[IdentityPrompt]:
-    """Every sitter, the implicit ones first, in the order of the subjects."""
-    every = [sitters_of(data, subject) for subject in data.subjects]
-    yield from (sitters[0] for sitters in every)
-    for sitters in every:
-        yield from sitters[1:]
+def all_identities(data: Bigbench) -> Iterator[IdentityPrompt]:
+    """Every identity prompt, the implicit ones first, in the order of the subjects."""
+    every = [identities_of(data, subject) for subject in data.subjects]
+    yield from (identities[0] for identities in every)
+    for identities in every:
+        yield from identities[1:]
 
 
 def cells(data: Bigbench) -> Mapping[tuple[Acquired, str | None, tuple[str, ...]], int]:
     """How many prompts each cell of the benchmark has."""
     counted: Counter[tuple[Acquired, str | None, tuple[str, ...]]] = Counter()
-    for sitter in all_sitters(data):
-        counted[sitter.cell] += SUPPLEMENTS
+    for identity in all_identities(data):
+        counted[identity.cell] += SUPPLEMENTS
     return counted
 
 
@@ -91,9 +91,9 @@ class Scenes:
 
 @dataclass(frozen=True)
 class Wording:
-    """The sentences: how a sitter is named, words for a photograph, and the scenes of each subject by its id."""
+    """How an identity prompt is worded, words for a photograph, and the scenes of each subject by its id."""
 
-    sitters: Mapping[str, str]
+    identities: Mapping[str, str]
     photo: Mapping[str, tuple[str, ...]]
     scenes: Mapping[str, Scenes]
 
@@ -101,18 +101,18 @@ class Wording:
     def version(self) -> str:
         """16 hexadecimal digits, another for every other content."""
         scenes = {name: (held.subjects, held.places, held.manners) for name, held in self.scenes.items()}
-        content = json.dumps([self.sitters, self.photo, scenes], ensure_ascii=False)
+        content = json.dumps([self.identities, self.photo, scenes], ensure_ascii=False)
         return hashlib.sha256(content.encode()).hexdigest()[:16]
 
-    def named(self, data: Bigbench, sitter: IdentityPrompt) -> str:
+    def named(self, data: Bigbench, identity: IdentityPrompt) -> str:
         """The first part: who is asked for."""
-        subject, words = sitter.subject, [""] * len(sitter.subject.people)
+        subject, words = identity.subject, [""] * len(identity.subject.people)
         person = "person"
-        if sitter.asked is not None:
-            groups = {group.name: group for group in data.attribute(sitter.asked).groups}
-            words = [groups[name].word for name in sitter.groups]
-            if subject.acquired is Acquired.CHARACTERISTIC and groups[sitter.groups[0]].noun != person:
-                words, person = [""], groups[sitter.groups[0]].noun
+        if identity.asked is not None:
+            groups = {group.name: group for group in data.attribute(identity.asked).groups}
+            words = [groups[name].word for name in identity.groups]
+            if subject.acquired is Acquired.CHARACTERISTIC and groups[identity.groups[0]].noun != person:
+                words, person = [""], groups[identity.groups[0]].noun
         slots = {
             "name": subject.people[0],
             "article": _article(subject.people[0]),
@@ -123,24 +123,24 @@ class Wording:
             "group_left": words[0],
             "group_right": words[-1],
         }
-        return " ".join(self.sitters[subject.acquired].format_map(slots).split())
+        return " ".join(self.identities[subject.acquired].format_map(slots).split())
 
-    def text(self, data: Bigbench, sitter: IdentityPrompt, number: int) -> str:
-        """The whole prompt of a sitter's supplement `number`, 0 to 19."""
-        together = sitter.subject.acquired is Acquired.RELATION
-        place, manner = self.scenes[sitter.subject.id].scene(sitter.subject.id, number)
-        digest = hashlib.blake2b(f"{sitter.id}#{number}".encode(), digest_size=8).digest()
+    def text(self, data: Bigbench, identity: IdentityPrompt, number: int) -> str:
+        """The whole prompt of an identity prompt's supplement `number`, 0 to 19."""
+        together = identity.subject.acquired is Acquired.RELATION
+        place, manner = self.scenes[identity.subject.id].scene(identity.subject.id, number)
+        digest = hashlib.blake2b(f"{identity.id}#{number}".encode(), digest_size=8).digest()
         chance = Random(int.from_bytes(digest))  # noqa: S311 - picks words, guards nothing
         words = [*_picked(self.photo["face"], 1, chance), *_picked(self.photo["clarity"], 2, chance)]
         words += _picked(self.photo["style"], 2, chance)
         if not together:
             words += _picked(self.photo["alone"], 1, chance)
-        return ", ".join([self.named(data, sitter), place, manner, *words])
+        return ", ".join([self.named(data, identity), place, manner, *words])
 
 
 @dataclass(frozen=True)
 class Prompts:
-    """Each sitter's 20 prompts: the published ones where they were read, else our own."""
+    """Each identity prompt's 20 prompts: the published ones where they were read, else our own."""
 
     data: Bigbench
     wording: Wording
@@ -150,10 +150,10 @@ class Prompts:
         """That of the sentences: of the data where they are the published ones."""
         return self.data.version if self.data.texts else self.wording.version
 
-    def text(self, sitter: IdentityPrompt, number: int) -> str:
-        """A sitter's prompt `number`, 0 to 19."""
-        published = self.data.texts.get(sitter.id)
-        return self.wording.text(self.data, sitter, number) if published is None else published[number]
+    def text(self, identity: IdentityPrompt, number: int) -> str:
+        """An identity prompt's prompt `number`, 0 to 19."""
+        published = self.data.texts.get(identity.id)
+        return self.wording.text(self.data, identity, number) if published is None else published[number]
 
 
 def load_wording(folder: Path = FOLDER) -> Wording:
@@ -161,7 +161,7 @@ def load_wording(folder: Path = FOLDER) -> Wording:
     try:
         path = folder / "prompts.toml"
         raw = tomllib.loads(path.read_text(encoding="utf-8"))
-        sitters, photo = raw["sitters"], {part: tuple(words) for part, words in raw["photo"].items()}
+        identities, photo = raw["identity_prompts"], {part: tuple(words) for part, words in raw["photo"].items()}
         path = folder / "scenes.toml"
         raw = tomllib.loads(path.read_text(encoding="utf-8"))
         scenes: dict[str, Scenes] = {}
@@ -172,7 +172,7 @@ def load_wording(folder: Path = FOLDER) -> Wording:
             scenes |= dict.fromkeys(of_kind.subjects, of_kind)
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise DataError(f"cannot be read: {type(error).__name__}: {error}.", where=str(path)) from error
-    return Wording(sitters, photo, scenes)
+    return Wording(identities, photo, scenes)
 
 
 def _check(scenes: Scenes, known: Collection[str], where: str) -> None:

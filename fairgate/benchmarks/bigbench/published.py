@@ -17,8 +17,8 @@ from fairgate.benchmarks.bigbench.topics import Task
 from fairgate.benchmarks.published import (
     NO_CAUSE,
     PUBLISHED,
-    Check,
-    Kind,
+    CellCheck,
+    DerivedCell,
     Place,
     Published,
     Standing,
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
 ScoreKey = tuple[str, str | None, str | None, str]
 
 TITLE = "BIGbench"
-COPY = Kind("figure repeated from another table", 0.0)
-ATTRIBUTES = Kind("total from gender, race and age by 0.4, 0.4, 0.2", 0.02)
-RANGE = Kind("total within the range of its parts", 0.01)
-MEAN = Kind("mean of the rows above", 0.01)
+COPY = DerivedCell("figure repeated from another table", 0.0)
+ATTRIBUTES = DerivedCell("total from gender, race and age by 0.4, 0.4, 0.2", 0.02)
+RANGE = DerivedCell("total within the range of its parts", 0.01)
+MEAN = DerivedCell("mean of the rows above", 0.01)
 # Two digits are printed; the largest has the exponent -1.
-VARIANCE = Kind("variance of two runs, mean of three scores", 0.006)
+VARIANCE = DerivedCell("variance of two runs, mean of three scores", 0.006)
 NEAREST_IS_BETTER = {"eta": 50.0}
 WEIGHTS = {"Sex": 0.4, "Race": 0.4, "Age": 0.2}
 # Table -> its total, whose parts are the three attributes.
@@ -79,7 +79,7 @@ class BigBenchTables(Published):
 
     ranks = "for eta the nearest to 50"
 
-    def audit(self) -> tuple[Check, ...]:
+    def audit(self) -> tuple[CellCheck, ...]:
         """Every figure that another one speaks of, kind by kind."""
         return audit()
 
@@ -109,13 +109,13 @@ def table(of: int, folder: Path = PUBLISHED) -> Mapping[str, Mapping[str, float]
     }
 
 
-def audit() -> tuple[Check, ...]:
+def audit() -> tuple[CellCheck, ...]:
     """Every figure that another one speaks of, kind by kind."""
     checks = (*_attributes(), *_ranges(), *_copies(), *_means(), *_variances())
     return tuple(check if check.agrees else replace(check, why=_why(check)) for check in checks)
 
 
-def _attributes() -> Iterator[Check]:
+def _attributes() -> Iterator[CellCheck]:
     for number, total in BY_ATTRIBUTE.items():
         rows = table(number)
         for model, printed in rows[total].items():
@@ -126,7 +126,7 @@ def _attributes() -> Iterator[Check]:
         yield _check(3, ATTRIBUTES, model, "Implicit Bias", summary[model], _weighted(rows, model))
 
 
-def _ranges() -> Iterator[Check]:
+def _ranges() -> Iterator[CellCheck]:
     for number, total in BY_CATEGORY.items():
         rows = table(number)
         categories = [row for name, row in rows.items() if name != total]
@@ -147,7 +147,7 @@ def _ranges() -> Iterator[Check]:
             yield _between(11, model, attribute, printed, parts)
 
 
-def _copies() -> Iterator[Check]:
+def _copies() -> Iterator[CellCheck]:
     for number, origins in COPIES.items():
         rows = table(number)
         for name, (origin, total) in origins.items():
@@ -159,7 +159,7 @@ def _copies() -> Iterator[Check]:
             yield _check(debiased, COPY, "SD1.5", name, row["SD1.5"], there, general)
 
 
-def _means() -> Iterator[Check]:
+def _means() -> Iterator[CellCheck]:
     for number in STABILITY:
         rows = table(number)
         for model, printed in rows["Average"].items():
@@ -169,7 +169,7 @@ def _means() -> Iterator[Check]:
         yield _check(2, MEAN, model, "Sum", row["Sum"], fmean(row[each] for each in WEIGHTS))
 
 
-def _variances() -> Iterator[Check]:
+def _variances() -> Iterator[CellCheck]:
     rows = table(10)
     for size, row in rows.items():
         if size == "Overall":
@@ -183,20 +183,26 @@ def _weighted(rows: Mapping[str, Mapping[str, float]], model: str) -> float:
     return sum(weight * rows[name][model] for name, weight in WEIGHTS.items())
 
 
-def _between(number: int, model: str, column: str, printed: float, parts: list[float]) -> Check:
+def _between(number: int, model: str, column: str, printed: float, parts: list[float]) -> CellCheck:
     nearest = min(max(printed, min(parts)), max(parts))
     why = f"outside its parts, which are {min(parts):.2f} to {max(parts):.2f}"
     return replace(_check(number, RANGE, model, column, printed, nearest), why="" if nearest == printed else why)
 
 
 def _check(
-    number: int, kind: Kind, model: str, column: str, printed: float, recomputed: float, origin: int | None = None
-) -> Check:
+    number: int,
+    kind: DerivedCell,
+    model: str,
+    column: str,
+    printed: float,
+    recomputed: float,
+    origin: int | None = None,
+) -> CellCheck:
     why = "" if origin is None or printed == recomputed else f"Table {origin} has the other figure"
-    return Check(TITLE, f"Table {number}", kind, model, column, printed, recomputed, why)
+    return CellCheck(TITLE, f"Table {number}", kind, model, column, printed, recomputed, why)
 
 
-def _why(check: Check) -> str:
+def _why(check: CellCheck) -> str:
     if check.why:
         return check.why
     if check.digit_apart:

@@ -12,15 +12,15 @@ import numpy as np
 
 from fairgate.benchmarks.bigbench import estimates, reference, reference_files, scores
 from fairgate.benchmarks.bigbench.data import BENCHMARK
-from fairgate.benchmarks.bigbench.released import files_of, identity
+from fairgate.benchmarks.bigbench.released_names import files_of, released_name
 from fairgate.benchmarks.bigbench.topics import Task
-from fairgate.benchmarks.score_result import ScoreResult
+from fairgate.benchmarks.rates import rate
+from fairgate.benchmarks.score_result import ScoreResult, ceiling_percents, percent, percents
 from fairgate.core.domain import AnswerKind, Modality
 from fairgate.core.statistics import strata
 from fairgate.core.statistics.distributions import FloatArray, total_variation
-from fairgate.core.statistics.estimates import Estimate, estimate_likeness
-from fairgate.core.statistics.misclassification import Interval
-from fairgate.core.statistics.proportions import clopper_pearson
+from fairgate.core.statistics.intervals import NOTHING, Interval
+from fairgate.core.statistics.likeness import estimate_likeness
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fairgate.benchmarks.bigbench.data import Attribute, Bigbench, Member, Subject
+    from fairgate.benchmarks.bigbench.data import Bigbench, Member, ProtectedAttribute, Subject
     from fairgate.benchmarks.bigbench.portrayals import Portrayal
     from fairgate.benchmarks.bigbench.prompts import IdentityPrompt
     from fairgate.core.statistics.unmixing import ConfusionMatrix
@@ -51,10 +51,10 @@ def board(
 ) -> tuple[ScoreResult, ...]:
     """Every score of these tasks that the portrayals allow; `failed` percent of the planned images failed.
 
-    `asked`: whom images were asked for, and not all of them failed, whether or not they show anybody.
+    `asked`: the identity prompts with an image that did not fail, whether or not it shows a person.
     `mixings`: how the detector errs, by attribute. Estimates are then corrected for that, and plug-in values are not.
     """
-    scored = _Board(data, {each.sitter.id: each for each in portrayals}, seed, failed, mixings or {}, tuple(asked))
+    scored = _Board(data, {each.identity.id: each for each in portrayals}, seed, failed, mixings or {}, tuple(asked))
     parts = {Task.IMPLICIT: scored.implicit, Task.EXPLICIT: scored.explicit, Task.MANIFESTATION: scored.manifestation}
     return tuple(entry for task, part in parts.items() if task in tasks for entry in part())
 
@@ -62,39 +62,29 @@ def board(
 def rates(kinds: Mapping[Task, Counter[AnswerKind]], every: Mapping[Task, tuple[int, int]]) -> Iterator[ScoreResult]:
     """Images refused, unreadable, without the people that they should show, and missing, by task.
 
-    `every`: how many sitters are covered, of how many.
+    `every`: how many identity prompts are covered, of how many.
     """
     for task, counted in kinds.items():
         planned = counted.total()
         whole = {"failed": planned, "refused": planned - counted[AnswerKind.FAILED]}
         whole["unreadable"] = whole["refused"] - counted[AnswerKind.REFUSED]
         whole["no_face"] = whole["unreadable"] - counted[AnswerKind.UNREADABLE]
-        for name, n in whole.items():
-            if not n:
-                continue
-            hits = counted[AnswerKind(name)]
-            low, high = clopper_pearson(hits, n)
-            yield ScoreResult(
-                benchmark=BENCHMARK,
-                modality=Modality.IMAGE,
-                task=task,
-                context=None,
-                attribute=None,
-                score=name,
-                value=100 * hits / n,
-                estimate=100 * hits / n,
-                ci=(100 * low, 100 * high),
-                n=n,
-                topics=every[task],
-                failed_share=100 * counted[AnswerKind.FAILED] / planned,
-            )
+        of = ScoreResult(
+            benchmark=BENCHMARK,
+            modality=Modality.IMAGE,
+            task=task,
+            topics=every[task],
+            failed_share=100 * counted[AnswerKind.FAILED] / max(planned, 1),
+        )
+        hits = {name: counted[AnswerKind(name)] for name in whole}
+        yield from (rate(of, name, 100 * hits[name] / n, hits[name], n) for name, n in whole.items() if n)
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """What sitters show of one attribute: a row for each person, shares `p` and actual ones [R, k], `counts` [R, k].
+    """Groups shown for one attribute, a row for each person: shares `p` and actual shares [R, k], `counts` [R, k].
 
-    `known` says whether counts are, or shares alone. A row's weight is its sitter's over its number of people.
+    `known` says whether counts are, or shares alone. A row's weight is its identity prompt's over its number of people.
     `of` are the subjects.
     """
 
@@ -124,8 +114,8 @@ class Rows:
         )
 
 
-def implicit_rows(data: Bigbench, portrayals: Mapping[str, Portrayal], attribute: Attribute) -> Rows:
-    """What the sitters of implicit prompts show."""
+def implicit_rows(data: Bigbench, portrayals: Mapping[str, Portrayal], attribute: ProtectedAttribute) -> Rows:
+    """What the identity prompts of implicit prompts show."""
     of, p, actual, weights, counted = [], [], [], [], []
     known = True
     for subject in data.subjects:
@@ -161,7 +151,7 @@ class Pairs:
     weights: FloatArray
 
 
-def pair_rows(data: Bigbench, portrayals: Mapping[str, Portrayal], attribute: Attribute) -> Pairs:
+def pair_rows(data: Bigbench, portrayals: Mapping[str, Portrayal], attribute: ProtectedAttribute) -> Pairs:
     """The pairs; a side without a portrayal is NaN."""
     by_id = {subject.id: subject for subject in data.subjects}
 
@@ -183,7 +173,7 @@ def pair_rows(data: Bigbench, portrayals: Mapping[str, Portrayal], attribute: At
     )
 
 
-def eta_of(data: Bigbench, portrayals: Mapping[str, Portrayal], attribute: Attribute) -> float:
+def eta_of(data: Bigbench, portrayals: Mapping[str, Portrayal], attribute: ProtectedAttribute) -> float:
     """Eta of one attribute, 0 to 1; pairs of which a side has no image are left out, NaN where all are."""
     held = pair_rows(data, portrayals, attribute)
     found = scores.manifested(held.shares[0], held.shares[1], held.actual[0], held.actual[1], held.coefficients)
@@ -195,8 +185,8 @@ def _within(subject: Subject, group: str | None) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
-    """How far sitters with an asked-for group show it, [S]: `hits` 0 to 1, each person of a relation for one half.
+class ExplicitHits:
+    """How far images show the group that was asked for, [S]: `hits` 0 to 1, each person of a relation for one half.
 
     `found` [S, k, k]: the same by the group that was asked for and the group that was found; 0 where nothing was.
     """
@@ -206,24 +196,24 @@ class Asked:
     n: NDArray[np.int64]
     found: FloatArray
 
-    def within(self, group: str | None) -> Asked:
+    def within(self, group: str | None) -> ExplicitHits:
         """Those of a family, of a kind of subjects, or all."""
         keep = np.array([_within(subject, group) for subject in self.of], dtype=np.bool_)
         kept = tuple(subject for subject, there in zip(self.of, keep, strict=True) if there)
-        return Asked(kept, self.hits[keep], self.n[keep], self.found[keep])
+        return ExplicitHits(kept, self.hits[keep], self.n[keep], self.found[keep])
 
 
-def asked_for(data: Bigbench, portrayals: Mapping[str, Portrayal], attribute: Attribute) -> Asked:
-    """What the sitters of explicit prompts show of the attribute that was asked for."""
+def asked_for(data: Bigbench, portrayals: Mapping[str, Portrayal], attribute: ProtectedAttribute) -> ExplicitHits:
+    """What the identity prompts of explicit prompts show of the attribute that was asked for."""
     of, hits, n, found = [], [], [], []
     k = len(attribute.groups)
     for portrayal in portrayals.values():
-        sitter = portrayal.sitter
-        if sitter.asked != attribute.name:
+        identity = portrayal.identity
+        if identity.asked != attribute.name:
             continue
         shares, counts = portrayal.shares(data, attribute), portrayal.counts(data, attribute)
-        asked = [attribute.names.index(name) for name in sitter.groups]
-        of.append(sitter.subject)
+        asked = [attribute.names.index(name) for name in identity.groups]
+        of.append(identity.subject)
         hits.append(float(scores.weighted(shares[range(len(asked)), asked], 1.0)))
         here = np.zeros((k, k))
         np.add.at(here, asked, np.nan_to_num(shares))
@@ -231,7 +221,7 @@ def asked_for(data: Bigbench, portrayals: Mapping[str, Portrayal], attribute: At
         # Both people of one image are one cluster.
         n.append(0 if counts is None else int(counts.sum(axis=-1).max()))
     cells = np.array(found, dtype=np.float64).reshape(-1, k, k)
-    return Asked(tuple(of), np.array(hits, dtype=np.float64), np.array(n, dtype=np.int64), cells)
+    return ExplicitHits(tuple(of), np.array(hits, dtype=np.float64), np.array(n, dtype=np.int64), cells)
 
 
 @dataclass(frozen=True, eq=False)
@@ -273,7 +263,7 @@ class _Board:
         score: Callable[[FloatArray, FloatArray], FloatArray],
         held: Rows,
         group: str | None,
-        of: Attribute,
+        of: ProtectedAttribute,
     ) -> _Part:
         rng = np.random.default_rng([self.seed, crc32(f"{group}-{of.name}-{name}".encode())])
         value = float(scores.weighted(score(held.p, held.actual), held.weights))
@@ -287,7 +277,7 @@ class _Board:
             return scores.weighted(score(p, held.actual), held.weights)
 
         ceiling = estimates.of_the_truth(plug_in, held.n, held.actual, rng)
-        return _Part(value, _interval(found), ceiling, _most(held))
+        return _Part(value, found, ceiling, _most(held))
 
     def explicit(self) -> Iterator[ScoreResult]:
         """The share of images that show the group that was asked for."""
@@ -295,17 +285,17 @@ class _Board:
         levels = reference.explicit_levels(self.aligned, self.files)
         for group in self._groups():
             subjects = [subject for subject in self.data.subjects if _within(subject, group)]
-            parts, every_sitter = {}, 0
+            parts, every_identity = {}, 0
             for attribute, asked in every.items():
                 k = len(attribute.groups)
-                every_sitter += sum(k ** len(each.people) for each in subjects if attribute.name in each.asked)
+                every_identity += sum(k ** len(each.people) for each in subjects if attribute.name in each.asked)
                 held = asked.within(group)
                 if held.of:
                     rng = np.random.default_rng([self.seed, crc32(f"{group}-{attribute.name}-S_explicit".encode())])
                     parts[attribute] = _explicit(held, self.mixings.get(attribute.name), rng)
             if not parts:
                 continue
-            whole = sum(each.asked is not None and _within(each.subject, group) for each in self.asked), every_sitter
+            whole = sum(each.asked is not None and _within(each.subject, group) for each in self.asked), every_identity
             covered = sum(part.covered for part in parts.values())
             parts = {each: replace(part, covered=covered) for each, part in parts.items()}
             yield from self._shown(Task.EXPLICIT, group, "S_explicit", parts, whole)
@@ -331,7 +321,7 @@ class _Board:
         released = {each: _Part(found[each.name], n=part.n, covered=len(pairs)) for each, part in parts.items()}
         yield from self._shown(Task.MANIFESTATION, None, "eta", released, whole, REFERENCE, found[None])
 
-    def _eta(self, attribute: Attribute) -> _Part:
+    def _eta(self, attribute: ProtectedAttribute) -> _Part:
         held = pair_rows(self.data, self.portrayals, attribute)
         actual, coefficients, weights = held.actual, held.coefficients, held.weights
         value = eta_of(self.data, self.portrayals, attribute)
@@ -353,7 +343,7 @@ class _Board:
 
         n = np.concatenate([one, other]).sum(axis=-1)
         ceiling = estimates.of_the_truth(plug_in, n, np.concatenate(actual), rng) if found else None
-        return _Part(value, strata.NOTHING if found is None else _interval(found), ceiling, int(n.sum()))
+        return _Part(value, NOTHING if found is None else found, ceiling, int(n.sum()))
 
     @cached_property
     def files(self) -> reference_files.Files:
@@ -364,7 +354,7 @@ class _Board:
     def aligned(self) -> reference_files.Aligned:
         """The alignment file of these portrayals, in its order."""
         named = {
-            each.prompt or identity(each.sitter, self.data.attributes): each.as_named(self.data)
+            each.prompt or released_name(each.identity, self.data.attributes): each.as_named(self.data)
             for each in sorted(self.portrayals.values(), key=lambda each: each.place)
         }
         return {prompt: people for prompt, people in named.items() if any(people)}
@@ -373,7 +363,7 @@ class _Board:
         portrayal = self.portrayals.get(member.subject)
         return portrayal is not None and any(portrayal.as_named(self.data))
 
-    def _counts(self, member: Member, attribute: Attribute) -> NDArray[np.int64] | None:
+    def _counts(self, member: Member, attribute: ProtectedAttribute) -> NDArray[np.int64] | None:
         if not self._known(member):
             return np.zeros(len(attribute.groups), dtype=np.int64)
         counts = self.portrayals[member.subject].counts(self.data, attribute)
@@ -388,7 +378,7 @@ class _Board:
         task: Task,
         group: str | None,
         name: str,
-        parts: Mapping[Attribute, _Part],
+        parts: Mapping[ProtectedAttribute, _Part],
         whole: tuple[int, int],
         scoring: str = DEFINITION,
         in_all: float | None = None,
@@ -403,9 +393,9 @@ class _Board:
         values = [part.value for part in there.values()]
         value = float(scores.weighted(values, weights)) if in_all is None else in_all
         estimated = [part.found for part in there.values()]
-        found = strata.NOTHING if any(math.isnan(e.value) for e in estimated) else strata.mean(estimated, weights)
+        found = NOTHING if any(math.isnan(e.value) for e in estimated) else strata.mean(estimated, weights)
         ceilings = [part.ceiling for part in there.values()]
-        ceiling = _mean_ceiling([each for each in ceilings if each is not None], weights) if all(ceilings) else None
+        ceiling = strata.mean([each for each in ceilings if each is not None], weights) if all(ceilings) else None
         n, covered = max(part.n for part in there.values()), min(part.covered for part in there.values())
         yield self._entry(task, group, name, None, _Part(value, found, ceiling, n, covered), whole, scoring)
 
@@ -428,12 +418,10 @@ class _Board:
             group=group,
             score=name,
             scoring=scoring,
-            value=_percent(part.value),
-            ceiling=None
-            if part.ceiling is None
-            else (100 * part.ceiling[0], 100 * part.ceiling[1], 100 * part.ceiling[2]),
-            estimate=_percent(part.found.value),
-            ci=(_percent(part.found.low), _percent(part.found.high)),
+            value=percent(part.value),
+            ceiling=ceiling_percents(part.ceiling),
+            estimate=percent(part.found.value),
+            ci=percents(part.found),
             n=part.n,
             topics=(part.covered, whole[1]),
             unanswered=max(whole[0] - part.covered, 0),
@@ -450,13 +438,13 @@ class _Part:
     """
 
     value: float
-    found: Interval = strata.NOTHING
-    ceiling: tuple[float, float, float] | None = None
+    found: Interval = NOTHING
+    ceiling: Interval | None = None
     n: int = 0
     covered: int = 0
 
 
-def _explicit(held: Asked, mixing: ConfusionMatrix | None, rng: np.random.Generator) -> _Part:
+def _explicit(held: ExplicitHits, mixing: ConfusionMatrix | None, rng: np.random.Generator) -> _Part:
     weights = np.array([subject.weight for subject in held.of])
     value, covered = float(scores.weighted(held.hits, weights)), int(np.isfinite(held.hits).sum())
     if not held.n.any():
@@ -465,16 +453,7 @@ def _explicit(held: Asked, mixing: ConfusionMatrix | None, rng: np.random.Genera
         estimated = estimates.shown(held.hits, held.n, weights)
     else:
         estimated = estimates.shown_behind(held.found, held.n, weights, mixing, rng)
-    return _Part(value, estimated, (1.0, 1.0, 1.0), int(held.n.sum()), covered)
-
-
-def _mean_ceiling(parts: Sequence[tuple[float, float, float]], weights: Sequence[float]) -> tuple[float, float, float]:
-    mean = strata.mean([Interval(*each) for each in parts], weights)
-    return mean.value, mean.low, mean.high
-
-
-def _interval(found: Estimate) -> Interval:
-    return Interval(found.value, found.low, found.high)
+    return _Part(value, estimated, Interval(1.0, 1.0, 1.0), int(held.n.sum()), covered)
 
 
 def _covered(held: Rows) -> int:
@@ -486,7 +465,3 @@ def _covered(held: Rows) -> int:
 
 def _most(held: Rows) -> int:
     return int(held.n.sum()) or int(np.isfinite(held.p).all(axis=-1).any())
-
-
-def _percent(value: float) -> float | None:
-    return None if math.isnan(value) else 100.0 * value

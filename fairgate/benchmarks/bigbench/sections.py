@@ -13,7 +13,7 @@ from fairgate.reports.numbers import ceiling, coverage, interval, number
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from fairgate.benchmarks.bigbench.tables import Effect, Settled
+    from fairgate.benchmarks.bigbench.tables import CrossEffect, Settled
     from fairgate.benchmarks.score_result import ScoreResult
 
 COLUMNS = ("value", "estimate", "interval", "ideal")
@@ -23,7 +23,7 @@ ENOUGH = 20  # images, below which such an effect is mostly chance
 
 
 def sections(
-    entries: Sequence[ScoreResult], effects: Sequence[Effect], stability: Sequence[Settled], scoring: str
+    entries: Sequence[ScoreResult], effects: Sequence[CrossEffect], stability: Sequence[Settled], scoring: str
 ) -> Iterator[Section]:
     """Each score by attribute and in all, shown by `scoring`, then by kind of subject, then the two tables."""
     by = "" if scoring == "definition" else f" ({scoring})"
@@ -46,7 +46,7 @@ def sections(
     yield from _stability(stability)
 
 
-def tables(effects: Sequence[Effect], stability: Sequence[Settled]) -> dict[str, object]:
+def tables(effects: Sequence[CrossEffect], stability: Sequence[Settled]) -> dict[str, object]:
     """The two tables for programs."""
     return {"effects": [asdict(each) for each in effects], "stability": [asdict(each) for each in stability]}
 
@@ -56,7 +56,7 @@ def _row(entry: ScoreResult) -> Row:
     return Row(f"{entry.attribute or 'in all'}{coverage(entry)}", cells)
 
 
-def _effects(effects: Sequence[Effect]) -> Iterator[Section]:
+def _effects(effects: Sequence[CrossEffect]) -> Iterator[Section]:
     moved = sorted((each for each in effects if each.images >= ENOUGH), key=lambda each: -each.by)[:EFFECTS]
     rows = (
         Row(f"{each.acquired}s, {each.group} asked for: {each.moved}", (number(each.by), str(each.images)))
@@ -72,4 +72,6 @@ def _stability(stability: Sequence[Settled]) -> Iterator[Section]:
         spread = "-" if each.variance is None else f"{each.variance:.1e}"
         rows.append(Row(each.score, (str(each.images), str(each.runs), number(each.mean, 2), spread)))
     if rows:
-        yield Section("Scores by number of images of each sitter", ("images", "runs", "mean", "variance"), tuple(rows))
+        yield Section(
+            "Scores by number of images of each identity prompt", ("images", "runs", "mean", "variance"), tuple(rows)
+        )

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from fairgate.benchmarks.bigbench.topics import Task as Name
 from fairgate.benchmarks.limits import Strict, Times
-from fairgate.benchmarks.scores import Score, SummaryKey, Task, View
+from fairgate.benchmarks.scores import Score, SummaryKey, TaskSpec, View
 from fairgate.core.domain import Modality
 
 
-class Sitters(Strict, frozen=True):
+class ImageCounts(Strict, frozen=True):
     """How many images there are. Without a number of subjects, all of each family.
 
-    `subjects` of each family are painted alone, in `implicit` images each; `asked` of them with every group, in
+    `subjects` of each family are drawn alone, in `implicit` images each; `asked` of them with every group, in
     `explicit` images each. Those that stand in pairs of advantage and disadvantage come first. As published: all
     subjects, 20 prompts of 8 images each.
     """
@@ -23,13 +23,13 @@ class Sitters(Strict, frozen=True):
 
 
 class Plan(Strict, frozen=True):
-    """How many subjects are painted, and in how many images."""
+    """How many subjects are drawn, and in how many images."""
 
-    sitters: Sitters = Sitters()
+    identity_prompts: ImageCounts = ImageCounts()
 
 
 TASKS = tuple(
-    Task(name=name.value, modality=Modality.IMAGE, about=about, overall=True, counted="People drawn, by family")
+    TaskSpec(name=name.value, modality=Modality.IMAGE, about=about, overall=True, counted="People drawn, by family")
     for name, about in (
         (Name.IMPLICIT, "images with no group asked for"),
         (Name.EXPLICIT, "images with a group asked for"),
@@ -89,7 +89,7 @@ VIEWS = (
         fact=((Name.EXPLICIT.value, "S_explicit"),),
         fairer=("less biased", "more biased"),
         truer=("more faithful to who was asked for", "less faithful to who was asked for"),
-        facts="whom it was asked for",
+        facts="the group asked for",
         shown=("TV",),
     ),
 )

@@ -17,7 +17,7 @@ from fairgate.core.statistics.distributions import total_variation
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from fairgate.benchmarks.bigbench.data import Attribute, Bigbench
+    from fairgate.benchmarks.bigbench.data import Bigbench, ProtectedAttribute
     from fairgate.benchmarks.bigbench.portrayals import Portrayal
     from fairgate.core.statistics.distributions import FloatArray
 
@@ -27,7 +27,7 @@ RUNS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
+class CrossEffect:
     """How the unasked attribute `moved` when `group` of `asked` was asked for.
 
     `before` and `after` are its groups' shares in percent, over the same people without and with the asking; `by` is
@@ -44,15 +44,15 @@ class Effect:
     images: int
 
 
-def effects(portrayals: Sequence[Portrayal], data: Bigbench) -> tuple[Effect, ...]:
+def effects(portrayals: Sequence[Portrayal], data: Bigbench) -> tuple[CrossEffect, ...]:
     """The effect of every group that was asked for on every attribute that was not, by kind of subject."""
-    alone = {each.sitter.subject.id: each for each in portrayals if each.sitter.asked is None}
+    alone = {each.identity.subject.id: each for each in portrayals if each.identity.asked is None}
     asked: dict[tuple[str, str, str], list[tuple[Portrayal, int]]] = {}
     for portrayal in portrayals:
-        sitter = portrayal.sitter
-        if sitter.asked is not None and sitter.subject.id in alone:
-            for person, group in enumerate(sitter.groups):
-                key = str(sitter.subject.acquired), sitter.asked, group
+        identity = portrayal.identity
+        if identity.asked is not None and identity.subject.id in alone:
+            for person, group in enumerate(identity.groups):
+                key = str(identity.subject.acquired), identity.asked, group
                 asked.setdefault(key, []).append((portrayal, person))
     found = []
     for (acquired, attribute, group), people in asked.items():
@@ -60,7 +60,7 @@ def effects(portrayals: Sequence[Portrayal], data: Bigbench) -> tuple[Effect, ..
             if other.name == attribute:
                 continue
             after = [portrayal.shares(data, other)[person] for portrayal, person in people]
-            before = [alone[p.sitter.subject.id].shares(data, other)[person] for p, person in people]
+            before = [alone[p.identity.subject.id].shares(data, other)[person] for p, person in people]
             there = np.array(np.isfinite(np.array([before, after])).all(axis=(0, 2)), dtype=np.bool_)
             if not there.any():
                 continue
@@ -72,14 +72,16 @@ def effects(portrayals: Sequence[Portrayal], data: Bigbench) -> tuple[Effect, ..
             )
             shift = 100 * float(total_variation(one, two))
             found.append(
-                Effect(acquired, attribute, group, other.name, _named(one, other), _named(two, other), shift, images)
+                CrossEffect(
+                    acquired, attribute, group, other.name, _named(one, other), _named(two, other), shift, images
+                )
             )
     return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """One score at `images` images a sitter: the mean and variance (percent, percent²) over disjoint runs of so many.
+    """One score at `images` images a prompt: mean and variance (percent, percent²) over disjoint runs of them.
 
     A variance of fewer than two runs is None.
     """
@@ -92,11 +94,11 @@ class Settled:
 
 
 def stability(portrayals: Sequence[Portrayal], data: Bigbench, sizes: Sequence[int] = SIZES) -> tuple[Settled, ...]:
-    """How the scores in all depend on the number of images, from disjoint parts of the images at hand."""
+    """How the scores in all depend on the number of images, from disjoint parts of the images."""
     counted = [each for each in portrayals if each.codes is not None]
     found = []
     for score in ("S_implicit", "S_explicit", "eta"):
-        mine = [each for each in counted if (each.sitter.asked is not None) == (score == "S_explicit")]
+        mine = [each for each in counted if (each.identity.asked is not None) == (score == "S_explicit")]
         if not mine:
             continue
         fewest = min(len(each.codes) for each in mine if each.codes is not None)
@@ -113,7 +115,7 @@ def stability(portrayals: Sequence[Portrayal], data: Bigbench, sizes: Sequence[i
 
 
 def _in_all(score: str, portrayals: Sequence[Portrayal], data: Bigbench) -> float:
-    by_id = {each.sitter.id: each for each in portrayals}
+    by_id = {each.identity.id: each for each in portrayals}
     weights = [each.weight for each in data.attributes]
     return float(scores.weighted(list(_by_attribute(score, by_id, data)), weights))
 
@@ -130,5 +132,5 @@ def _by_attribute(score: str, portrayals: Mapping[str, Portrayal], data: Bigbenc
             yield float(scores.weighted(scores.implicit(rows.p, rows.actual), rows.weights))
 
 
-def _named(shares: FloatArray, attribute: Attribute) -> dict[str, float]:
+def _named(shares: FloatArray, attribute: ProtectedAttribute) -> dict[str, float]:
     return {name: 100 * float(share) for name, share in zip(attribute.names, shares, strict=True)}

@@ -18,11 +18,11 @@ class Task(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SubjectTopic:
-    """Whom a set of images is of: one sitter of BIGbench, alone (implicit) or with groups asked for (explicit)."""
+    """One identity prompt of BIGbench, alone (implicit) or with groups asked for (explicit)."""
 
     benchmark: str
     task: Task
-    sitter: str
+    identity: str
 
     @property
     def modality(self) -> Modality:
@@ -32,4 +32,4 @@ class SubjectTopic:
     @property
     def id(self) -> str:
         """Stable and unique, e.g. `bigbench/image/explicit/dancer-female`."""
-        return f"{self.benchmark}/{self.modality}/{self.task}/{self.sitter}"
+        return f"{self.benchmark}/{self.modality}/{self.task}/{self.identity}"

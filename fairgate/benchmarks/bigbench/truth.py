@@ -1,4 +1,4 @@
-"""Whom the images of sitters show, beside whom there is: shares of groups, drawn and true."""
+"""Depicted compared with real-world shares of groups, for the images of identity prompts."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def beside_truth(portrayals: Iterable[Portrayal], data: Bigbench, attribute: str
     place = data.attributes.index(of)
     shown, true, people, images = np.zeros(len(of.groups)), np.zeros(len(of.groups)), 0.0, 0
     for portrayal in portrayals:
-        if portrayal.sitter.asked is not None:
+        if portrayal.identity.asked is not None:
             continue
         counts, shares = portrayal.counts(data, of), portrayal.shares(data, of)
         n = np.isfinite(shares).all(axis=-1).astype(np.float64) if counts is None else counts.sum(axis=-1)
-        truth = np.array([each[attribute] for each in portrayal.sitter.subject.truth])
+        truth = np.array([each[attribute] for each in portrayal.identity.subject.truth])
         shown += n @ np.nan_to_num(shares)
         true += n @ truth
         people += float(n.sum())

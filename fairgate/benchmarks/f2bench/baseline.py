@@ -11,31 +11,21 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from fairgate.benchmarks.f2bench import cases as all_cases
+from fairgate.benchmarks.f2bench.case_summary import cell_of
 from fairgate.benchmarks.f2bench.cases import BENCHMARK, GOLD, theme
 from fairgate.benchmarks.f2bench.cases import KINDS as TASKS
-from fairgate.benchmarks.f2bench.cells import cell_of
 from fairgate.benchmarks.f2bench.change import common, moved
 from fairgate.benchmarks.f2bench.data import load
 from fairgate.benchmarks.f2bench.forms import in_forms
 from fairgate.benchmarks.f2bench.gold import GoldMark, load_gold
-from fairgate.benchmarks.f2bench.plan import DEFINITION, Balanced, Dialogue, Judged, Plan, Reading
+from fairgate.benchmarks.f2bench.plan import DEFINITION, Balanced, ConversationPlan, Dialogue, Judged, JudgedDescription
 from fairgate.benchmarks.f2bench.prompts import load_prompts
 from fairgate.benchmarks.f2bench.score_table import NOBODY, board
 from fairgate.benchmarks.f2bench.swap import twin
 from fairgate.benchmarks.f2bench.tally import ThemeTally, tally
 from fairgate.benchmarks.f2bench.topics import Task
-from fairgate.benchmarks.paired import (
-    KINDS,
-    LETTERS,
-    Changed,
-    Compared,
-    Paired,
-    Part,
-    Strict,
-    Times,
-    generator,
-    letter_of,
-)
+from fairgate.benchmarks.limits import Strict, Times
+from fairgate.benchmarks.paired import KINDS, LETTERS, Changed, Compared, Paired, Part, generator, letter_of
 from fairgate.core.domain import AnswerKind, Modality
 
 if TYPE_CHECKING:
@@ -53,7 +43,7 @@ MARKS = LETTERS[:21]
 SPOKEN = frozenset("yn" + "".join(TIES.values()) + MARKS + "-?.")
 
 
-class Asked(Strict, frozen=True):
+class ConversationSettings(Strict, frozen=True):
     """What was asked with: versions, the judge, and how often."""
 
     instances: str
@@ -67,7 +57,7 @@ class ConversationsPart(Part):
     """Dialogues and descriptions, as a judge read them."""
 
     benchmark, modality, key = BENCHMARK, Modality.TEXT, "f2bench"
-    title, values = "F²Bench", Asked
+    title, values = "F²Bench", ConversationSettings
     sizes = frozenset({"repeats"})
 
     def known(self, topic: str, groups: Mapping[str, Known]) -> frozenset[str]:
@@ -84,7 +74,7 @@ class ConversationsPart(Part):
         here = {"instances": instances.version, "prompts": prompts.version, "gold": gold.version}
         if not here.items() <= then.items():
             return None
-        return PairedConversations(Plan(instances, prompts, gold, repeats=1, reference=False))
+        return PairedConversations(ConversationPlan(instances, prompts, gold, repeats=1, reference=False))
 
 
 CONVERSATIONS = ConversationsPart()
@@ -94,7 +84,7 @@ CONVERSATIONS = ConversationsPart()
 class PairedConversations(Paired):
     """The conversations of runs over the same instances. `judge` as the user named it."""
 
-    plan: Plan
+    plan: ConversationPlan
     judge: str | None = None
     part = CONVERSATIONS
 
@@ -144,7 +134,7 @@ class PairedConversations(Paired):
         tallies = [each for task in TASKS for each in _themes(run, plan, task).values()]
         return board(tallies, plan, all_categories=self._categories, seed=now.seed)
 
-    def _repeated(self, repeats: int) -> Plan:
+    def _repeated(self, repeats: int) -> ConversationPlan:
         return replace(self.plan, repeats=repeats, reference=False)
 
     @property
@@ -152,7 +142,7 @@ class PairedConversations(Paired):
         return Counter(case.topic.task for case in all_cases.cases(self.plan.instances))
 
 
-def _themes(run: Baseline, plan: Plan, task: Task) -> dict[str, ThemeTally]:
+def _themes(run: Baseline, plan: ConversationPlan, task: Task) -> dict[str, ThemeTally]:
     """The themes of a task that a run holds, by name, with the judge's gold set."""
     cases = all_cases.cases(plan.instances)
     every = [theme(task, GOLD), *(case.topic for case in cases if case.topic.task is task)]
@@ -175,12 +165,12 @@ def width(theme: Theme) -> int:
     return 4 if theme.task is Task.BALANCE and theme.name != GOLD else 1
 
 
-def theme_of(letters: str, theme: Theme, plan: Plan) -> ThemeTally:
+def theme_of(letters: str, theme: Theme, plan: ConversationPlan) -> ThemeTally:
     """The theme as it was counted, over the instances of the same plan."""
-    found = ThemeTally(theme, plan.size(theme))
     if theme.name == GOLD:
-        found.gold = [_as_judged(item, said) for item, said in zip(plan.gold_of(theme), letters, strict=False)]
-        return found
+        gold = [_as_judged(item, said) for item, said in zip(plan.gold_of(theme), letters, strict=False)]
+        return ThemeTally(theme, plan.size(theme), gold=gold)
+    found = ThemeTally(theme, plan.size(theme))
     members = [each for each in plan.members(theme) if theme.task is Task.DIALOGUE or twin(each).text is not None]
     where = [(repeat, instance) for repeat in range(plan.repeats) for instance in members]
     for (repeat, instance), said in zip(where, _batched(letters, width(theme)), strict=False):
@@ -214,16 +204,16 @@ def _mark(value: float) -> str:
     return MARKS[round(2 * value)]
 
 
-def _reading(each: Reading) -> str:
+def _reading(each: JudgedDescription) -> str:
     nothing = letter_of(each.end)
     tied = each.stereotyped, each.opposite
     ties = nothing if tied[0] is None or tied[1] is None else TIES[tied[0], tied[1]]
     return ties + (nothing if each.mark is None else _mark(each.mark))
 
 
-def _as_reading(said: str) -> Reading:
+def _as_reading(said: str) -> JudgedDescription:
     ties = next((tied for tied, letter in TIES.items() if letter == said[:1]), None)
     mark = MARKS.find(said[1:]) if said[1:] else -1
     end = KINDS.get(said[:1]) or KINDS.get(said[1:]) or AnswerKind.SAID
     stereotyped, opposite = ties or (None, None)
-    return Reading(end, None, stereotyped, opposite, None if mark < 0 else mark / 2)
+    return JudgedDescription(end, None, stereotyped, opposite, None if mark < 0 else mark / 2)

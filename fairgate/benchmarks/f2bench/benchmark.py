@@ -15,9 +15,9 @@ from fairgate.benchmarks.f2bench.baseline import PairedConversations
 from fairgate.benchmarks.f2bench.cases import GOLD, KINDS, theme
 from fairgate.benchmarks.f2bench.cases import cases as cases_of
 from fairgate.benchmarks.f2bench.controls import ConversationControls
-from fairgate.benchmarks.f2bench.data import Kind
+from fairgate.benchmarks.f2bench.data import InstanceKind
 from fairgate.benchmarks.f2bench.findings import findings
-from fairgate.benchmarks.f2bench.fitness import fitness
+from fairgate.benchmarks.f2bench.judge_validation import fitness
 from fairgate.benchmarks.f2bench.notes import notes, reviewed
 from fairgate.benchmarks.f2bench.power import ConversationsPower
 from fairgate.benchmarks.f2bench.score_table import board
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from fairgate.benchmarks.base import Circumstances, Offers, Plugin
+    from fairgate.benchmarks.base import AvailableModels, Circumstances, Plugin
     from fairgate.benchmarks.case import Replies
     from fairgate.benchmarks.evidence import Evidence, Shown
     from fairgate.benchmarks.f2bench.cases import ThemeCase
-    from fairgate.benchmarks.f2bench.fitness import Fitness
-    from fairgate.benchmarks.f2bench.plan import Outcome, Plan
+    from fairgate.benchmarks.f2bench.judge_validation import Fitness
+    from fairgate.benchmarks.f2bench.plan import ConversationPlan, Outcome
     from fairgate.benchmarks.f2bench.tally import ThemeTally
     from fairgate.benchmarks.f2bench.topics import Theme
     from fairgate.benchmarks.findings import Finding
@@ -62,7 +62,7 @@ class F2Bench(Benchmark["Theme", "ThemeCase", Spoken]):
     def __init__(
         self,
         plugin: Plugin,
-        plan: Plan,
+        plan: ConversationPlan,
         limits: JudgeLimits | None,
         seed: int,
         folder: Path | None = None,
@@ -107,7 +107,7 @@ class F2Bench(Benchmark["Theme", "ThemeCase", Spoken]):
         usual = self.plan.prompts.sampling(model)
         return None if usual is None else asdict(usual)
 
-    def applies(self, case: ThemeCase, offers: Offers) -> bool:
+    def applies(self, case: ThemeCase, offers: AvailableModels) -> bool:
         """Where there is a judge."""
         return offers.judge
 
@@ -215,7 +215,9 @@ class F2Bench(Benchmark["Theme", "ThemeCase", Spoken]):
                 for (category, of), n in sorted(held.counts.items())
                 if of is kind
             },
-            "without_twin": {str(category): sorted(ids) for category, ids in without_twin(held.of(Kind.FACT)).items()},
+            "without_twin": {
+                str(category): sorted(ids) for category, ids in without_twin(held.of(InstanceKind.FACT)).items()
+            },
             "not_used": [str(problem) for problem in held.problems],
         }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fairgate.benchmarks.f2bench.data import Category, Kind
+from fairgate.benchmarks.f2bench.data import Category, InstanceKind
 from fairgate.benchmarks.f2bench.topics import Task, Theme
 from fairgate.core.domain import Modality
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.f2bench.data import Instances
 
 BENCHMARK = "f2bench"
-KINDS = {Task.DIALOGUE: Kind.STEREOTYPE, Task.BALANCE: Kind.FACT}
+KINDS = {Task.DIALOGUE: InstanceKind.STEREOTYPE, Task.BALANCE: InstanceKind.FACT}
 TESTS = {Task.DIALOGUE: "dialogue_induction", Task.BALANCE: "fairness_factuality_balance"}
 GOLD = "gold"
 MARKED = (Category.GENDER, Category.RACE)  # what Fact-or-Fair's marks name too

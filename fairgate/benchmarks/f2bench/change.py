@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairgate.benchmarks.f2bench import scores
-from fairgate.benchmarks.f2bench.cells import Cell
+from fairgate.benchmarks.f2bench.case_summary import CategoryCell
 from fairgate.benchmarks.f2bench.estimates import estimated, judged
 from fairgate.benchmarks.f2bench.topics import Task
 from fairgate.core.statistics import strata
-from fairgate.core.statistics.estimates import Estimate
-from fairgate.core.statistics.misclassification import DRAWS, Interval, corrected_replicates
+from fairgate.core.statistics.intervals import Estimate, Interval
+from fairgate.core.statistics.misclassification import DRAWS, corrected_replicates
 from fairgate.core.statistics.paired import NOTHING, Moved, Shift, Units, all_pairs, odd_share, shift
 
 if TYPE_CHECKING:
@@ -37,7 +37,11 @@ CORRECTED = ("S_dialogue", "S_fairness")
 
 
 def moved(
-    task: Task, before: Sequence[Cell], after: Sequence[Cell], known: JudgeConfusion, rng: np.random.Generator
+    task: Task,
+    before: Sequence[CategoryCell],
+    after: Sequence[CategoryCell],
+    known: JudgeConfusion,
+    rng: np.random.Generator,
 ) -> dict[str, Moved]:
     """Every score's move over what is known of both runs, category by category; empty over nothing.
 
@@ -73,13 +77,13 @@ def moved(
     return moves
 
 
-def common(before: Cell, after: Cell) -> tuple[Cell, Cell]:
+def common(before: CategoryCell, after: CategoryCell) -> tuple[CategoryCell, CategoryCell]:
     """The instances, and of them the conversations, of which both runs know all that is scored."""
     ends = np.isnan(before.ends) | np.isnan(after.ends)
     read = np.isnan(before.moved) | np.isnan(after.moved) | np.isnan(before.points) | np.isnan(after.points)
     there = np.flatnonzero(~ends.all(axis=0) | ~read.all(axis=(0, 2)))
     one, other = (
-        Cell(
+        CategoryCell(
             each.seconds,
             np.where(ends, np.nan, each.ends),
             *(np.where(read, np.nan, values) for values in (each.tied, each.opposed, each.points)),
@@ -89,7 +93,7 @@ def common(before: Cell, after: Cell) -> tuple[Cell, Cell]:
     return one, other
 
 
-def _values(task: Task, cell: Cell) -> FloatArray:
+def _values(task: Task, cell: CategoryCell) -> FloatArray:
     """What each instance brings [size, D]."""
     if task is Task.DIALOGUE:
         return cell.biased[:, np.newaxis]

@@ -60,7 +60,7 @@ class ConversationControls(Controls):
         return " ".join([fact, *([forms.SWEEPING] if name == "stereotype" and tied else []), text])
 
     def _tied(self, name: str, strength: float, named: Mapping[str, str], drawn: float) -> bool | None:
-        """Whether attribute 1 is tied to group 1; None where nobody is tied to anything."""
+        """Whether attribute 1 is tied to group 1; None where no group is tied to it."""
         if name == "uniform":
             return None if drawn < 1 / 3 else drawn < 2 / 3
         if name == "stereotype":

@@ -1,8 +1,8 @@
 """The instances of F²Bench as frozen values: ours from `data/f2bench`, or the published workbooks.
 
 The paper calls an instance a fairness evaluation instance (FEI, section 3.2). A row that cannot be used is a
-`Problem` with its place: the strict reading raises them all as one `DataError`, the lenient one hands them back beside
-the instances that can be used.
+`RowProblem` with its place: the strict reading raises them all as one `DataError`, the lenient one hands them back
+beside the instances that can be used.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ class Category(StrEnum):
     APPEARANCE = "appearance"
 
 
-class Kind(IntEnum):
+class InstanceKind(IntEnum):
     """What an instance's attributes are, the paper's Type: each kind has a task of its own."""
 
     FACT = 0  # fairness-factuality balance
     STEREOTYPE = 1  # dialogue induction
 
 
-class Provenance(StrEnum):
+class FactSource(StrEnum):
     """How well the fact of an instance of ours is known: A was read in a public document, B is recalled."""
 
     A = "A"
@@ -73,7 +73,7 @@ class Instance:
     id: str
     category: Category
     secondary: str | None
-    kind: Kind
+    kind: InstanceKind
     group1: str
     group2: str
     attribute1: str
@@ -81,11 +81,11 @@ class Instance:
     paragraph: str
     fact: str
     source: str | None = None
-    provenance: Provenance | None = None
+    provenance: FactSource | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class RowProblem:
     """Something that cannot be used: `where` names file and row."""
 
     where: str
@@ -100,7 +100,7 @@ class Instances:
     """What one reading found. `notes` say what was passed over without harm: sheets, absent categories."""
 
     instances: tuple[Instance, ...]
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[RowProblem, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property
@@ -110,20 +110,15 @@ class Instances:
         return hashlib.sha256(content.encode()).hexdigest()[:16]
 
     @property
-    def counts(self) -> Mapping[tuple[Category, Kind], int]:
+    def counts(self) -> Mapping[tuple[Category, InstanceKind], int]:
         """How many instances, by category and kind."""
         return Counter((instance.category, instance.kind) for instance in self.instances)
-
-    @property
-    def secondary_counts(self) -> Mapping[tuple[Category, str | None], int]:
-        """How many instances, by category and secondary category."""
-        return Counter((instance.category, instance.secondary) for instance in self.instances)
 
     def first(self, most: int | None) -> Instances:
         """At most so many of each category and kind, the first in the data; None is all."""
         if most is None:
             return self
-        held: Counter[tuple[Category, Kind]] = Counter()
+        held: Counter[tuple[Category, InstanceKind]] = Counter()
         kept = []
         for each in self.instances:
             held[each.category, each.kind] += 1
@@ -131,7 +126,7 @@ class Instances:
                 kept.append(each)
         return replace(self, instances=tuple(kept))
 
-    def of(self, kind: Kind, category: Category | None = None) -> tuple[Instance, ...]:
+    def of(self, kind: InstanceKind, category: Category | None = None) -> tuple[Instance, ...]:
         """The instances of a kind, of one category or of all, in the order of reading."""
         return tuple(
             instance
@@ -151,13 +146,13 @@ def load(root: Path | None = None) -> Instances:
     rows = read_json(path).get("instances")
     if not isinstance(rows, list):
         raise DataError("has no list of instances.", where=str(path), hint="Write them under the key 'instances'.")
-    reading = _Reading()
+    reading = _ReadRows()
     for number, row in enumerate(rows, start=1):
         where = f"{path}: instance {number}"
         if isinstance(row, dict):
             reading.row({_flat(key): value for key, value in row.items()}, where, identifier=row.get("id"))
         else:
-            reading.problems.append(Problem(where, "no object."))
+            reading.problems.append(RowProblem(where, "no object."))
     return reading.result(lenient=False)
 
 
@@ -177,7 +172,7 @@ def read_workbooks(folder: Path, *, lenient: bool = False) -> Instances:
         hint = "Give --f2bench the folder of the published .xlsx files."
         raise DataError("holds no workbook.", where=str(folder), hint=hint)
     openpyxl = _openpyxl()
-    reading = _Reading()
+    reading = _ReadRows()
     for path in paths:
         _read_workbook(openpyxl, path, reading)
     return reading.result(lenient=lenient)
@@ -219,12 +214,12 @@ NO_SECONDARY = {"na", "none"}
 HEADER_AT_LEAST = 5  # a sheet whose first row names so many columns is meant as data, whatever it lacks
 
 
-class _Reading:
+class _ReadRows:
     """What was read so far."""
 
     def __init__(self) -> None:
         self.instances: dict[str, Instance] = {}
-        self.problems: list[Problem] = []
+        self.problems: list[RowProblem] = []
         self.notes: list[str] = []
 
     def row(self, cells: Mapping[str, object], where: str, *, identifier: object) -> None:
@@ -232,10 +227,10 @@ class _Reading:
         try:
             instance = _instance(cells, identifier)
         except ValueError as problem:
-            self.problems.append(Problem(where, str(problem)))
+            self.problems.append(RowProblem(where, str(problem)))
             return
         if instance.id in self.instances:
-            self.problems.append(Problem(where, f"the id {instance.id!r} stands twice."))
+            self.problems.append(RowProblem(where, f"the id {instance.id!r} stands twice."))
             return
         self.instances[instance.id] = instance
 
@@ -274,14 +269,14 @@ def _instance(cells: Mapping[str, object], identifier: object) -> Instance:
     if texts["type"] not in ("0", "1", "0.0", "1.0"):
         raise ValueError(f"{texts['type']!r} is no type: 0 is a fact, 1 a stereotype.")
     provenance = cells.get("provenance")
-    if provenance is not None and provenance not in set(Provenance):
+    if provenance is not None and provenance not in set(FactSource):
         raise ValueError(f"{provenance!r} is no provenance: A was read in a document, B is recalled.")
     source = cells.get("source")
     return Instance(
         id=identifier,
         category=CATEGORIES[name],
         secondary=_secondary(texts["secondarycategory"]),
-        kind=Kind(int(float(texts["type"]))),
+        kind=InstanceKind(int(float(texts["type"]))),
         group1=texts["demogroup1"],
         group2=texts["demogroup2"],
         attribute1=texts["groupattr1"],
@@ -289,7 +284,7 @@ def _instance(cells: Mapping[str, object], identifier: object) -> Instance:
         paragraph=texts["paragraph"],
         fact=texts["givenfact"],
         source=str(source) if source else None,
-        provenance=Provenance(str(provenance)) if provenance else None,
+        provenance=FactSource(str(provenance)) if provenance else None,
     )
 
 
@@ -347,7 +342,7 @@ def _rows(sheet: Any) -> list[Sequence[object]]:
     return rows
 
 
-def _read_workbook(openpyxl: Any, path: Path, reading: _Reading) -> None:
+def _read_workbook(openpyxl: Any, path: Path, reading: _ReadRows) -> None:
     try:
         with warnings.catch_warnings():
             # openpyxl warns of styles and extensions that it does not keep; only cells are read here.
@@ -357,7 +352,7 @@ def _read_workbook(openpyxl: Any, path: Path, reading: _Reading) -> None:
             book.close()
     except Exception as fault:  # noqa: BLE001 - readers of packed XML raise nearly anything on hostile bytes
         said = _printable(str(fault))[:SHOWN_FAULT] or type(fault).__name__
-        reading.problems.append(Problem(str(path), f"cannot be read as a workbook ({said})."))
+        reading.problems.append(RowProblem(str(path), f"cannot be read as a workbook ({said})."))
         return
     data = 0
     for title, rows in sheets:
@@ -371,15 +366,15 @@ def _read_workbook(openpyxl: Any, path: Path, reading: _Reading) -> None:
         # The published workbooks have one sheet of data each, and ids without it.
         prefix = path.stem.lower() if data == 1 else f"{path.stem}-{_flat(title)}".lower()
         if lacking := [FIELDS[key] for key in FIELDS if key not in named]:
-            reading.problems.append(Problem(where, f"the header lacks {', '.join(lacking)}."))
+            reading.problems.append(RowProblem(where, f"the header lacks {', '.join(lacking)}."))
             continue
         _read_rows(prefix, where, header, rows[1:], reading)
     if not data:
-        reading.problems.append(Problem(str(path), f"no sheet has the columns {', '.join(FIELDS.values())}."))
+        reading.problems.append(RowProblem(str(path), f"no sheet has the columns {', '.join(FIELDS.values())}."))
 
 
 def _read_rows(
-    prefix: str, where: str, header: Sequence[str], rows: Iterable[Sequence[object]], reading: _Reading
+    prefix: str, where: str, header: Sequence[str], rows: Iterable[Sequence[object]], reading: _ReadRows
 ) -> None:
     for number, cells in enumerate(rows, start=2):
         if all(cell is None or not str(cell).strip() for cell in cells):

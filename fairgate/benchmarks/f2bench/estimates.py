@@ -9,18 +9,21 @@ from typing import TYPE_CHECKING
 from fairgate.benchmarks.f2bench import scores
 from fairgate.benchmarks.f2bench.topics import Task
 from fairgate.core.statistics import strata
-from fairgate.core.statistics.misclassification import DRAWS, Interval, corrected_replicates
+from fairgate.core.statistics.intervals import Interval
+from fairgate.core.statistics.misclassification import DRAWS, corrected_replicates
+from fairgate.core.statistics.reviews import corrected, corrected_gap, corrected_mean, counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import numpy as np
 
-    from fairgate.benchmarks.f2bench.cells import Cell
+    from fairgate.benchmarks.f2bench.case_summary import CategoryCell
     from fairgate.core.statistics.misclassification import JudgeConfusion
+    from fairgate.core.statistics.reviews import Review
 
 
-def judged(task: Task, cells: Sequence[Cell]) -> dict[str, Interval]:
+def judged(task: Task, cells: Sequence[CategoryCell]) -> dict[str, Interval]:
     """The scores as the judge sees them, 0 to 1."""
     if task is Task.DIALOGUE:
         return {"S_dialogue": _less(strata.mean([strata.share(cell.biased) for cell in cells]))}
@@ -35,7 +38,7 @@ def judged(task: Task, cells: Sequence[Cell]) -> dict[str, Interval]:
 
 
 def estimated(
-    task: Task, cells: Sequence[Cell], known: JudgeConfusion, rng: np.random.Generator
+    task: Task, cells: Sequence[CategoryCell], known: JudgeConfusion, rng: np.random.Generator
 ) -> dict[str, Interval]:
     """The population's values, 0 to 1, corrected for the judge's errors; marks are not corrected."""
     found = judged(task, cells)
@@ -51,7 +54,19 @@ def estimated(
     }
 
 
-def gap(cell: Cell) -> Interval:
+def by_reviews(score: str, found: Interval, reviews: Sequence[Review], rng: np.random.Generator) -> Interval:
+    """A score as the judge alone has it, 0 to 1, corrected by reviewers' marks on a part of what it judged.
+
+    S_fairness by how often the judge errs on all descriptions, whichever category and tie they are about.
+    """
+    if score == "S_factuality":
+        return corrected_mean(found, reviews, rng)
+    if score == "S_fairness":
+        return _less(corrected_gap(_less(found), reviews, rng))
+    return _less(corrected(_less(found), counted(reviews), rng))
+
+
+def gap(cell: CategoryCell) -> Interval:
     """The share of stereotyped minus that of opposite ties of one category, -1 to 1, as the judge sees it."""
     return strata.difference(strata.share(cell.toward), strata.share(cell.against))
 

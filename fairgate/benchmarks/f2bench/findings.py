@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from fairgate.benchmarks.evidence import Evidence
-    from fairgate.benchmarks.f2bench.plan import Balanced, Reading
+    from fairgate.benchmarks.f2bench.plan import Balanced, JudgedDescription
     from fairgate.benchmarks.f2bench.tally import ThemeTally
     from fairgate.benchmarks.f2bench.topics import Theme
     from fairgate.benchmarks.gate_result import GateResult
@@ -64,7 +64,7 @@ def _tied(counted: ThemeTally) -> Iterator[Candidate]:
         yield len(biased) / len(ends), counted.theme, sentence, f"{first.repeat}/{first.instance.id}/turn-6"
 
 
-def _readings(counted: ThemeTally) -> list[tuple[Balanced, str, Reading]]:
+def _readings(counted: ThemeTally) -> list[tuple[Balanced, str, JudgedDescription]]:
     return [
         (each, step, reading)
         for each in counted.balanced

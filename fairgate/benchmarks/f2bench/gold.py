@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from fairgate.benchmarks.f2bench.prompts import Prompts
+    from fairgate.benchmarks.f2bench.prompts import ConversationPrompts
 
 
 class GoldTask(StrEnum):
@@ -50,7 +50,7 @@ class GoldVerdict:
             named |= {"group2": self.group2 or "", "attribute2": self.attribute2 or ""}
         return named
 
-    def prompt(self, prompts: Prompts) -> str:
+    def prompt(self, prompts: ConversationPrompts) -> str:
         """What the judge is asked: the very question of the task."""
         if self.task is GoldTask.DIALOGUE:
             return prompts.judge_dialogue(self.text, self.group1, self.attribute1)
@@ -67,7 +67,7 @@ class GoldMark:
     reason: str
     text: str
 
-    def prompt(self, prompts: Prompts) -> str:
+    def prompt(self, prompts: ConversationPrompts) -> str:
         """What the judge is asked."""
         return prompts.judge_factuality(self.text, self.fact)
 

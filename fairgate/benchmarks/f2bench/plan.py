@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from fairgate.benchmarks.f2bench.data import Instance, Instances
     from fairgate.benchmarks.f2bench.gold import Gold
-    from fairgate.benchmarks.f2bench.prompts import Prompts
+    from fairgate.benchmarks.f2bench.prompts import ConversationPrompts
     from fairgate.benchmarks.f2bench.topics import Theme
 
 T = TypeVar("T")
@@ -50,7 +50,7 @@ LENGTH = {
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class JudgedDescription:
     """A description, and what the judge says of it: None where nothing was said, or nothing readable.
 
     `end` says what became of it: SAID where all of its judgements are known.
@@ -85,7 +85,7 @@ class Balanced:
     instance: Instance
     repeat: int
     scoring: str
-    readings: tuple[Reading, Reading]
+    readings: tuple[JudgedDescription, JudgedDescription]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,18 +101,18 @@ Outcome = Dialogue | Balanced | Judged
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class ConversationPlan:
     """What is asked of which instances: each conversation `repeats` times; if `reference`, as the program asks too.
 
     `released` are the prompts of the latter, where they are not the same.
     """
 
     instances: Instances
-    prompts: Prompts
+    prompts: ConversationPrompts
     gold: Gold
     repeats: int
     reference: bool
-    released: Prompts | None = None
+    released: ConversationPrompts | None = None
 
     def size(self, theme: Theme) -> int:
         """Planned queries; a judgement that cannot be read is asked for once more beyond them."""
@@ -171,7 +171,7 @@ class _Talk:
     theme: Theme
     repeat: int
     instance: Instance
-    prompts: Prompts
+    prompts: ConversationPrompts
 
     def dialogue(self) -> Asking[Outcome]:
         """Six turns with roles, then the judge."""
@@ -180,7 +180,7 @@ class _Talk:
             *before, last = self.prompts.conversation(self.instance, answers)
             asks = "final" if number == ROUNDS else "question"
             turn = self._query(f"turn-{number}", last.content, asks, before=tuple(before))
-            kind, said = yield from _heard(_leads(turn, ROUNDS - number + 1, any_text=number < ROUNDS))
+            kind, said = yield from _answer(_leads(turn, ROUNDS - number + 1, any_text=number < ROUNDS))
             if said is None or (number == ROUNDS and kind is not AnswerKind.SAID):
                 return Dialogue(self.instance, self.repeat, DEFINITION, kind, said, None)
             answers.append(said)
@@ -195,7 +195,7 @@ class _Talk:
             asks = "final" if number == ROUNDS else "question"
             text = self.prompts.pasted_dialogue(self.instance, answers)
             turn = self._query(f"reference/turn-{number}", text, asks)
-            kind, said = yield from _heard(_leads(turn, ROUNDS - number + 1))
+            kind, said = yield from _answer(_leads(turn, ROUNDS - number + 1))
             if said is None:
                 return Dialogue(self.instance, self.repeat, REFERENCE, kind, None, None)
             answers.append(said.strip())
@@ -209,21 +209,21 @@ class _Talk:
     def balance(self, twin_text: str) -> Asking[Outcome]:
         """A summary, two descriptions, three judgements of each."""
         asked = self._query("summary", self.prompts.summary(self.instance.fact), "summary")
-        kind, summary = yield from _heard(_leads(asked, 2 * (1 + JUDGEMENTS)))
+        kind, summary = yield from _answer(_leads(asked, 2 * (1 + JUDGEMENTS)))
         if summary is None:
-            return Balanced(self.instance, self.repeat, DEFINITION, (Reading(kind), Reading(kind)))
+            return Balanced(self.instance, self.repeat, DEFINITION, (JudgedDescription(kind), JudgedDescription(kind)))
         first = _first_named(self.instance)
         readings = []
         for name, paragraph, leads in (("paragraph", self.instance.paragraph, first), ("twin", twin_text, 3 - first)):
             asked = self._query(name, self.prompts.description(paragraph, summary), "description", first=str(leads))
-            kind, text = yield from _heard(replace(asked, leads_to=JUDGEMENTS))
+            kind, text = yield from _answer(replace(asked, leads_to=JUDGEMENTS))
             if text is None or kind is not AnswerKind.SAID:
-                readings.append(Reading(kind, text))
+                readings.append(JudgedDescription(kind, text))
             else:
                 readings.append((yield from self._read(name, text)))
         return Balanced(self.instance, self.repeat, DEFINITION, (readings[0], readings[1]))
 
-    def _read(self, name: str, text: str) -> Asking[Reading]:
+    def _read(self, name: str, text: str) -> Asking[JudgedDescription]:
         """The three judgements of a description."""
         stereotyped = self.prompts.judge_stereotyped(text, self.instance)
         opposite = self.prompts.judge_opposite(text, self.instance)
@@ -233,13 +233,13 @@ class _Talk:
         three, marked = yield from _mark(self._judged(f"{name}/mark", fact, self._fact))
         ends = {one, two, three}
         end = next(kind for kind in (AnswerKind.FAILED, AnswerKind.UNREADABLE, AnswerKind.SAID) if kind in ends)
-        return Reading(end, text, tied, opposed, marked)
+        return JudgedDescription(end, text, tied, opposed, marked)
 
     def blind(self) -> Asking[Outcome]:
         """The same as the released program has it: a blind swap, one tie asked of each, the first one marked."""
-        nothing = Balanced(self.instance, self.repeat, REFERENCE, (Reading(), Reading()))
+        nothing = Balanced(self.instance, self.repeat, REFERENCE, (JudgedDescription(), JudgedDescription()))
         asked = self.prompts.summary(self.instance.fact)
-        _, summary = yield from _heard(_leads(self._query("reference/summary", asked, "summary"), 2 + 3))
+        _, summary = yield from _answer(_leads(self._query("reference/summary", asked, "summary"), 2 + 3))
         if summary is None:
             return nothing
         summary = summary.strip()
@@ -253,7 +253,7 @@ class _Talk:
             # The three judgements, and of the first description the second one.
             rest = 3 + (not texts)
             asks = self._query(f"reference/{name}", asked, "description", first=str(leads))
-            _, said = yield from _heard(_leads(asks, rest))
+            _, said = yield from _answer(_leads(asks, rest))
             if said is None:
                 return nothing
             texts.append(said.strip())
@@ -271,12 +271,12 @@ class _Talk:
             self.repeat,
             REFERENCE,
             (
-                Reading(
+                JudgedDescription(
                     text=texts[0],
                     stereotyped=None if tied is None else reference.yes(tied.said),
                     mark=None if marked is None else reference.mark(marked.said),
                 ),
-                Reading(text=texts[1], opposite=None if twin_tied is None else reference.yes(twin_tied.said)),
+                JudgedDescription(text=texts[1], opposite=None if twin_tied is None else reference.yes(twin_tied.said)),
             ),
         )
 
@@ -313,7 +313,7 @@ def _leads(query: Query, count: int, *, any_text: bool = True) -> Query:
     return replace(query, leads_to=count, any_text=any_text)
 
 
-def _heard(query: Query) -> Asking[tuple[AnswerKind, str | None]]:
+def _answer(query: Query) -> Asking[tuple[AnswerKind, str | None]]:
     """What became of a reply, and its text; None where there is none, so that a conversation cannot go on."""
     reply = yield query
     if reply is None:

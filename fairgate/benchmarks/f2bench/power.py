@@ -12,23 +12,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairgate.benchmarks.f2bench import scores
+from fairgate.benchmarks.f2bench.case_summary import CategoryCell
 from fairgate.benchmarks.f2bench.cases import GOLD, theme
-from fairgate.benchmarks.f2bench.cells import Cell
 from fairgate.benchmarks.f2bench.estimates import estimated
 from fairgate.benchmarks.f2bench.tally import tally
 from fairgate.benchmarks.f2bench.topics import Task
 from fairgate.benchmarks.forecast import Detectable, PowerAnalysis
+from fairgate.core.statistics.intervals import Z
 from fairgate.core.statistics.misclassification import JudgeConfusion
 from fairgate.core.statistics.power import POWER
 from fairgate.core.statistics.special import ndtri
-from fairgate.core.statistics.strata import Z
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from fairgate.benchmarks.case import Replies
     from fairgate.benchmarks.f2bench.cases import ThemeCase
-    from fairgate.benchmarks.f2bench.plan import Plan
+    from fairgate.benchmarks.f2bench.plan import ConversationPlan
     from fairgate.benchmarks.forecast import Target
     from fairgate.core.statistics.distributions import FloatArray
 
@@ -74,19 +74,23 @@ def simulated(
     return np.array(ends).T
 
 
-def _cell(score: str, truth: float, size: int, repeats: int, known: JudgeConfusion, rng: np.random.Generator) -> Cell:
+def _cell(
+    score: str, truth: float, size: int, repeats: int, known: JudgeConfusion, rng: np.random.Generator
+) -> CategoryCell:
     """A category of a model whose score is `truth`, as the judge sees it."""
     shape = (repeats, size, 2)
     nothing = np.full(shape, np.nan)
     if score == "S_dialogue":
-        return Cell((None,) * size, _heard(np.full(shape[:2], 1.0 - truth), known, rng), nothing, nothing, nothing)
+        return CategoryCell(
+            (None,) * size, _judged(np.full(shape[:2], 1.0 - truth), known, rng), nothing, nothing, nothing
+        )
     leaning = 1.0 - truth if score == "S_fairness" else 0.0
-    tied, opposed = (_heard(np.full(shape, share), known, rng) for share in (leaning, 0.0))
+    tied, opposed = (_judged(np.full(shape, share), known, rng) for share in (leaning, 0.0))
     marks = rng.binomial(int(scores.MARKS_TO), truth if score == "S_factuality" else 0.5, shape).astype(np.float64)
-    return Cell((None,) * size, np.full(shape[:2], np.nan), tied, opposed, marks)
+    return CategoryCell((None,) * size, np.full(shape[:2], np.nan), tied, opposed, marks)
 
 
-def _heard(chances: FloatArray, known: JudgeConfusion, rng: np.random.Generator) -> FloatArray:
+def _judged(chances: FloatArray, known: JudgeConfusion, rng: np.random.Generator) -> FloatArray:
     """What the judge makes of ties that are there with these chances."""
     sensitivity = known.yes_yes / max(known.yes_yes + known.yes_no, 1)
     specificity = known.no_no / max(known.no_yes + known.no_no, 1)
@@ -99,7 +103,7 @@ def _heard(chances: FloatArray, known: JudgeConfusion, rng: np.random.Generator)
 class ConversationsPower(PowerAnalysis):
     """The power of a plan of conversations."""
 
-    plan: Plan
+    plan: ConversationPlan
 
     def attributes(self, task: str) -> Sequence[str | None]:
         """None: its scores are over all categories."""

@@ -28,7 +28,7 @@ ROUNDS = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Sampling:
+class SamplingParameters:
     """How the paper samples a series of models: temperature 0 upwards, top_p 0 to 1, repetition penalty 1 for none."""
 
     temperature: float
@@ -37,7 +37,7 @@ class Sampling:
 
 
 @dataclass(frozen=True, eq=False)
-class Prompts:
+class ConversationPrompts:
     """The texts of one prompts file, with slots in braces; `version` belongs into the key of every judgement."""
 
     version: int
@@ -46,7 +46,7 @@ class Prompts:
     judge: Mapping[str, str]
     fence: Mapping[str, str]
     pasted: Mapping[str, str]
-    settings: Mapping[str, Sampling]
+    settings: Mapping[str, SamplingParameters]
 
     # Dialogue induction
 
@@ -144,7 +144,7 @@ class Prompts:
 
     # Sampling
 
-    def sampling(self, model: str) -> Sampling | None:
+    def sampling(self, model: str) -> SamplingParameters | None:
         """The paper's settings for a model of this name; None where it gives none for its series."""
         for pattern, settings in self.settings.items():
             if re.search(pattern, model, re.IGNORECASE):
@@ -179,12 +179,12 @@ REPLACED = ("dialogue", "balance", "judge")
 _SLOT = re.compile(r"\{(\w+)\}")
 
 
-def load_prompts(root: Path | None = None) -> Prompts:
+def load_prompts(root: Path | None = None) -> ConversationPrompts:
     """The prompts of a folder, ours by default. Raises `DataError` naming the key for a text or slot amiss."""
     return _load((root or default_root()) / "prompts.toml")
 
 
-def load_released(path: Path, root: Path | None = None) -> Prompts:
+def load_released(path: Path, root: Path | None = None) -> ConversationPrompts:
     """The prompts with the texts of a file of the user's in place of theirs, as copied from the released program.
 
     The file has any of the tables `dialogue`, `balance` and `judge` with any of their keys. Raises `DataError` as
@@ -201,7 +201,7 @@ def load_released(path: Path, root: Path | None = None) -> Prompts:
 
 
 @cache
-def _load(path: Path) -> Prompts:
+def _load(path: Path) -> ConversationPrompts:
     return _prompts(_read(path), path)
 
 
@@ -212,7 +212,7 @@ def _read(path: Path) -> dict[str, Any]:
         raise DataError(f"cannot be read ({problem}).", where=str(path), hint="Put a readable file there.") from problem
 
 
-def _prompts(table: Mapping[str, Any], path: Path) -> Prompts:
+def _prompts(table: Mapping[str, Any], path: Path) -> ConversationPrompts:
     version = table.get("version")
     if not isinstance(version, int):
         raise DataError("no version.", where=str(path), hint="Give it a whole number.")
@@ -225,10 +225,10 @@ def _prompts(table: Mapping[str, Any], path: Path) -> Prompts:
             raise DataError(f"the slot {{{slot}}} cannot be filled.", where=f"{path}: question {number}", hint=known)
     texts = {name: _texts(table.get(name), slots, f"{path}: [{name}]") for name, slots in SLOTS.items()}
     settings = {
-        entry["name"]: Sampling(entry["temperature"], entry["top_p"], entry["repetition_penalty"])
+        entry["name"]: SamplingParameters(entry["temperature"], entry["top_p"], entry["repetition_penalty"])
         for entry in table.get("settings", {}).values()
     }
-    return Prompts(version, tuple(questions), **texts, settings=settings)
+    return ConversationPrompts(version, tuple(questions), **texts, settings=settings)
 
 
 def _texts(table: object, slots: Mapping[str, frozenset[str]], where: str) -> dict[str, str]:

@@ -15,8 +15,8 @@ from fairgate.benchmarks.f2bench.topics import Task
 from fairgate.benchmarks.published import (
     NO_CAUSE,
     PUBLISHED,
-    Check,
-    Kind,
+    CellCheck,
+    DerivedCell,
     Place,
     Published,
     Standing,
@@ -38,19 +38,19 @@ ScoreKey = tuple[str, str | None, str]
 
 TITLE = "F²Bench"
 AVERAGE = "average"
-FF1 = Kind("FF1 from fairness and factuality", 0.02)
-CATEGORY_MEAN = Kind("mean of the ten categories", 0.01)
-COPY = Kind("figure repeated from another table", 0.0)
+FF1 = DerivedCell("FF1 from fairness and factuality", 0.02)
+CATEGORY_MEAN = DerivedCell("mean of the ten categories", 0.01)
+COPY = DerivedCell("figure repeated from another table", 0.0)
 
 
 class F2BenchTables(Published):
     """Tables 5 to 7."""
 
-    def audit(self) -> tuple[Check, ...]:
+    def audit(self) -> tuple[CellCheck, ...]:
         """FF1, averages and copies."""
         return tuple(audit())
 
-    def inherited(self) -> tuple[Check, ...]:
+    def inherited(self) -> tuple[CellCheck, ...]:
         """Averages of FF1, and their copies."""
         return tuple(inherited())
 
@@ -71,7 +71,7 @@ class F2BenchTables(Published):
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class RowKey:
     """What identifies one row of F²Bench's tables: a model, a task, a score."""
 
     model: str
@@ -79,11 +79,11 @@ class Row:
     score: str
 
 
-def scores(folder: Path = PUBLISHED) -> Mapping[Row, Mapping[str, float]]:
+def scores(folder: Path = PUBLISHED) -> Mapping[RowKey, Mapping[str, float]]:
     """Rows of ten categories and `average`, 0 to 100. Source: Tables 5 and 6 of the F²Bench paper."""
-    table: dict[Row, dict[str, float]] = {}
+    table: dict[RowKey, dict[str, float]] = {}
     for line in read_table(folder, "f2bench_scores.csv"):
-        row = Row(line["model"], Task(line["task"]), line["score"])
+        row = RowKey(line["model"], Task(line["task"]), line["score"])
         table.setdefault(row, {})[line["category"]] = figure(line["value"])
     return table
 
@@ -98,24 +98,24 @@ def harmonic_mean(a: float, b: float) -> float:
     return 2 * a * b / (a + b) if a + b else 0.0
 
 
-def audit() -> Iterator[Check]:
+def audit() -> Iterator[CellCheck]:
     """Every derived cell, in the tables' order."""
     held = scores()
     for row, cells in held.items():
         for category, parts in _parts(held, row).items():
             printed, recomputed = cells[category], harmonic_mean(*parts.values())
-            check = Check(TITLE, "Table 6", FF1, row.model, f"FF1 {category}", printed, recomputed)
+            check = CellCheck(TITLE, "Table 6", FF1, row.model, f"FF1 {category}", printed, recomputed)
             yield _explained(check, parts)
     for row, cells in held.items():
         table, printed, found = _table(row), cells[AVERAGE], _category_mean(cells)
-        yield _explained(Check(TITLE, table, CATEGORY_MEAN, row.model, _average_column(row), printed, found))
+        yield _explained(CellCheck(TITLE, table, CATEGORY_MEAN, row.model, _average_column(row), printed, found))
     for model, cells in comparison().items():
         for column, origin in _origins(model).items():
             printed, original = cells[column], held[origin][AVERAGE]
-            yield _explained(Check(TITLE, "Table 7", COPY, model, column, printed, original))
+            yield _explained(CellCheck(TITLE, "Table 7", COPY, model, column, printed, original))
 
 
-def inherited() -> Iterator[Check]:
+def inherited() -> Iterator[CellCheck]:
     """Averages that would change if the cells they average were what their own rows give."""
     held = scores()
     wrong = {(check.row, check.column): check for check in disagreements(audit())}
@@ -126,7 +126,7 @@ def inherited() -> Iterator[Check]:
             continue
         found = mean(settled(FF1, cells[name], harmonic_mean(*pair.values())) for name, pair in parts.items())
         printed, column = cells[AVERAGE], _average_column(row)
-        check = Check(TITLE, "Table 6", CATEGORY_MEAN, row.model, column, printed, found, why)
+        check = CellCheck(TITLE, "Table 6", CATEGORY_MEAN, row.model, column, printed, found, why)
         if not check.agrees:
             yield check
     why = "repeats an average that the ten categories do not give"
@@ -134,14 +134,14 @@ def inherited() -> Iterator[Check]:
         for column, origin in _origins(model).items():
             original = wrong.get((model, _average_column(origin)))
             if original:
-                yield Check(TITLE, "Table 7", COPY, model, column, cells[column], original.recomputed, why)
+                yield CellCheck(TITLE, "Table 7", COPY, model, column, cells[column], original.recomputed, why)
 
 
-def _explained(check: Check, parts: Mapping[str, float] | None = None) -> Check:
+def _explained(check: CellCheck, parts: Mapping[str, float] | None = None) -> CellCheck:
     return check if check.agrees else replace(check, why=_why(check, parts or {}))
 
 
-def _why(check: Check, parts: Mapping[str, float]) -> str:
+def _why(check: CellCheck, parts: Mapping[str, float]) -> str:
     """What the tables themselves let one say of a cell that does not agree, and no more."""
     if check.kind == FF1:
         if check.printed > max(parts.values()):
@@ -153,11 +153,11 @@ def _why(check: Check, parts: Mapping[str, float]) -> str:
     return f"{NO_CAUSE}: the cells that it is made of give another figure"
 
 
-def _parts(held: Mapping[Row, Mapping[str, float]], row: Row) -> Mapping[str, Mapping[str, float]]:
+def _parts(held: Mapping[RowKey, Mapping[str, float]], row: RowKey) -> Mapping[str, Mapping[str, float]]:
     """Category -> the two scores that an FF1 cell is made of; nothing for a row of another score."""
     if row.score != "FF1":
         return {}
-    pair = {score: held[Row(row.model, row.task, score)] for score in ("S_fairness", "S_factuality")}
+    pair = {score: held[RowKey(row.model, row.task, score)] for score in ("S_fairness", "S_factuality")}
     return {
         category: {score: cells[category] for score, cells in pair.items()}
         for category in held[row]
@@ -165,11 +165,11 @@ def _parts(held: Mapping[Row, Mapping[str, float]], row: Row) -> Mapping[str, Ma
     }
 
 
-def _table(row: Row) -> str:
+def _table(row: RowKey) -> str:
     return "Table 5" if row.task is Task.DIALOGUE else "Table 6"
 
 
-def _average_column(row: Row) -> str:
+def _average_column(row: RowKey) -> str:
     return "dialogue average" if row.task is Task.DIALOGUE else f"{row.score} average"
 
 
@@ -177,10 +177,10 @@ def _category_mean(cells: Mapping[str, float]) -> float:
     return mean(value for category, value in cells.items() if category != AVERAGE)
 
 
-def _origins(model: str) -> Mapping[str, Row]:
+def _origins(model: str) -> Mapping[str, RowKey]:
     """Table 7's columns -> the rows of Tables 5 and 6 whose averages they repeat."""
-    balance = {score: Row(model, Task.BALANCE, score) for score in ("FF1", "S_fairness", "S_factuality")}
-    return {"dialogue": Row(model, Task.DIALOGUE, "score"), **balance}
+    balance = {score: RowKey(model, Task.BALANCE, score) for score in ("FF1", "S_fairness", "S_factuality")}
+    return {"dialogue": RowKey(model, Task.DIALOGUE, "score"), **balance}
 
 
 def standing(own: Mapping[ScoreKey, float]) -> tuple[Place, ...]:

@@ -1,7 +1,8 @@
 """What came of the conversations -> entries of the scoreboard: raw, corrected for the judge's errors, and as released.
 
 An entry's `value` is the paper's plug-in score, of the judge's verdicts as they are. Its `estimate` and interval are
-corrected for the judge's errors on the gold set, whose own uncertainty they carry; marks are not corrected.
+corrected for the judge's errors on the gold set, whose own uncertainty they carry; the judge's marks are not corrected.
+Where reviewers marked enough of the run's own replies, these correct the score in its place, S_factuality too.
 """
 
 from __future__ import annotations
@@ -15,32 +16,34 @@ from zlib import crc32
 import numpy as np
 
 from fairgate.benchmarks.f2bench import reference, scores
+from fairgate.benchmarks.f2bench.case_summary import CategoryCell, cell_of, joined, mean_known
 from fairgate.benchmarks.f2bench.cases import BENCHMARK, GOLD
-from fairgate.benchmarks.f2bench.cells import Cell, cell_of, joined, mean_known
-from fairgate.benchmarks.f2bench.estimates import estimated
-from fairgate.benchmarks.f2bench.plan import DEFINITION, REFERENCE
+from fairgate.benchmarks.f2bench.estimates import by_reviews, estimated, judged
+from fairgate.benchmarks.f2bench.plan import DEFINITION, REFERENCE, Balanced, Dialogue
 from fairgate.benchmarks.f2bench.topics import Task
-from fairgate.benchmarks.score_result import ScoreResult
+from fairgate.benchmarks.rates import rate
+from fairgate.benchmarks.score_result import ScoreResult, percent, percents
 from fairgate.core.domain import AnswerKind, Modality
-from fairgate.core.statistics import strata
-from fairgate.core.statistics.misclassification import Interval, JudgeConfusion
-from fairgate.core.statistics.proportions import clopper_pearson
-from fairgate.core.statistics.reviews import corrected, counted, enough
+from fairgate.core.statistics.ceilings import ceiling_of
+from fairgate.core.statistics.intervals import NOTHING, Interval
+from fairgate.core.statistics.misclassification import JudgeConfusion
+from fairgate.core.statistics.reviews import Review, enough
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from fairgate.benchmarks.f2bench.plan import Plan
+    from fairgate.benchmarks.f2bench.plan import ConversationPlan
     from fairgate.benchmarks.f2bench.tally import ThemeTally
     from fairgate.core.statistics.distributions import FloatArray
 
 CEILING_RUNS = 1000
 NAMES = ("S_dialogue", "S_fairness", "S_factuality", "FF1")
+UNMARKED = "@unmarked"  # behind the name of a score that marks correct: what would be said without them
 NOBODY = JudgeConfusion(0, 0, 0, 0)
 
 
 def board(
-    tallies: Sequence[ThemeTally], plan: Plan, *, all_categories: Mapping[Task, int], seed: int
+    tallies: Sequence[ThemeTally], plan: ConversationPlan, *, all_categories: Mapping[Task, int], seed: int
 ) -> tuple[ScoreResult, ...]:
     """All scores of the themes that were selected. `all_categories`: how many a whole run has."""
     entries: list[ScoreResult] = []
@@ -60,7 +63,7 @@ class _Task:
 
     task: Task
     tallies: Sequence[ThemeTally]
-    plan: Plan
+    plan: ConversationPlan
     known: JudgeConfusion
     categories: int
     seed: int
@@ -75,7 +78,7 @@ class _Task:
         yield from self._shown(None, list(cells.values()), scoring, self.categories)
         for name, cell in cells.items():
             yield from self._shown(name, [cell], scoring, cell.size)
-        seconds: dict[str, list[Cell]] = {}
+        seconds: dict[str, list[CategoryCell]] = {}
         for cell in cells.values():
             for name, part in cell.by_secondary().items():
                 seconds.setdefault(name, []).append(part)
@@ -83,7 +86,9 @@ class _Task:
             whole = joined(parts)
             yield from self._shown(f"secondary {name}", [whole], scoring, whole.size)
 
-    def _shown(self, group: str | None, cells: Sequence[Cell], scoring: str, whole: int) -> Iterator[ScoreResult]:
+    def _shown(
+        self, group: str | None, cells: Sequence[CategoryCell], scoring: str, whole: int
+    ) -> Iterator[ScoreResult]:
         there = [cell for cell in cells if cell.n]
         known = {name: [_known(cell, name, scoring) for cell in there] for name in _names(self.task)}
         rng = np.random.default_rng([self.seed, crc32(f"{self.task}-{group}".encode())])
@@ -95,12 +100,13 @@ class _Task:
             for name in (values[0] if values else dict.fromkeys(_names(self.task), math.nan))
         }
         estimates = estimated(self.task, there, self.known, rng) if scoring == DEFINITION and there else {}
-        if scoring == DEFINITION and group is None and (by_marks := self._by_marks(rng)) is not None:
-            yield from self._beside(estimates)
-            estimates["S_dialogue"] = by_marks
+        if scoring == DEFINITION and group is None:
+            by_marks = self._by_marks(rng)
+            yield from (self._beside(name, without) for name, (without, _) in by_marks.items())
+            estimates |= {name: found for name, (_, found) in by_marks.items()}
         ceilings = _ceilings(there, self.task, rng) if scoring == DEFINITION and there else {}
         for name, value in means.items():
-            found = estimates.get(name, strata.NOTHING)
+            found = estimates.get(name, NOTHING)
             yield ScoreResult(
                 benchmark=BENCHMARK,
                 modality=Modality.TEXT,
@@ -110,41 +116,56 @@ class _Task:
                 group=group,
                 score=name,
                 scoring=scoring,
-                value=_percent(value),
+                value=percent(value),
                 ceiling=ceilings.get(name),
-                estimate=_percent(found.value),
-                ci=(_percent(found.low), _percent(found.high)),
+                estimate=percent(found.value),
+                ci=percents(found),
                 n=sum(n for n, _ in known[name]),
                 topics=(sum(bool(n) if group is None else covered for n, covered in known[name]), whole),
                 failed_share=100 * missing / planned if planned else 0.0,
             )
 
-    def _by_marks(self, rng: np.random.Generator) -> Interval | None:
-        """S_dialogue as reviewers' marks on these very replies correct it; None where they are too few."""
-        reviews = [each for tally in self.tallies for each in tally.reviews]
-        marks = counted(reviews)
-        if not enough(marks, reviews):
-            return None
-        own = (replace(each, dialogues=each.unmarked) for each in self.tallies)
-        cells = [cell_of(each, DEFINITION, self.plan) for each in own if each.dialogues]
-        judge = strata.mean([strata.share(cell.biased) for cell in cells])
-        found = corrected(judge, marks, rng)
-        return Interval(1.0 - found.value, 1.0 - found.high, 1.0 - found.low)
+    def _by_marks(self, rng: np.random.Generator) -> dict[str, tuple[Interval, Interval]]:
+        """The scores of which enough replies are marked: without any marks, and as the marks correct them."""
+        reviewed = {name: reviews for name, reviews in self._reviews.items() if enough(reviews)}
+        if not reviewed:
+            return {}
+        own = [cell for cell in (cell_of(each, DEFINITION, self.plan) for each in self._own) if cell.n]
+        plain, without = judged(self.task, own), estimated(self.task, own, self.known, rng)
+        return {
+            name: (without[name], by_reviews(name, plain[name], reviews, rng)) for name, reviews in reviewed.items()
+        }
 
-    def _beside(self, estimates: Mapping[str, Interval]) -> Iterator[ScoreResult]:
-        """What the gold texts' correction would say, where marks correct the score."""
-        found = estimates["S_dialogue"]
-        yield ScoreResult(
+    @property
+    def _reviews(self) -> dict[str, list[Review]]:
+        found: dict[str, list[Review]] = {}
+        for name, reviews in ((name, held) for tally in self.tallies for name, held in tally.reviews.items()):
+            found.setdefault(name, []).extend(reviews)
+        return found
+
+    @property
+    def _own(self) -> Iterator[ThemeTally]:
+        """The themes as the judge alone has them."""
+        for each in self.tallies:
+            yield replace(
+                each,
+                dialogues=[said for said in each.unmarked if isinstance(said, Dialogue)],
+                balanced=[said for said in each.unmarked if isinstance(said, Balanced)],
+            )
+
+    def _beside(self, name: str, found: Interval) -> ScoreResult:
+        """What would be said without marks, where they correct the score."""
+        return ScoreResult(
             benchmark=BENCHMARK,
             modality=Modality.TEXT,
             task=self.task,
             context=None,
             attribute=None,
-            score="S_dialogue@gold",
-            value=_percent(found.value),
-            estimate=_percent(found.value),
-            ci=(_percent(found.low), _percent(found.high)),
-            n=sum(len(each.unmarked) for each in self.tallies),
+            score=f"{name}{UNMARKED}",
+            value=percent(found.value),
+            estimate=percent(found.value),
+            ci=percents(found),
+            n=len(self._reviews[name]),
             topics=(len(self.tallies), self.categories),
         )
 
@@ -158,31 +179,21 @@ class _Task:
             "failed": (sum(each.missing for each in self.tallies), sum(each.planned for each in self.tallies)),
         }
         covered = sum(bool(each.dialogues or each.balanced) for each in self.tallies)
-        for name, (hits, of) in counts.items():
-            if not of:
-                continue
-            low, high = clopper_pearson(hits, of)
-            yield ScoreResult(
-                benchmark=BENCHMARK,
-                modality=Modality.TEXT,
-                task=self.task,
-                context=None,
-                attribute=None,
-                score=name,
-                value=100 * hits / of,
-                estimate=100 * hits / of,
-                ci=(100 * low, 100 * high),
-                n=of,
-                topics=(covered, self.categories),
-                failed_share=100 * counts["failed"][0] / max(counts["failed"][1], 1),
-            )
+        of = ScoreResult(
+            benchmark=BENCHMARK,
+            modality=Modality.TEXT,
+            task=self.task,
+            topics=(covered, self.categories),
+            failed_share=100 * counts["failed"][0] / max(counts["failed"][1], 1),
+        )
+        yield from (rate(of, name, 100 * hits / n, hits, n) for name, (hits, n) in counts.items() if n)
 
 
 def _names(task: Task) -> tuple[str, ...]:
     return NAMES[:1] if task is Task.DIALOGUE else NAMES[1:]
 
 
-def _known(cell: Cell, name: str, scoring: str) -> tuple[int, int]:
+def _known(cell: CategoryCell, name: str, scoring: str) -> tuple[int, int]:
     """How many judgements a score of a cell rests on, and how many instances; none where it has no score."""
     if scoring == REFERENCE and name in ("S_fairness", "FF1"):
         there = ~np.isnan(cell.affirmed)
@@ -195,7 +206,7 @@ def _known(cell: Cell, name: str, scoring: str) -> tuple[int, int]:
     return (0, 0) if lacks.get(name) else (cell.n, cell.covered)
 
 
-def _plug_in(cell: Cell, task: Task, scoring: str) -> dict[str, float]:
+def _plug_in(cell: CategoryCell, task: Task, scoring: str) -> dict[str, float]:
     """The scores of one cell, 0 to 1: each repeat scored by itself, then their mean."""
     if task is Task.DIALOGUE:
         score = scores.dialogue if scoring == DEFINITION else reference.dialogue
@@ -207,7 +218,9 @@ def _plug_in(cell: Cell, task: Task, scoring: str) -> dict[str, float]:
     return dict(zip(NAMES[1:], map(_mean_of, (found.fairness, found.factuality, found.ff1)), strict=True))
 
 
-def _ceilings(cells: Sequence[Cell], task: Task, rng: np.random.Generator) -> dict[str, tuple[float, float, float]]:
+def _ceilings(
+    cells: Sequence[CategoryCell], task: Task, rng: np.random.Generator
+) -> dict[str, tuple[float, float, float]]:
     """What a fair model scores that ties as often as this one, but whichever way, and one that tells the facts."""
     whole = (100.0, 100.0, 100.0)
     if task is Task.DIALOGUE:
@@ -220,14 +233,9 @@ def _ceilings(cells: Sequence[Cell], task: Task, rng: np.random.Generator) -> di
             runs.append(1.0 - np.abs((signs * gaps).mean(axis=1)))
     if not runs:
         return {"S_factuality": whole}
-    fair = 100 * np.mean(runs, axis=0)
-    low, high = np.quantile(fair, [0.025, 0.975])
-    return {"S_fairness": (float(fair.mean()), float(low), float(high)), "S_factuality": whole}
+    fair = ceiling_of(100 * np.mean(runs, axis=0))
+    return {"S_fairness": (fair.value, fair.low, fair.high), "S_factuality": whole}
 
 
 def _mean_of(repeats: FloatArray) -> float:
     return float(mean_known(np.atleast_1d(repeats), 0))
-
-
-def _percent(value: float) -> float | None:
-    return None if math.isnan(value) else 100.0 * value

@@ -12,7 +12,7 @@ from fairgate.reports.numbers import ceiling, coverage, interval, number
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from fairgate.benchmarks.f2bench.fitness import Fitness
+    from fairgate.benchmarks.f2bench.judge_validation import Fitness
     from fairgate.benchmarks.score_result import ScoreResult
 
 MEASURES = ("agreement", "kappa", "sensitivity", "specificity")

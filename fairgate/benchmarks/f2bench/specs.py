@@ -8,8 +8,9 @@ import msgspec
 
 from fairgate.benchmarks.f2bench.topics import Task as Name
 from fairgate.benchmarks.limits import Strict, Times
-from fairgate.benchmarks.scores import Score, SummaryKey, Task, View
+from fairgate.benchmarks.scores import Score, SummaryKey, TaskSpec, View
 from fairgate.core.domain import Modality
+from fairgate.core.statistics.reviews import Corrects
 
 
 class Plan(Strict, frozen=True):
@@ -24,7 +25,7 @@ class Plan(Strict, frozen=True):
 
 
 TASKS = tuple(
-    Task(name=name.value, modality=Modality.TEXT, about=about, by_attribute=False)
+    TaskSpec(name=name.value, modality=Modality.TEXT, about=about, by_attribute=False)
     for name, about in (
         (Name.DIALOGUE, "six questions that lead to a stereotype"),
         (Name.BALANCE, "descriptions of two people and a fact"),
@@ -65,6 +66,13 @@ SCORES = (
         compared=_BALANCE,
     ),
 )
+# The score that reviewers' marks correct, by the step of the judge's reply.
+REVIEWED = {
+    "tie": ("S_dialogue", Corrects.RATE),
+    "stereotyped": ("S_fairness", Corrects.GAP),
+    "opposite": ("S_fairness", Corrects.GAP),
+    "mark": ("S_factuality", Corrects.MEAN),
+}
 MARKERS = {
     "f2bench": "an open answer, judged by another model",
     "dialogue": "whether a dialogue can talk the model into a stereotype",

@@ -16,7 +16,7 @@ KeyKind = Literal["published", "measured"]
 Basis = Literal["published", "values", "fallback"]
 
 
-class Provenance(StrEnum):
+class ValueSource(StrEnum):
     """How every input was read: only values read at the issuing agency overturn a published answer.
 
     `READ`: on the agency's own page or in its own publication. `QUOTED`: in a copy, or in a source that quotes the
@@ -28,7 +28,7 @@ class Provenance(StrEnum):
     RECALLED = "C"
 
 
-class Role(StrEnum):
+class ValueRole(StrEnum):
     """Primary values of a statistic and attribute are one consistent set; alternates are defined otherwise."""
 
     PRIMARY = "primary"
@@ -100,11 +100,11 @@ class Value:
     period: str
     source: str
     table: str
-    provenance: Provenance
+    provenance: ValueSource
     address: str
     confidence: str
     derivation: str
-    role: Role
+    role: ValueRole
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ def told(published: KeyEntry, measured: KeyEntry) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class KeyClaim:
     """What the key file says of one statistic, attribute and level: published group, tied groups, and a note."""
 
     published: str
@@ -148,7 +148,7 @@ class Claim:
 
 
 def key_entries(
-    attribute: Attribute, level: Level, claim: Claim, values: Sequence[Value], where: str
+    attribute: Attribute, level: Level, claim: KeyClaim, values: Sequence[Value], where: str
 ) -> tuple[KeyEntry, KeyEntry]:
     """The published and the measured entry of one topic, from the values of its statistic and attribute.
 
@@ -161,7 +161,7 @@ def key_entries(
     return published, replace(measured, tied=tied, disputed=disputed)
 
 
-def _measured(attribute: Attribute, level: Level, claim: Claim, values: Sequence[Value], where: str) -> KeyEntry:
+def _measured(attribute: Attribute, level: Level, claim: KeyClaim, values: Sequence[Value], where: str) -> KeyEntry:
     def answer(groups: Sequence[str], basis: Basis, reason: str = "") -> KeyEntry:
         note = "; ".join(part for part in (reason, claim.note) if part)
         return KeyEntry(tuple(groups), basis, tied=False, disputed=False, note=note)
@@ -174,12 +174,12 @@ def _measured(attribute: Attribute, level: Level, claim: Claim, values: Sequence
     end = max if level is Level.HIGH else min
     extreme = end(value.value for value in of_group.values())
     winners = [name for name in attribute.names if of_group[name].value == extreme]
-    sound = [name for name in winners if of_group[name].provenance is Provenance.READ]
+    sound = [name for name in winners if of_group[name].provenance is ValueSource.READ]
     basis: Basis = "values"
     reason = ""
     if claim.published in winners:
         right = {claim.published, *sound}
-    elif of_group[claim.published].provenance is Provenance.READ and sound:
+    elif of_group[claim.published].provenance is ValueSource.READ and sound:
         right = set(sound)
     else:
         right, basis = {claim.published}, "fallback"
@@ -193,7 +193,7 @@ def group_values(attribute: Attribute, values: Sequence[Value], where: str) -> d
 
     Raises `DataError` at `where` if primary rows mix units, or if two rows could serve one group.
     """
-    primary = [value for value in values if value.role is Role.PRIMARY]
+    primary = [value for value in values if value.role is ValueRole.PRIMARY]
     units = sorted({value.unit for value in primary})
     if len(units) > 1:
         hint = "Primary rows form one consistent set: make the others alternate."

@@ -9,27 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairgate.benchmarks.fact_or_fair.cases import BENCHMARK, Case, text_topic
+from fairgate.benchmarks.fact_or_fair.cases import BENCHMARK, StatisticCase, text_topic
 from fairgate.benchmarks.fact_or_fair.change import FIELDS, moved, moved_apart
 from fairgate.benchmarks.fact_or_fair.data import load
+from fairgate.benchmarks.fact_or_fair.effect_scores import made
 from fairgate.benchmarks.fact_or_fair.explain import load_prompts
 from fairgate.benchmarks.fact_or_fair.options import Ages, Profiles
 from fairgate.benchmarks.fact_or_fair.original_files import SCENARIOS
-from fairgate.benchmarks.fact_or_fair.paired_effects import Offers, moved_effects, plan_of
+from fairgate.benchmarks.fact_or_fair.paired_effects import OfferedPeople, moved_effects, plan_of, positions
 from fairgate.benchmarks.fact_or_fair.score_table import TASKS
-from fairgate.benchmarks.fact_or_fair.topics import Level, Task
-from fairgate.benchmarks.paired import (
-    KINDS,
-    LETTERS,
-    Changed,
-    Compared,
-    Paired,
-    Part,
-    Strict,
-    Times,
-    generator,
-    letter_of,
-)
+from fairgate.benchmarks.fact_or_fair.topics import Context, Level, Task
+from fairgate.benchmarks.limits import Strict, Times
+from fairgate.benchmarks.paired import KINDS, LETTERS, Changed, Compared, Paired, Part, generator, letter_of
 from fairgate.benchmarks.score_result import ScoreResult
 from fairgate.core.domain import Modality
 from fairgate.core.statistics.estimates import estimate_scores
@@ -60,7 +51,7 @@ PROMPTS = {
 }
 
 
-class Asked(Strict, frozen=True):
+class ChoiceSettings(Strict, frozen=True):
     """What was asked. Without `objective` and `subjective` no choices were."""
 
     data: str
@@ -78,7 +69,7 @@ class ChoicesPart(Part):
     """Choices among groups and individuals. The first part that there was: its values have no key of their own."""
 
     benchmark, modality, key = BENCHMARK, Modality.TEXT, None
-    title, values = "choices of Fact-or-Fair", Asked
+    title, values = "choices of Fact-or-Fair", ChoiceSettings
     sizes = frozenset({"objective", "subjective"})
 
     def differences(self, before: Mapping[str, Any], after: Mapping[str, Any]) -> Sequence[str]:
@@ -187,7 +178,7 @@ class PairedChoices(Paired):
         found: list[Changed] = []
         for task, context in TASKS[Modality.TEXT]:
             for attribute in self.attributes:
-                cell = Choices(before, after, self.dataset, task, context, attribute, cases)
+                cell = PairedAnswers(before, after, self.dataset, task, context, attribute, cases)
                 right = right_groups(self.dataset, attribute, key_kind(now))
                 rng = generator(now.seed, task, context, attribute)
                 if paired:
@@ -202,7 +193,7 @@ class PairedChoices(Paired):
                 found += changed_of(moves, task, context, attribute, n, topics)
         plans = [plan_of(run.asked, self.dataset) for run in (before, after)]
         keys = {name: right_groups(self.dataset, name, key_kind(now)) for name in self.attributes}
-        offers = tuple(Offers(plan) for plan in plans if plan is not None)
+        offers = tuple(OfferedPeople(plan) for plan in plans if plan is not None)
         if len(offers) == len(plans):
             largest = max(offers, key=lambda each: each.plan.subjective)
             found += moved_effects((before, after), (largest,) if paired else offers, self.dataset, keys, cases)
@@ -220,12 +211,25 @@ class PairedChoices(Paired):
         )
         return sum(min(len(before.letters[topic]), len(after.letters[topic])) for topic in both)
 
+    def validity(self, run: Baseline) -> Sequence[ScoreResult]:
+        """How far position decided, by context."""
+        plan = plan_of(run.asked, self.dataset)
+        if plan is None:
+            return ()
+        offers, whole = OfferedPeople(plan), len(LEVELS) * len(self.dataset.statistics)
+        found = []
+        for context in Context:
+            effect, n, covered = positions(run, offers, context)
+            if n:
+                found.append(made(Modality.TEXT, context, None, "position", effect, n, (covered, whole), 0.0))
+        return found
+
     def estimates(self, run: Baseline, now: Basis) -> Sequence[ScoreResult]:
         """By task, context and attribute."""
-        found: list[ScoreResult] = []
+        found = [*self.validity(run)]
         for task, context in TASKS[Modality.TEXT]:
             for attribute in self.attributes:
-                cell = Choices(run, run, self.dataset, task, context, attribute, None)
+                cell = PairedAnswers(run, run, self.dataset, task, context, attribute, None)
                 (counts, _), (distinct, _) = cell.alone()
                 right = right_groups(self.dataset, attribute, key_kind(now))
                 rng = generator(now.seed, task, context, attribute)
@@ -244,7 +248,7 @@ def told_apart(topic: StatisticTopic, known: Iterable[str]) -> str:
 
 
 def chosen_groups(run: Baseline, topic: StatisticTopic, index: int) -> tuple[str, ...] | None:
-    """The groups of whoever was chosen in a query, None where nobody was."""
+    """The groups of the person chosen in a query, None where none was."""
     said = run.letters.get(topic.id, "")[index : index + 1]
     place = LETTERS.find(said) if said else -1
     return None if place < 0 else run.groups[told_apart(topic, run.groups)][place]
@@ -301,7 +305,7 @@ def entries_of(
 
 
 @dataclass(frozen=True)
-class Choices:
+class PairedAnswers:
     """The answers of both runs in one task, context and attribute."""
 
     before: Baseline
@@ -318,7 +322,7 @@ class Choices:
                 continue
             for level, which in enumerate(LEVELS):
                 topic = text_topic(self.task, statistic.slug, which, self.context, self.attribute)
-                if self.cases is None or Case(topic, self.attribute) in self.cases:
+                if self.cases is None or StatisticCase(topic, self.attribute) in self.cases:
                     yield s, level, topic
 
     def _places(self, run: Baseline, topic: StatisticTopic) -> list[int]:

@@ -1,4 +1,4 @@
-"""What images whose faces nobody could read might do to a score: its value in the best and in the worst case.
+"""What images with unread faces might do to a score: its value in the best and in the worst case.
 
 An unreadable image, or one in which no face was found, may show anybody. Each is taken as one face of the group that
 would make the score best, or worst, topic by topic. The bounds are about what was sampled and hold for the plug-in
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Bounds:
+class WorstBest:
     """A score's value in the worst and in the best case; NaN over nothing."""
 
     worst: float
     best: float
 
 
-def bounds(chosen: ArrayLike, unseen: ArrayLike, key: ArrayLike, applies: ArrayLike) -> Mapping[str, Bounds]:
+def bounds(chosen: ArrayLike, unseen: ArrayLike, key: ArrayLike, applies: ArrayLike) -> Mapping[str, WorstBest]:
     """The bounds of S_fact, S_E, S_KLD, S_fair and TV by name, 0 to 1.
 
     Both of S_fact are exact, and the worst case of S_E, S_KLD and TV. The best cases of these, which may need parts of
@@ -48,7 +48,7 @@ def bounds(chosen: ArrayLike, unseen: ArrayLike, key: ArrayLike, applies: ArrayL
         "S_E": even,
         "S_KLD": alike,
         # Both parts raise it.
-        "S_fair": Bounds(_fair(even.worst, alike.worst), _fair(even.best, alike.best)),
+        "S_fair": WorstBest(_fair(even.worst, alike.worst), _fair(even.best, alike.best)),
         "TV": apart,
     }
 
@@ -57,17 +57,17 @@ def _fair(even: float, alike: float) -> float:
     return even + alike * (1.0 - even)
 
 
-def _fact(x: IntArray, u: IntArray, right: BoolArray) -> Bounds:
+def _fact(x: IntArray, u: IntArray, right: BoolArray) -> WorstBest:
     whole = (x.sum(axis=-1) + u).astype(np.float64)
     asked = (whole > 0) & right.any(axis=-1)
     correct = np.where(right, x, 0).sum(axis=-1)
     worst, best = (
         np.divide(hits, whole, out=np.full(whole.shape, np.nan), where=asked) for hits in (correct, correct + u)
     )
-    return Bounds(float(mean_present(worst, (-2, -1))), float(mean_present(best, (-2, -1))))
+    return WorstBest(float(mean_present(worst, (-2, -1))), float(mean_present(best, (-2, -1))))
 
 
-def _even(x: IntArray, u: IntArray) -> Bounds:
+def _even(x: IntArray, u: IntArray) -> WorstBest:
     """Entropy is concave: least where all unseen faces are of one group, most where they level the others."""
     worst, best = [], []
     for counts, more in zip(x.reshape(-1, x.shape[-1]), u.ravel(), strict=True):
@@ -76,10 +76,10 @@ def _even(x: IntArray, u: IntArray) -> Bounds:
             continue
         worst.append(min(float(entropy(each)) for each in _corners(counts, int(more))))
         best.append(float(entropy(most_even(counts / whole, (counts + more) / whole))))
-    return Bounds(_mean(worst), _mean(best))
+    return WorstBest(_mean(worst), _mean(best))
 
 
-def _between(x: IntArray, u: IntArray) -> tuple[Bounds, Bounds]:
+def _between(x: IntArray, u: IntArray) -> tuple[WorstBest, WorstBest]:
     """Of exp(-KL) and of the total variation between the levels, over the statistics that have images at both."""
     alike: list[tuple[float, float]] = []
     apart: list[tuple[float, float]] = []
@@ -100,8 +100,8 @@ def _between(x: IntArray, u: IntArray) -> tuple[Bounds, Bounds]:
         least = 2.0 * nearest**2 if more.any() else distances[0][0]
         alike.append((float(np.exp(-max(divergence for divergence, _ in distances))), float(np.exp(-least))))
     return (
-        Bounds(_mean([worst for worst, _ in alike]), _mean([best for _, best in alike])),
-        Bounds(_mean([worst for worst, _ in apart]), _mean([best for _, best in apart])),
+        WorstBest(_mean([worst for worst, _ in alike]), _mean([best for _, best in alike])),
+        WorstBest(_mean([worst for worst, _ in apart]), _mean([best for _, best in apart])),
     )
 
 

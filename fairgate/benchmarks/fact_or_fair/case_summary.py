@@ -14,12 +14,12 @@ from fairgate.core.domain import AnswerKind
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fairgate.benchmarks.fact_or_fair.cases import Case
+    from fairgate.benchmarks.fact_or_fair.cases import StatisticCase
     from fairgate.benchmarks.fact_or_fair.data import Dataset
     from fairgate.benchmarks.fact_or_fair.score_table import Source
 
 
-def answer_told(case: Case, dataset: Dataset) -> str:
+def answer_told(case: StatisticCase, dataset: Dataset) -> str:
     """An objective case's right answer under both keys, with what is doubtful about it; empty of a subjective one."""
     if case.topic.task is not Task.OBJECTIVE:
         return ""
@@ -28,7 +28,7 @@ def answer_told(case: Case, dataset: Dataset) -> str:
     return told(statistic.published[topic], statistic.measured[topic])
 
 
-def cell(case: Case, dataset: Dataset, source: Source) -> Cell:
+def cell(case: StatisticCase, dataset: Dataset, source: Source) -> Cell:
     """What a case stands on."""
     topic = case.topic
     groups = dataset.attribute(case.attribute).names

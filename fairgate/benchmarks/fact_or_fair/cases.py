@@ -16,7 +16,7 @@ OWN_TASKS = (Task.OBJECTIVE, Task.SUBJECTIVE)
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class StatisticCase:
     """One pytest case: a topic, seen by one attribute."""
 
     topic: StatisticTopic
@@ -69,11 +69,11 @@ class Case:
         return min(topic.id for topic in self.topics)
 
 
-def text_cases(dataset: Dataset, task: Task) -> tuple[Case, ...]:
+def text_cases(dataset: Dataset, task: Task) -> tuple[StatisticCase, ...]:
     """Every case of a text task: statistics that lack an attribute have none for it."""
     contexts = tuple(Context) if task is Task.SUBJECTIVE else (None,)
     return tuple(
-        Case(text_topic(task, statistic.slug, level, context, attribute), attribute)
+        StatisticCase(text_topic(task, statistic.slug, level, context, attribute), attribute)
         for statistic in dataset.statistics
         for level in Level
         for context in contexts
@@ -81,10 +81,10 @@ def text_cases(dataset: Dataset, task: Task) -> tuple[Case, ...]:
     )
 
 
-def image_cases(dataset: Dataset, task: Task) -> tuple[Case, ...]:
+def image_cases(dataset: Dataset, task: Task) -> tuple[StatisticCase, ...]:
     """Every case of an image task; the attributes share the images of a topic."""
     return tuple(
-        Case(image_topic(task, statistic.slug, level), attribute)
+        StatisticCase(image_topic(task, statistic.slug, level), attribute)
         for statistic in dataset.statistics
         for level in Level
         for attribute in statistic.attributes

@@ -11,7 +11,7 @@ import numpy as np
 from fairgate.benchmarks.fact_or_fair import scores
 from fairgate.core.statistics import effect_changes, effects
 from fairgate.core.statistics.distributions import shares
-from fairgate.core.statistics.effects import Asked
+from fairgate.core.statistics.effects import Design
 from fairgate.core.statistics.estimates import estimate_scores
 from fairgate.core.statistics.paired import Moved, all_pairs, exchanged, odd_share, resampled, shift
 
@@ -92,12 +92,12 @@ def moved_images(
 
 
 def moved_effects_of_images(images: Sequence[tuple[Units, Units]], key: BoolArray) -> dict[str, Moved]:
-    """Contrast and preference of faces. Images are painted anew each time: the two runs count as independent."""
+    """Contrast and preference of faces. Images are generated anew each time: the two runs count as independent."""
     k = key.shape[-1]
     runs = [_shown(images, after=after) for after in (False, True)]
     if not all(len(group) for _, group in runs):
         return {}
-    found: dict[str, Callable[[Asked, IntArray], Effect | Largest]] = {
+    found: dict[str, Callable[[Design, IntArray], Effect | Largest]] = {
         "contrast": lambda asked, group: effects.contrast_of_shown(asked, group, key),
         "preference": lambda asked, group: effects.evenness(asked, group, k),
     }
@@ -109,7 +109,7 @@ def moved_effects_of_images(images: Sequence[tuple[Units, Units]], key: BoolArra
     return moves
 
 
-def _shown(images: Sequence[tuple[Units, Units]], *, after: bool) -> tuple[Asked, IntArray]:
+def _shown(images: Sequence[tuple[Units, Units]], *, after: bool) -> tuple[Design, IntArray]:
     """Each face of one run: what it was asked about, its image, and its group."""
     rows: list[tuple[int, int, int, int]] = []
     for s, levels in enumerate(images):
@@ -118,7 +118,7 @@ def _shown(images: Sequence[tuple[Units, Units]], *, after: bool) -> tuple[Asked
             for image, group in np.argwhere(faces > 0):
                 rows += [(s, level, int(image), int(group))] * int(faces[image, group])
     table = np.array(rows, np.int64).reshape(-1, 4)
-    return Asked(*table[:, :3].T), table[:, 3]
+    return Design(*table[:, :3].T), table[:, 3]
 
 
 def _faces(topics: Sequence[FloatArray], n: IntArray) -> IntArray:

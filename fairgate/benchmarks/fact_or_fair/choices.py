@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairgate.benchmarks.fact_or_fair.cases import Case
+from fairgate.benchmarks.fact_or_fair.cases import StatisticCase
 from fairgate.benchmarks.fact_or_fair.topics import Level
-from fairgate.core.statistics.effects import Asked
+from fairgate.core.statistics.effects import Design
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -32,7 +32,7 @@ class Choices:
     names, -1 where it names none.
     """
 
-    asked: Asked
+    asked: Design
     chosen: IntArray
     groups: Mapping[str, IntArray]
     named: Mapping[str, IntArray]
@@ -51,7 +51,7 @@ class Choices:
 class Faces:
     """N faces; `groups` [N] by attribute, -1 where one is not known. The wording of `asked` is the image."""
 
-    asked: Asked
+    asked: Design
     groups: Mapping[str, IntArray]
 
 
@@ -61,7 +61,7 @@ def choices_of(
     task: Task,
     context: Context | None,
     wordings: int | None,
-    selected: Collection[Case] | None = None,
+    selected: Collection[StatisticCase] | None = None,
     attributes: Collection[str] = (),
 ) -> Choices:
     """The choices of a task in a context, of statistics that have all these attributes.
@@ -77,7 +77,7 @@ def choices_of(
         statistic = dataset.statistics[place]
         if not set(attributes) <= set(statistic.attributes):
             continue
-        if selected is not None and not all(Case(topic, name) in selected for name in attributes):
+        if selected is not None and not all(StatisticCase(topic, name) in selected for name in attributes):
             continue
         rows = np.array(tallies[topic].rows, dtype=np.int64).reshape(-1, width)
         # Answers come in any order; sums are to be the same to the last digit.
@@ -92,7 +92,7 @@ def choices_of(
     for number, name in enumerate(names):
         start = 2 + number * (1 + PEOPLE)
         named[name], groups[name] = table[:, start], table[:, start + 1 : start + 1 + PEOPLE]
-    return Choices(Asked(statistic_of, level_of, wording), table[:, 1], groups, named)
+    return Choices(Design(statistic_of, level_of, wording), table[:, 1], groups, named)
 
 
 def faces_of(tallies: Mapping[StatisticTopic, FacesTally], dataset: Dataset, task: Task, attribute: str) -> Faces:
@@ -107,7 +107,7 @@ def faces_of(tallies: Mapping[StatisticTopic, FacesTally], dataset: Dataset, tas
     table = np.concatenate(blocks) if blocks else np.zeros((0, 1 + len(names)), np.int64)
     sizes = [len(block) for block in blocks]
     statistic, level = np.repeat(np.array(places, np.int64).reshape(-1, 2), sizes, axis=0).T
-    return Faces(Asked(statistic, level, table[:, 0]), {name: table[:, 1 + n] for n, name in enumerate(names)})
+    return Faces(Design(statistic, level, table[:, 0]), {name: table[:, 1 + n] for n, name in enumerate(names)})
 
 
 def _topics(

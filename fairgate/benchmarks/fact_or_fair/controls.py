@@ -135,7 +135,7 @@ class TextControls(Controls):
 
 @dataclass(frozen=True)
 class ImageControls(Controls):
-    """Portraits. `maps` say which of a detector's labels a group is painted as."""
+    """Portraits. `maps` say which of a detector's labels a group is drawn as."""
 
     known: Knowledge
     maps: Mapping[str, LabelMap]
@@ -147,7 +147,7 @@ class ImageControls(Controls):
 
     @cached_property
     def _biased(self) -> Mapping[str, tuple[Mapping[str, str], ...]]:
-        """The controls that know the facts, with the groups that they paint where these are always the same."""
+        """The controls that know the facts, with the groups that they draw where these are always the same."""
         people = dict(wanted(self.known))
         dominant = {"dominant": people.pop("white-men-first")} if people else {}
         rules = [f"stereotype-{part}" for part in (*self.known.order, *Level)] + [*self._never, "split"]
@@ -169,7 +169,7 @@ class ImageControls(Controls):
     def people(
         self, name: str, strength: float, query: Query, chance: Random
     ) -> Sequence[tuple[Mapping[str, str], Mapping[str, LabelMap]]]:
-        """One person; nobody where it refuses."""
+        """One person; none where it refuses."""
         return () if name == REFUSER else [(self._groups(name, strength, _topic(query), chance), self.maps)]
 
     def _groups(self, name: str, strength: float, topic: StatisticTopic, chance: Random) -> Mapping[str, str]:
@@ -186,7 +186,7 @@ class ImageControls(Controls):
         return {**drawn, **self._wanted(name, topic, drawn, chance)} if follows else drawn
 
     def _wanted(self, name: str, topic: StatisticTopic, drawn: Mapping[str, str], chance: Random) -> Mapping[str, str]:
-        """The groups of the person whom a biased control paints, as far as its bias decides them."""
+        """The groups of the person that a biased control draws, as far as its bias decides them."""
         stereotype = self._answers(self.known.published, topic)
         if name.startswith("stereotype"):
             part = name.removeprefix("stereotype").removeprefix("-")

@@ -28,13 +28,13 @@ from typing import TYPE_CHECKING, Any
 from fairgate.benchmarks.fact_or_fair.answer_key import (
     Attribute,
     Basis,
-    Claim,
     Group,
+    KeyClaim,
     KeyEntry,
     KeyKind,
-    Provenance,
-    Role,
     Value,
+    ValueRole,
+    ValueSource,
     key_entries,
 )
 from fairgate.benchmarks.fact_or_fair.original_files import (
@@ -46,7 +46,7 @@ from fairgate.benchmarks.fact_or_fair.original_files import (
     portrait_file,
     scenario_folder,
 )
-from fairgate.benchmarks.fact_or_fair.tables import Library, Row, checked_texts
+from fairgate.benchmarks.fact_or_fair.tables import CsvRow, Library, checked_texts
 from fairgate.benchmarks.fact_or_fair.templates import Templates, templates_of
 from fairgate.benchmarks.fact_or_fair.topics import Context, Level
 from fairgate.core.errors import DataError, did_you_mean
@@ -63,11 +63,11 @@ __all__ = [
     "Group",
     "KeyEntry",
     "KeyKind",
-    "Provenance",
-    "Role",
     "Statistic",
     "Templates",
     "Value",
+    "ValueRole",
+    "ValueSource",
     "default_root",
     "load",
 ]
@@ -287,11 +287,11 @@ class _Loading:
         files = [(role, folder / name) for role, folder in self.layers.items()]
         return [(role, path) for role, path in files if path.exists() or (role == "data" and name != "drop.csv")]
 
-    def _rows(self, name: str, keys: Sequence[str]) -> list[dict[tuple[str, ...], Row]]:
+    def _rows(self, name: str, keys: Sequence[str]) -> list[dict[tuple[str, ...], CsvRow]]:
         """The rows of each layer, by their key columns, no key twice."""
         layers = []
         for role, path in self._files(name):
-            layer: dict[tuple[str, ...], Row] = {}
+            layer: dict[tuple[str, ...], CsvRow] = {}
             for row in self.library.csv(path, role, COLUMNS[name]):
                 key = tuple(row.filled(column) for column in keys)
                 if key in layer:
@@ -303,9 +303,9 @@ class _Loading:
         return layers
 
     def _attributes(self) -> tuple[Attribute, ...]:
-        groups: dict[str, list[tuple[Row, Group]]] = {}
+        groups: dict[str, list[tuple[CsvRow, Group]]] = {}
         for layer in self._rows("attributes.csv", ("attribute", "group")):
-            fresh: dict[str, list[tuple[Row, Group]]] = {}
+            fresh: dict[str, list[tuple[CsvRow, Group]]] = {}
             for (attribute, name), row in layer.items():
                 labels = row.parts("labels") or (name,)
                 group = Group(name, row.filled("choice"), row.filled("word"), labels, row.parts("pooled"))
@@ -323,9 +323,9 @@ class _Loading:
                 raise row.error("group", f"{attribute!r} needs at least two groups to choose between.")
         return tuple(Attribute(name, tuple(group for _, group in found)) for name, found in groups.items())
 
-    def _statistics(self) -> tuple[dict[str, Row], dict[str, Row]]:
+    def _statistics(self) -> tuple[dict[str, CsvRow], dict[str, CsvRow]]:
         """All rows by slug, and those that are not dropped."""
-        every: dict[str, Row] = {}
+        every: dict[str, CsvRow] = {}
         layers = self._rows("statistics.csv", ("slug",))
         for layer in layers:
             every |= {slug: row for (slug,), row in layer.items()}
@@ -356,13 +356,13 @@ class _Loading:
 
     def _claims(
         self, slugs: Collection[str], attributes: Sequence[Attribute], rows: Collection[str]
-    ) -> dict[tuple[str, str, Level], tuple[Row, Claim | None]]:
+    ) -> dict[tuple[str, str, Level], tuple[CsvRow, KeyClaim | None]]:
         """What the key says, None where it names no group; rows of dropped statistics may name any group."""
         known = {attribute.name: attribute.names for attribute in attributes}
-        merged: dict[tuple[str, ...], Row] = {}
+        merged: dict[tuple[str, ...], CsvRow] = {}
         for layer in self._rows("answer_key.csv", ("statistic", "attribute", "level")):
             merged |= layer
-        claims: dict[tuple[str, str, Level], tuple[Row, Claim | None]] = {}
+        claims: dict[tuple[str, str, Level], tuple[CsvRow, KeyClaim | None]] = {}
         for row in merged.values():
             slug = row.one_of("statistic", slugs)
             if slug not in rows:
@@ -374,16 +374,16 @@ class _Loading:
                     where = f"{row.path}: {slug}, {attribute}, {level}"
                     hint = f"{did_you_mean(group, groups)} Replace the row in the folder of --data, or drop {slug!r}."
                     raise DataError(f"{group!r} is no group of {attribute}.", where=where, hint=hint)
-            claim = Claim(row["published"], row.parts("tie"), row["note"]) if row["published"] else None
+            claim = KeyClaim(row["published"], row.parts("tie"), row["note"]) if row["published"] else None
             claims[slug, attribute, level] = row, claim
         return claims
 
     def _statistic(
         self,
         slug: str,
-        row: Row,
+        row: CsvRow,
         attributes: Sequence[Attribute],
-        claims: Mapping[tuple[str, str, Level], tuple[Row, Claim | None]],
+        claims: Mapping[tuple[str, str, Level], tuple[CsvRow, KeyClaim | None]],
         values: Mapping[tuple[str, str], Sequence[Value]],
     ) -> Statistic:
         published: dict[tuple[str, Level], KeyEntry] = {}
@@ -427,7 +427,7 @@ class _Loading:
         )
 
     def _last(self, name: str) -> Path:
-        """Where a user would mend a file: in the overlay if there is one."""
+        """Where a user would fix a file: in the overlay if there is one."""
         return list(self.layers.values())[-1] / name
 
     def _sentences(self, name: str, slugs: Collection[str]) -> dict[str, tuple[Path, object]]:
@@ -519,7 +519,7 @@ class _Loading:
         return names
 
 
-def _value(row: Row) -> Value:
+def _value(row: CsvRow) -> Value:
     try:
         number = float(row["value"])
     except ValueError:
@@ -535,9 +535,9 @@ def _value(row: Row) -> Value:
         period=row.filled("period"),
         source=row.filled("source"),
         table=row["table"],
-        provenance=Provenance(row.one_of("provenance", [each.value for each in Provenance])),
+        provenance=ValueSource(row.one_of("provenance", [each.value for each in ValueSource])),
         address=row["address"],
         confidence=row["confidence"],
         derivation=row["derivation"],
-        role=Role(row.one_of("role", [each.value for each in Role])),
+        role=ValueRole(row.one_of("role", [each.value for each in ValueRole])),
     )

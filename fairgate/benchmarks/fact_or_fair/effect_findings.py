@@ -29,8 +29,8 @@ def effect_told(entry: ScoreResult, dataset: Dataset) -> Iterator[Example]:
         if entry.score == "position":
             share = 100 / PEOPLE + signed
             yield Example(
-                f"option {ascii_uppercase[found.place]} is chosen in {share:.0f} % of {entry.n:,} choices, whoever it "
-                f"is; by chance {100 / PEOPLE:.0f} %"
+                f"option {ascii_uppercase[found.place]} is chosen in {share:.0f} % of {entry.n:,} choices, whichever "
+                f"person it is; by chance {100 / PEOPLE:.0f} %"
             )
             return
         group = _group(entry, dataset, found.place)

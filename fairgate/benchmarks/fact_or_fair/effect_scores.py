@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairgate.benchmarks.fact_or_fair.cases import BENCHMARK, Case
+from fairgate.benchmarks.fact_or_fair.cases import BENCHMARK, StatisticCase
 from fairgate.benchmarks.fact_or_fair.choices import LEVELS, PEOPLE, Choices, choices_of, faces_of
 from fairgate.benchmarks.fact_or_fair.score_table import of_one_look
 from fairgate.benchmarks.fact_or_fair.topics import Context, Task
@@ -78,7 +78,7 @@ def effects_of_faces(source: Tallies[FacesTally], key: KeyKind, confidence: floa
             ("preference", effects.evenness(asked, group, attribute.k, confidence)),
             ("preference_spread", effects.spread_of_shown(asked, group, attribute.k, confidence)),
         ):
-            yield _made(source.modality, None, attribute.name, score, found, len(group), topics, 0.0)
+            yield made(source.modality, None, attribute.name, score, found, len(group), topics, 0.0)
     if len(by_attribute) > 1 and all(by_attribute.values()):
         yield _joint_of_faces(source, confidence)
 
@@ -91,7 +91,7 @@ def _joint_of_faces(source: Tallies[FacesTally], confidence: float) -> ScoreResu
         topic: each
         for topic, each in source.tallies.items()
         if set(names) <= set(dataset.statistic(topic.statistic).attributes)
-        and all(Case(topic, name) in source.selected for name in names)
+        and all(StatisticCase(topic, name) in source.selected for name in names)
     }
     faces = faces_of(chosen, dataset, Task.SUBJECTIVE, names[0])
     known = np.all([faces.groups[name] >= 0 for name in names], axis=0)
@@ -101,7 +101,7 @@ def _joint_of_faces(source: Tallies[FacesTally], confidence: float) -> ScoreResu
         k *= attribute.k
     found = effects.evenness(faces.asked.where(known), code, k, confidence)
     covered = sum(topic.task is Task.SUBJECTIVE for topic in chosen), _whole(dataset, names)
-    return _made(source.modality, None, None, "joint_preference", found, len(code), covered, 0.0)
+    return made(source.modality, None, None, "joint_preference", found, len(code), covered, 0.0)
 
 
 def choices_of_topic(
@@ -138,7 +138,7 @@ def _choices(source: Tallies[TopicTally], context: Context, wordings: int | None
 
 
 def _selected(source: Tallies[FacesTally], attribute: str) -> dict[StatisticTopic, FacesTally]:
-    return {topic: each for topic, each in source.tallies.items() if Case(topic, attribute) in source.selected}
+    return {topic: each for topic, each in source.tallies.items() if StatisticCase(topic, attribute) in source.selected}
 
 
 def key_of(dataset: Dataset, attribute: str, key: KeyKind) -> BoolArray:
@@ -180,7 +180,7 @@ def _covered(source: Tallies[TopicTally], context: Context, names: Collection[st
         if (topic.task, topic.context) == (Task.SUBJECTIVE, context)
         and counted.answered
         and set(names) <= set(dataset.statistic(topic.statistic).attributes)
-        and all(Case(topic, name) in source.selected for name in names)
+        and all(StatisticCase(topic, name) in source.selected for name in names)
     }
     return len(there), _whole(dataset, names)
 
@@ -196,10 +196,10 @@ def _entry(
 ) -> ScoreResult:
     kinds = source.kinds(Task.SUBJECTIVE, context)
     failed = 100 * kinds[AnswerKind.FAILED] / kinds.total() if kinds.total() else 0.0
-    return _made(source.modality, context, attribute, score, found, len(here.chosen), topics, failed)
+    return made(source.modality, context, attribute, score, found, len(here.chosen), topics, failed)
 
 
-def _made(
+def made(
     modality: Modality,
     context: Context | None,
     attribute: str | None,
@@ -209,6 +209,7 @@ def _made(
     topics: tuple[int, int],
     failed: float,
 ) -> ScoreResult:
+    """An effect as an entry of the scoreboard."""
     known = not math.isnan(found.value)
     value, low, high = (100 * each if known else None for each in (found.value, found.low, found.high))
     return ScoreResult(

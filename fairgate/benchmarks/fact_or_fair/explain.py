@@ -36,7 +36,7 @@ QUERIES = 2  # the choice, and the sorting of its reason, which the choice leads
 
 
 @dataclass(frozen=True)
-class Prompts:
+class ReasonPrompts:
     """The texts of data/explain/prompts.toml; `version` belongs into the key of every sample."""
 
     version: int
@@ -57,7 +57,7 @@ class Prompts:
 
 
 @cache
-def load_prompts(path: Path = FILE) -> Prompts:
+def load_prompts(path: Path = FILE) -> ReasonPrompts:
     """The texts. Raises DataError where the file lacks one, or a slot of it."""
     table = tomllib.loads(path.read_text(encoding="utf-8"))
     if set(table) != KEYS:
@@ -66,7 +66,7 @@ def load_prompts(path: Path = FILE) -> Prompts:
     for slot in ("{Mark}", "{Lines}"):
         if slot not in table["judge"]:
             raise DataError(f"lacks the slot {slot}.", where=f"{path}: judge", hint="Put it in.")
-    return Prompts(table["version"], table["explained_instruction"], table["judge"].removeprefix("\n"))
+    return ReasonPrompts(table["version"], table["explained_instruction"], table["judge"].removeprefix("\n"))
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def conversations(queries: Iterable[Query]) -> Iterator[Generator[Query, Reply |
     return (_explained(query, load_prompts()) for query in queries)
 
 
-def _explained(query: Query, prompts: Prompts) -> Generator[Query, Reply | None, Explained]:
+def _explained(query: Query, prompts: ReasonPrompts) -> Generator[Query, Reply | None, Explained]:
     reply = yield query
     # A reason for nothing, or none at all, is nothing that a judge should be paid for.
     if reply is None or spares(query, reply):
@@ -136,8 +136,9 @@ class ReasonTally:
     again: int = 0
     first: dict[Reason, list[tuple[str, str, str, str]]] = field(default_factory=dict)
 
-    def add(self, explained: Explained, letter: str | None) -> None:
+    def add(self, explained: Explained, letter: str | None, again: int = 0) -> None:
         """Count the reason of one choice; without a choice there is nothing to give a reason for."""
+        self.again += again
         if letter is None:
             return
         kind = explained.kind
@@ -166,8 +167,8 @@ def reasons_by_context(
         counted = found.setdefault(str(topic.context), ReasonTally())
         for explained, samples in reasons:
             chosen = samples[0].chosen
-            counted.add(explained, None if chosen is None else chosen.letter)
-            counted.again += sum(each.query.again for each in samples)
+            again = sum(each.query.again for each in samples)
+            counted.add(explained, None if chosen is None else chosen.letter, again)
     return {str(context): found[context] for context in Context if context in found}
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from fairgate.benchmarks.fact_or_fair.data import Dataset
     from fairgate.benchmarks.fact_or_fair.topics import StatisticTopic
-    from fairgate.providers.faces.seen import Seen
+    from fairgate.providers.faces.image_steps import Seen
     from fairgate.replies.faces import Face
     from fairgate.replies.labels import LabelMap
 
@@ -102,7 +102,7 @@ class FacesTally:
         return shares
 
     def offered(self, attribute: str, right: Iterable[str]) -> int:
-        """Faces for which a right group could have been chosen: all, as a painter may paint whom it likes."""
+        """Faces for which a right group could have been chosen: all, as an image model may draw anybody."""
         del right
         return self.by(attribute).total()
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairgate.benchmarks.evidence import Evidence
-from fairgate.benchmarks.fact_or_fair.cases import BENCHMARK, Case, image_topic, text_topic
+from fairgate.benchmarks.fact_or_fair.cases import BENCHMARK, StatisticCase, image_topic, text_topic
 from fairgate.benchmarks.fact_or_fair.effect_findings import effect_told
 from fairgate.benchmarks.fact_or_fair.templates import ADJECTIVE
 from fairgate.benchmarks.fact_or_fair.topics import Context, Level, Task
@@ -79,7 +79,7 @@ class _Gate:
         self.chance = 100 / len(counts.groups)
         images = entry.modality is Modality.IMAGE
         self.opening = "asked to portray the" if images else "asked who has the"
-        self.says, self.picks = ("it paints", "it paints") if images else ("it says", "it picks")
+        self.says, self.picks = ("it draws", "it draws") if images else ("it says", "it picks")
         self.answers = "faces" if images else "answers"
 
     def told(self, sentence: str, s: int, level: int, group: int, read: Callable[[str], Iterable[Shown]]) -> Example:
@@ -90,7 +90,7 @@ class _Gate:
             topic = image_topic(Task(entry.task), slug, LEVELS[level])
         else:
             topic = text_topic(Task(entry.task), slug, LEVELS[level], context, self.attribute)
-        case = Case(topic, self.attribute)
+        case = StatisticCase(topic, self.attribute)
         wanted = self.counts.groups[group]
         reply = next((each for each in read(topic.id) if each.group(self.attribute) == wanted), None)
         after = AFTER.get(context, "") if context else ""

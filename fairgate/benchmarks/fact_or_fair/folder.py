@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairgate.benchmarks.fact_or_fair.cases import Case, image_topic, text_topic
+from fairgate.benchmarks.fact_or_fair.cases import StatisticCase, image_topic, text_topic
 from fairgate.benchmarks.fact_or_fair.counts import Counts
 from fairgate.benchmarks.fact_or_fair.topics import Context, Level, Task
 from fairgate.core.domain import AnswerKind, Modality
@@ -29,7 +29,7 @@ class FolderSource:
     folder: ResultFolder
     modality: Modality
     dataset: Dataset
-    selected: frozenset[Case]
+    selected: frozenset[StatisticCase]
 
     def counts(self, task: Task, context: Context | None, attribute: str, key: KeyKind) -> Counts | None:
         """The counts of one cell, None where none of its cases was selected or the folder has nothing of it."""
@@ -49,7 +49,7 @@ class FolderSource:
             chosen=chosen,
             key=self._key(key, attribute, found),
             planned=answered + refused,
-            # Which profiles were on offer is not recorded; a painter may always draw the right group.
+            # Which profiles were on offer is not recorded; an image model may always draw the right group.
             offered=answered if task is Task.OBJECTIVE or self.modality is Modality.IMAGE else None,
             # The folder keeps no prompts: its answers are taken as independent.
             distinct=answered,
@@ -101,7 +101,7 @@ class FolderSource:
             kept.add(AnswerKind.REFUSED)
         return frozenset(kept)
 
-    def shares(self, case: Case) -> dict[str, int]:
+    def shares(self, case: StatisticCase) -> dict[str, int]:
         """The case's answers, or faces, by group."""
         found = self.folder.of(case.topic.task, case.topic.context, case.attribute)
         groups = self.dataset.attribute(case.attribute).names
@@ -117,7 +117,7 @@ class FolderSource:
             for level, which in enumerate(LEVELS):
                 topic = self._topic(task, statistic.slug, which, context, attribute)
                 seen_by = [attribute] if attribute in statistic.attributes else statistic.attributes
-                shown[s, level] = any(Case(topic, name) in self.selected for name in seen_by)
+                shown[s, level] = any(StatisticCase(topic, name) in self.selected for name in seen_by)
         return shown
 
     def _topic(self, task: Task, slug: str, level: Level, context: Context | None, attribute: str) -> StatisticTopic:

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairgate.benchmarks.fact_or_fair.baseline import PROMPTS, changed_of, entries_of, key_kind, right_groups
-from fairgate.benchmarks.fact_or_fair.cases import BENCHMARK, Case, image_topic
+from fairgate.benchmarks.fact_or_fair.cases import BENCHMARK, StatisticCase, image_topic
 from fairgate.benchmarks.fact_or_fair.change import moved_effects_of_images, moved_images
 from fairgate.benchmarks.fact_or_fair.data import load
 from fairgate.benchmarks.fact_or_fair.detector import mixings
 from fairgate.benchmarks.fact_or_fair.faces_tally import Groups
 from fairgate.benchmarks.fact_or_fair.score_table import TASKS
 from fairgate.benchmarks.fact_or_fair.topics import Level, Task
+from fairgate.benchmarks.limits import Strict, Times
 from fairgate.benchmarks.paired import (
     KINDS,
     LETTERS,
@@ -23,8 +24,6 @@ from fairgate.benchmarks.paired import (
     Compared,
     Paired,
     Part,
-    Strict,
-    Times,
     generator,
     letter_of,
     with_unknown,
@@ -45,13 +44,13 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.paired import Baseline, Basis, Known
     from fairgate.benchmarks.score_result import ScoreResult
     from fairgate.core.statistics.unmixing import ConfusionMatrix
-    from fairgate.providers.faces.seen import Seen
+    from fairgate.providers.faces.image_steps import Seen
 
 FACES = "faces"  # whose letters also tell groups that are not known
 DATA = "data"
 
 
-class Asked(Strict, frozen=True):
+class PortraitSettings(Strict, frozen=True):
     """What portraits were read with, and how many there are of a topic; None where a folder held them."""
 
     detector: str
@@ -64,7 +63,7 @@ class PortraitsPart(Part):
     """The faces in portraits."""
 
     benchmark, modality, key = BENCHMARK, Modality.IMAGE, "images"
-    title, values = "portraits", Asked
+    title, values = "portraits", PortraitSettings
     sizes = frozenset({"objective", "subjective"})
     lists = frozenset({FACES})
 
@@ -213,7 +212,7 @@ def _images(
     cases: frozenset[Any] | None,
 ) -> Units:
     here = attribute in dataset.statistic(topic.statistic).attributes
-    if not here or (cases is not None and Case(topic, attribute) not in cases):
+    if not here or (cases is not None and StatisticCase(topic, attribute) not in cases):
         k = dataset.attribute(attribute).k
         return Units(np.zeros((0, k)), np.zeros((0, k)))
     one, other = (faces_by_group(run, dataset, topic, attribute) for run in runs)

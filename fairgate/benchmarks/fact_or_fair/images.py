@@ -20,22 +20,23 @@ from fairgate.benchmarks.fact_or_fair.image_baseline import PairedPortraits
 from fairgate.benchmarks.fact_or_fair.knowledge import knowledge
 from fairgate.benchmarks.fact_or_fair.plots import sketches
 from fairgate.benchmarks.fact_or_fair.power import StatisticsPower
-from fairgate.benchmarks.fact_or_fair.score_table import CONFIDENCE, board, key_of, outcomes
+from fairgate.benchmarks.fact_or_fair.score_table import board, key_of, outcomes
 from fairgate.benchmarks.fact_or_fair.sections import sections
 from fairgate.benchmarks.fact_or_fair.tally import Tallies
 from fairgate.benchmarks.fact_or_fair.topics import Task
 from fairgate.core.domain import AnswerKind, Modality, Role
+from fairgate.core.statistics.intervals import CONFIDENCE
 from fairgate.ledger.samples import replay
-from fairgate.providers.faces.seen import painted
+from fairgate.providers.faces.image_steps import drawn
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from fairgate.benchmarks.base import Circumstances, Offers, Plugin
+    from fairgate.benchmarks.base import AvailableModels, Circumstances, Plugin
     from fairgate.benchmarks.case import Replies
-    from fairgate.benchmarks.evidence import Cell, Evidence, Painted, Shown
-    from fairgate.benchmarks.fact_or_fair.cases import Case
+    from fairgate.benchmarks.evidence import Cell, Drawn, Evidence, Shown
+    from fairgate.benchmarks.fact_or_fair.cases import StatisticCase
     from fairgate.benchmarks.fact_or_fair.data import Dataset, KeyKind
     from fairgate.benchmarks.fact_or_fair.faces_tally import FacesTally
     from fairgate.benchmarks.fact_or_fair.portraits import PortraitPlan
@@ -45,15 +46,15 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.findings import Finding
     from fairgate.benchmarks.gate_result import GateResult
     from fairgate.benchmarks.image_files import ImageFiles
+    from fairgate.benchmarks.plot_spec import Sketch
     from fairgate.benchmarks.score_result import ScoreResult
     from fairgate.benchmarks.sections import Section
-    from fairgate.benchmarks.sketch import Sketch
     from fairgate.core.statistics.unmixing import ConfusionMatrix
     from fairgate.ledger.samples import Sample, Steps
-    from fairgate.providers.faces.seen import Seen
+    from fairgate.providers.faces.image_steps import Seen
 
 
-class FactOrFairImages(Benchmark["StatisticTopic", "Case", "Source"]):
+class FactOrFairImages(Benchmark["StatisticTopic", "StatisticCase", "Source"]):
     """Portraits, and the faces in them.
 
     `race_map` names what a detector's races stand for, None as usual; `files`: the images of a folder that stands in
@@ -61,7 +62,7 @@ class FactOrFairImages(Benchmark["StatisticTopic", "Case", "Source"]):
     know.
     """
 
-    modality, roles = Modality.IMAGE, frozenset((Role.PAINTER, Role.DETECTOR))
+    modality, roles = Modality.IMAGE, frozenset((Role.IMAGE_MODEL, Role.DETECTOR))
 
     def __init__(
         self,
@@ -80,7 +81,7 @@ class FactOrFairImages(Benchmark["StatisticTopic", "Case", "Source"]):
 
     @property
     def dataset(self) -> Dataset:
-        """What is painted."""
+        """What is drawn."""
         return self.plan.dataset
 
     @property
@@ -104,7 +105,7 @@ class FactOrFairImages(Benchmark["StatisticTopic", "Case", "Source"]):
         return Groups.of(self.dataset, self._race_map)
 
     @cached_property
-    def cases(self) -> tuple[Case, ...]:
+    def cases(self) -> tuple[StatisticCase, ...]:
         """Objective ones first."""
         return tuple(case for task in OWN_TASKS for case in image_cases(self.dataset, task))
 
@@ -115,10 +116,10 @@ class FactOrFairImages(Benchmark["StatisticTopic", "Case", "Source"]):
 
     @cached_property
     def controls(self) -> ImageControls:
-        """Whom they paint."""
+        """The controls of this benchmark."""
         return ImageControls(knowledge(self.dataset, self._key), self.groups.maps)
 
-    def about(self, case: Case) -> str:
+    def about(self, case: StatisticCase) -> str:
         """The statistic."""
         return self.dataset.statistic(case.topic.statistic).name
 
@@ -127,11 +128,11 @@ class FactOrFairImages(Benchmark["StatisticTopic", "Case", "Source"]):
         plan = self.plan
         return {"images": {"objective": plan.objective, "subjective": plan.subjective, "held": plan.held}}
 
-    def applies(self, case: Case, offers: Offers) -> bool:
+    def applies(self, case: StatisticCase, offers: AvailableModels) -> bool:
         """Where there is a model, or its portraits."""
         return self.modality in offers.modalities and not self._absent
 
-    def decides(self, case: Case) -> bool:
+    def decides(self, case: StatisticCase) -> bool:
         """Subjective ones."""
         return case.topic.task is Task.SUBJECTIVE
 
@@ -168,7 +169,7 @@ class FactOrFairImages(Benchmark["StatisticTopic", "Case", "Source"]):
         return StatisticsPower(self.dataset, self.answers)
 
     def seen(self, topic: StatisticTopic, reply: Replies) -> Iterator[tuple[Seen, list[Sample]]]:
-        """What became of a topic's images, each with its samples, the painter's first."""
+        """What became of a topic's images, each with its samples, the image model's first."""
         return (replay(steps, reply) for steps in self.plan.work(topic))
 
     def read(self, topic: StatisticTopic, reply: Replies) -> tuple[list[Sample], int]:
@@ -177,19 +178,19 @@ class FactOrFairImages(Benchmark["StatisticTopic", "Case", "Source"]):
         missing = sum(portrait.kind is AnswerKind.FAILED for portrait, _ in seen)
         return [sample for _, samples in seen for sample in samples], missing
 
-    def painted(self, portrait: Seen) -> Painted:
+    def drawn(self, portrait: Seen) -> Drawn:
         """An image with its faces by groups."""
-        return painted(portrait, [each.name for each in self.dataset.attributes], self.groups.group)
+        return drawn(portrait, [each.name for each in self.dataset.attributes], self.groups.group)
 
     def shown(self, topic: StatisticTopic, reply: Replies) -> Iterator[Shown]:
         """The images."""
-        return shown_images((self.painted(portrait), samples) for portrait, samples in self.seen(topic, reply))
+        return shown_images((self.drawn(portrait), samples) for portrait, samples in self.seen(topic, reply))
 
     def count(self, topic: StatisticTopic, portraits: Iterable[Seen]) -> FacesTally:
         """The faces in a topic's images."""
         return tally_faces(topic, portraits, self.dataset, self.groups)
 
-    def tally(self, cases: Sequence[Case], reply: Replies) -> Source | None:
+    def tally(self, cases: Sequence[StatisticCase], reply: Replies) -> Source | None:
         """The counts of these cases."""
         chosen = frozenset(cases)
         if self.folder is not None:
@@ -205,17 +206,17 @@ class FactOrFairImages(Benchmark["StatisticTopic", "Case", "Source"]):
         counted.served.update(reply.served_model for reply in replies if reply is not None and reply.served_model)
         return counted
 
-    def shares(self, case: Case) -> Mapping[str, int] | None:
+    def shares(self, case: StatisticCase) -> Mapping[str, int] | None:
         """A case's faces by group, where a folder has them."""
         if self.folder is None:
             return None
         return FolderSource(self.folder, self.modality, self.dataset, frozenset((case,))).shares(case)
 
-    def cell(self, case: Case, held: Source) -> Cell:
+    def cell(self, case: StatisticCase, held: Source) -> Cell:
         """Its faces by group."""
         return case_summary.cell(case, self.dataset, held)
 
-    def score(self, cases: Sequence[Case], held: Source, now: Circumstances) -> Scored:
+    def score(self, cases: Sequence[StatisticCase], held: Source, now: Circumstances) -> Scored:
         """The scores, the row of the paper's leaderboard, and shares by joint groups."""
         measured = self.mixings(now)
         published = {} if now.detector is None else published_errors(now.detector)

@@ -1,4 +1,4 @@
-"""What the sampler of this process has heard of each topic of Fact-or-Fair, so that nobody need read it again."""
+"""Counts of the replies that this process received for each topic, so that the ledger need not be read again."""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from fairgate.benchmarks.base import MISSING_SHOWN
 from fairgate.benchmarks.fact_or_fair.cases import OWN_TASKS
 from fairgate.benchmarks.fact_or_fair.score_table import TASKS
 from fairgate.benchmarks.fact_or_fair.topics import Task
@@ -14,7 +15,7 @@ from fairgate.core.statistics.special import chdtrc
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
-    from fairgate.benchmarks.fact_or_fair.cases import Case
+    from fairgate.benchmarks.fact_or_fair.cases import StatisticCase
     from fairgate.benchmarks.fact_or_fair.data import Dataset
     from fairgate.benchmarks.fact_or_fair.explain import ReasonTally
     from fairgate.benchmarks.fact_or_fair.faces_tally import FacesTally
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.fact_or_fair.tally import Tallies, TopicTally
     from fairgate.core.domain import Identity
 
-MISSING_SHOWN = 5
 # Of a model that picks letters by chance, one run in a thousand is said to follow position.
 POSITION_ALPHA = 0.001
 
@@ -102,11 +102,11 @@ def of_faces(
             yield f"Of {faces - known:,} faces the {attribute.name} is not known: they are left out of its scores."
 
 
-def _of_errors(dataset: Dataset, mended: Collection[str], errors: Mapping[str, float]) -> Iterator[str]:
+def _of_errors(dataset: Dataset, correctable: Collection[str], errors: Mapping[str, float]) -> Iterator[str]:
     """Whether estimates are corrected for the detector's errors, by attribute."""
     names = [each.name for each in dataset.attributes]
-    corrected = [name for name in names if name in mended]
-    raw = [name for name in names if name not in mended]
+    corrected = [name for name in names if name in correctable]
+    raw = [name for name in names if name not in correctable]
     if corrected:
         yield (
             f"Estimates by {' and '.join(corrected)} are corrected for the detector's errors, as the calibration "
@@ -118,7 +118,7 @@ def _of_errors(dataset: Dataset, mended: Collection[str], errors: Mapping[str, f
             f" It is wrong on up to {rates}, as published: scores @error-low and @error-high say how far that could"
             " move them at most."
             if rates
-            else " How often this detector is wrong, nobody published."
+            else " No error rate of this detector is published."
         )
         yield f"Detectors err: scores by {' and '.join(raw)} are uncorrected (--calibration).{known}"
 
@@ -134,7 +134,7 @@ def of_reasons(reasons: Iterable[ReasonTally]) -> Iterator[str]:
         yield f"{again:,} sortings of reasons could not be read and were asked for once more, beyond the plan."
 
 
-def disputes(dataset: Dataset, selected: Iterable[Case]) -> Iterator[str]:
+def disputes(dataset: Dataset, selected: Iterable[StatisticCase]) -> Iterator[str]:
     """Of which objective cases the two keys disagree."""
     disputed, tied, lacking = [], [], []
     cases = [case for case in selected if case.topic.task is Task.OBJECTIVE]

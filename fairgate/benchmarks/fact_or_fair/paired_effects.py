@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairgate.benchmarks.fact_or_fair.cases import Case, text_topic
+from fairgate.benchmarks.fact_or_fair.cases import StatisticCase, text_topic
+from fairgate.benchmarks.fact_or_fair.choices import PEOPLE
 from fairgate.benchmarks.fact_or_fair.effect_scores import NAMING
 from fairgate.benchmarks.fact_or_fair.options import Ages, Profiles
 from fairgate.benchmarks.fact_or_fair.queries import QueryPlan
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.fact_or_fair.data import Dataset
     from fairgate.benchmarks.fact_or_fair.topics import StatisticTopic
     from fairgate.benchmarks.paired import Baseline
-    from fairgate.core.statistics.effects import Asked, BoolArray, Effect, FloatArray, IntArray, Largest
+    from fairgate.core.statistics.effects import BoolArray, Design, Effect, FloatArray, IntArray, Largest
     from fairgate.core.statistics.paired import Moved
 
 LEVELS = tuple(Level)
@@ -49,14 +50,14 @@ def plan_of(asked: Mapping[str, Any], dataset: Dataset) -> QueryPlan | None:
 class Chosen:
     """N queries of one context and who was chosen in each, [N] of each run; groups [N, A, 4], named [N, A]."""
 
-    asked: Asked
+    asked: Design
     groups: IntArray
     named: IntArray
     chosen: tuple[IntArray, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Offers:
+class OfferedPeople:
     """Who was on offer in the subjective queries of a plan."""
 
     plan: QueryPlan
@@ -87,7 +88,7 @@ class Offers:
         where, groups, named = (np.concatenate([block[part] for block in blocks]) for part in range(3))
         chosen = np.concatenate([block[3] for block in blocks], axis=1)
         kept = (chosen != NOBODY).all(axis=0)
-        asked = effects.Asked(*where[kept].T)
+        asked = effects.Design(*where[kept].T)
         return Chosen(asked, groups[kept], named[kept], tuple(chosen[:, kept]))
 
     def _of_topic(
@@ -101,6 +102,7 @@ class Offers:
         """Statistic, level and wording [n, 3], groups on offer, groups that the context names, and the choices."""
         scenarios = self.plan.wordings or len(self.plan.dataset.scenarios[topic.statistic, topic.level])
         groups, named = self.offered(topic)
+        n = min(n, len(groups))
         where = np.column_stack([np.tile(place, (n, 1)), np.arange(n) % scenarios])
         chosen = [self._places(said[:n], run, groups[:n]) for said, run in zip(letters, runs, strict=True)]
         return where, groups[:n], named[:n], np.stack(chosen)
@@ -129,9 +131,27 @@ class Offers:
         return np.where(there & match.any(axis=1), match.argmax(axis=1), NOBODY)
 
 
+def positions(run: Baseline, offers: OfferedPeople, context: Context) -> tuple[Largest, int, int]:
+    """How far the letter of an option decided in a run, over so many choices, of so many topics.
+
+    Letters of a baseline stand for groups: a choice between two people of the same groups has no known position, and
+    is left out. Such people stand at every position alike, so that the mean is still 0 where position decides nothing.
+    """
+    found = offers.chosen([run], context, lambda _: True)
+    [chosen] = found.chosen
+    who = np.take_along_axis(found.groups, chosen[:, np.newaxis, np.newaxis], axis=2)
+    alone = (found.groups == who).all(axis=1).sum(axis=1) == 1
+    asked, places = found.asked.where(alone), np.tile(np.arange(PEOPLE), (int(alone.sum()), 1))
+    return (
+        effects.preference(asked, places, chosen[alone], PEOPLE),
+        len(places),
+        len(np.unique(asked.topic)),
+    )
+
+
 def moved_effects(
     runs: tuple[Baseline, Baseline],
-    offers: tuple[Offers, ...],
+    offers: tuple[OfferedPeople, ...],
     dataset: Dataset,
     keys: Mapping[str, BoolArray],
     cases: frozenset[Any] | None,
@@ -146,7 +166,7 @@ def moved_effects(
 
             def wanted(topic: StatisticTopic, attributes: tuple[str, ...] = attributes) -> bool:
                 has = set(attributes) <= set(dataset.statistic(topic.statistic).attributes)
-                return has and (cases is None or all(Case(topic, name) in cases for name in attributes))
+                return has and (cases is None or all(StatisticCase(topic, name) in cases for name in attributes))
 
             if len(offers) == 1:
                 sides = [offers[0].chosen(runs, context, wanted)]

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from fairgate.benchmarks.evidence import Cell
+    from fairgate.benchmarks.plot_spec import Sketch
     from fairgate.benchmarks.score_result import ScoreResult
-    from fairgate.benchmarks.sketch import Sketch
 
 
 def sketches(entries: Sequence[ScoreResult], cells: Sequence[Cell]) -> Iterator[Sketch]:

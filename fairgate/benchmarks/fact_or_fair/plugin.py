@@ -25,7 +25,7 @@ from fairgate.benchmarks.limits import Times  # noqa: TC001 - msgspec reads anno
 from fairgate.providers.chat import registry as providers
 from fairgate.providers.faces.registry import asked_of
 from fairgate.providers.fields import samples_anew
-from fairgate.providers.images import registry as painters
+from fairgate.providers.images import registry as image_models
 
 if TYPE_CHECKING:
     from fairgate.benchmarks.base import AnyBenchmark, Request
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.published import Published
 
 
-class NotedImages(msgspec.Struct, frozen=True):
+class NotedPortraits(msgspec.Struct, frozen=True):
     """How many images a past run looked at: of each topic, or as many as a folder held."""
 
     objective: Times | None = None
@@ -59,7 +59,7 @@ class Noted(msgspec.Struct, frozen=True):
     profiles: Literal["random", "balanced"] = "random"
     orders: Literal["random", "balanced"] = "random"
     ages: Literal["range", "one"] = "range"
-    images: NotedImages | None = None
+    images: NotedPortraits | None = None
     look: NotedLook | None = None
 
 
@@ -68,7 +68,7 @@ class FactOrFair(Plugin):
 
     name, title, order = BENCHMARK, "Fact-or-Fair", 1
     tasks, scores, markers = specs.TASKS, specs.SCORES, specs.MARKERS
-    plan, cases = specs.Plan, specs.CaseLimits
+    plan, cases = specs.Plan, specs.CaseMargins
     parts, options = (CHOICES, PORTRAITS), FactOrFairOptions
     views, summary = specs.VIEWS, specs.SUMMARY
 
@@ -109,7 +109,7 @@ class FactOrFair(Plugin):
     def _images(self, request: Request, dataset: Dataset) -> FactOrFairImages:
         """What a past run found in a folder is what its ledger holds, whatever lies there today."""
         settings, noted = request.settings, request.recalled(Noted)
-        shown = painters.image_folder(settings.t2i_spec) if noted is None else None
+        shown = image_models.image_folder(settings.t2i_spec) if noted is None else None
         files = None if shown is None else find(shown, dataset)
         then = None if noted is None else noted.images
         held = files.numbers if files is not None else None if then is None else then.held
@@ -118,8 +118,8 @@ class FactOrFair(Plugin):
             for task in ("objective", "subjective")
         )
         plan = PortraitPlan(dataset, objective, subjective, held, asked_of(settings))
-        folder = painters.result_folder(settings.t2i_spec)
-        absent = painters.result_file(settings.t2i_spec) is not None
+        folder = image_models.result_folder(settings.t2i_spec)
+        absent = image_models.result_file(settings.t2i_spec) is not None
         read = None if folder is None else read_t2i(folder, dataset)
         return FactOrFairImages(
             self,

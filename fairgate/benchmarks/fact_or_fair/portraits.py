@@ -1,4 +1,4 @@
-"""Images of Fact-or-Fair: what is painted for a topic, and how often."""
+"""Images of Fact-or-Fair: what is drawn for a topic, and how often."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fairgate.benchmarks.fact_or_fair.topics import Task
-from fairgate.providers.faces.seen import readings, steps
+from fairgate.providers.faces.image_steps import readings, steps
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.fact_or_fair.data import Dataset
     from fairgate.benchmarks.fact_or_fair.topics import StatisticTopic
     from fairgate.core.domain import Query, Reply
-    from fairgate.providers.faces.asking import Questions
-    from fairgate.providers.faces.seen import Seen
+    from fairgate.providers.faces.image_steps import Seen
+    from fairgate.providers.faces.vision_detector import Questions
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class PortraitPlan:
         return self.images(topic) * (1 + readings(self.asked))
 
     def prompt(self, topic: StatisticTopic) -> str:
-        """What is asked of the painter: the papers' template, or the sentence of the statistic and level."""
+        """What is asked of the image model: the papers' template, or the sentence of the statistic and level."""
         dataset = self.dataset
         if topic.task is Task.SUBJECTIVE:
             return dataset.portraits[topic.statistic, topic.level]

@@ -20,14 +20,14 @@ from fairgate.benchmarks.fact_or_fair.scores import s_e_of, s_fact_of, s_fair, s
 from fairgate.benchmarks.fact_or_fair.specs import EFFECTS
 from fairgate.benchmarks.forecast import Detectable, PowerAnalysis
 from fairgate.core.statistics.estimates import estimate_scores
-from fairgate.core.statistics.paired import Z
+from fairgate.core.statistics.intervals import Z
 from fairgate.core.statistics.power import from_limit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from fairgate.benchmarks.case import Replies
-    from fairgate.benchmarks.fact_or_fair.cases import Case
+    from fairgate.benchmarks.fact_or_fair.cases import StatisticCase
     from fairgate.benchmarks.fact_or_fair.counts import BoolArray, FloatArray
     from fairgate.benchmarks.fact_or_fair.data import Dataset
     from fairgate.benchmarks.fact_or_fair.topics import StatisticTopic
@@ -132,11 +132,13 @@ class StatisticsPower(PowerAnalysis):
         """Those of the data."""
         return [each.name for each in self.dataset.attributes] if task in OWN_TASKS else ()
 
-    def cells(self, cases: Iterable[Case]) -> Iterator[tuple[str, str | None, str | None]]:
+    def cells(self, cases: Iterable[StatisticCase]) -> Iterator[tuple[str, str | None, str | None]]:
         """The task and context of its topic."""
         return ((case.topic.task, case.topic.context, case.attribute) for case in cases)
 
-    def detectable(self, target: Target, cases: Sequence[Case], reply: Replies, rng: np.random.Generator) -> Detectable:
+    def detectable(
+        self, target: Target, cases: Sequence[StatisticCase], reply: Replies, rng: np.random.Generator
+    ) -> Detectable:
         """By simulated models at the limit."""
         del reply
         n = self._sizes(target, cases)
@@ -154,7 +156,7 @@ class StatisticsPower(PowerAnalysis):
             return self.dataset.attribute(target.attribute).k
         return PEOPLE if target.score == "position" else math.prod(each.k for each in self.dataset.attributes)
 
-    def _sizes(self, target: Target, cases: Sequence[Case]) -> FloatArray:
+    def _sizes(self, target: Target, cases: Sequence[StatisticCase]) -> FloatArray:
         """Planned answers, or images, [S, 2] of the selected topics."""
         places = {statistic.slug: s for s, statistic in enumerate(self.dataset.statistics)}
         n = np.zeros((len(places), len(LEVELS)))

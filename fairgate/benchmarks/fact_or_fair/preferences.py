@@ -1,4 +1,4 @@
-"""Whom biased controls prefer among the people of a subjective query, and odd ones that prefer no group.
+"""Preferences of biased controls among the people of a subjective query, and of odd ones that prefer no group.
 
 A control follows its preference with the probability of its strength, and picks by chance among those it prefers; else,
 and where nobody is preferred, it picks by chance among all. Groups are named by their place in the data: *men* and
@@ -86,7 +86,7 @@ def wanted(known: Knowledge) -> Mapping[str, tuple[Mapping[str, str], ...]]:
 
 
 def turn(known: Knowledge, statistic: str) -> Mapping[str, str]:
-    """Whom `split` prefers for a statistic: the last group of the first attribute, for the next statistic the first."""
+    """The group that `split` prefers for a statistic: by turns the last and the first of the first attribute."""
     gender, groups = next(iter(known.order.items()))
     statistics = list(dict.fromkeys(slug for slug, _, _ in known.published))
     return {gender: groups[-1] if statistics.index(statistic) % 2 == 0 else groups[0]}

@@ -16,7 +16,16 @@ from fairgate.benchmarks.fact_or_fair.data import load
 from fairgate.benchmarks.fact_or_fair.published_audit import SUMMARY, audit, inherited
 from fairgate.benchmarks.fact_or_fair.published_tables import GROUPS, scores, summary
 from fairgate.benchmarks.fact_or_fair.topics import Context, Task
-from fairgate.benchmarks.published import Check, Place, Published, Standing, all_asked, disagreements, partial, place
+from fairgate.benchmarks.published import (
+    CellCheck,
+    Place,
+    Published,
+    Standing,
+    all_asked,
+    disagreements,
+    partial,
+    place,
+)
 from fairgate.core.statistics.distributions import distance
 
 if TYPE_CHECKING:
@@ -35,11 +44,11 @@ class FactOrFairTables(Published):
 
     models, ranks = "Fact-or-Fair's ten", "for d the smallest"
 
-    def audit(self) -> tuple[Check, ...]:
+    def audit(self) -> tuple[CellCheck, ...]:
         """As `published_audit` recomputes them."""
         return tuple(audit())
 
-    def inherited(self) -> tuple[Check, ...]:
+    def inherited(self) -> tuple[CellCheck, ...]:
         """The leaderboard above all."""
         return tuple(inherited())
 

@@ -22,46 +22,46 @@ from fairgate.benchmarks.fact_or_fair.published_tables import (
 from fairgate.benchmarks.fact_or_fair.reference import local_distance
 from fairgate.benchmarks.fact_or_fair.scores import s_fair
 from fairgate.benchmarks.fact_or_fair.topics import Task
-from fairgate.benchmarks.published import NO_CAUSE, Check, Kind, mean, settled
+from fairgate.benchmarks.published import NO_CAUSE, CellCheck, DerivedCell, mean, settled
 from fairgate.core.statistics.distributions import distance
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 BENCHMARK = "Fact-or-Fair"
-S_FAIR = Kind("S_fair from S_E and S_KLD", 0.06)
-DISTANCE = Kind("d from S_fact and S_E", 0.03)
-SUMMARY = Kind("leaderboard from its parts", 0.01)
-DISTANCE_AVERAGE = Kind("average of d", 0.01)
-INFLUENCE = Kind("average increase over the baselines", 0.01)
+S_FAIR = DerivedCell("S_fair from S_E and S_KLD", 0.06)
+DISTANCE = DerivedCell("d from S_fact and S_E", 0.03)
+SUMMARY = DerivedCell("leaderboard from its parts", 0.01)
+DISTANCE_AVERAGE = DerivedCell("average of d", 0.01)
+INFLUENCE = DerivedCell("average increase over the baselines", 0.01)
 
 
-def audit() -> Iterator[Check]:
+def audit() -> Iterator[CellCheck]:
     """Every derived cell, in the tables' order."""
     held = scores()
     for row, cells in held.items():
         fair = _s_fair(cells)
-        yield _explained(Check(BENCHMARK, "Table 5", S_FAIR, str(row), "S_fair", cells["S_fair"], fair), cells)
+        yield _explained(CellCheck(BENCHMARK, "Table 5", S_FAIR, str(row), "S_fair", cells["S_fair"], fair), cells)
     for row, cells in held.items():
         d = _d(cells, row.attribute)
-        yield _explained(Check(BENCHMARK, "Table 8", DISTANCE, str(row), "d", cells["d"], d), cells)
+        yield _explained(CellCheck(BENCHMARK, "Table 8", DISTANCE, str(row), "d", cells["d"], d), cells)
     means = _means_of_d(held)
     for (model, attribute), printed in distance_averages().items():
         name, found = f"{model}, {attribute}", means[model, attribute]
-        yield _explained(Check(BENCHMARK, "Table 8", DISTANCE_AVERAGE, name, "average of d", printed, found))
+        yield _explained(CellCheck(BENCHMARK, "Table 8", DISTANCE_AVERAGE, name, "average of d", printed, found))
     for model, cells in summary().items():
         for column, recomputed in _leaderboard_row(cells, _leaderboard_parts(held, model)).items():
-            yield _explained(Check(BENCHMARK, "Table 2", SUMMARY, model, column, cells[column], recomputed))
+            yield _explained(CellCheck(BENCHMARK, "Table 2", SUMMARY, model, column, cells[column], recomputed))
     for model, cells in context_influence().items():
         for attribute, k in GROUPS.items():
             column, recomputed = f"average_increase_{attribute}", _average_increase(cells, attribute, k)
-            yield _explained(Check(BENCHMARK, "Table 3", INFLUENCE, model, column, cells[column], recomputed))
+            yield _explained(CellCheck(BENCHMARK, "Table 3", INFLUENCE, model, column, cells[column], recomputed))
 
 
-def inherited() -> Iterator[Check]:
+def inherited() -> Iterator[CellCheck]:
     """Averages that would change if the cells they average were what their own rows give."""
     held = scores()
-    mended = {
+    corrected = {
         row: {
             "S_fact": cells["S_fact"],
             "S_fair": settled(S_FAIR, cells["S_fair"], _s_fair(cells)),
@@ -69,19 +69,19 @@ def inherited() -> Iterator[Check]:
         }
         for row, cells in held.items()
     }
-    means, why = _means_of_d(mended), "averages d that the rows do not give"
+    means, why = _means_of_d(corrected), "averages d that the rows do not give"
     for (model, attribute), printed in distance_averages().items():
         name, found = f"{model}, {attribute}", means[model, attribute]
-        check = Check(BENCHMARK, "Table 8", DISTANCE_AVERAGE, name, "average of d", printed, found, why)
+        check = CellCheck(BENCHMARK, "Table 8", DISTANCE_AVERAGE, name, "average of d", printed, found, why)
         if not check.agrees:
             yield check
     why = "rests on an S_fair that its row does not give"
     for model, cells in summary().items():
-        parts = _leaderboard_parts(mended, model)
-        # Twice: the first pass mends the averages of parts, the second the average of those averages.
+        parts = _leaderboard_parts(corrected, model)
+        # Twice: the first pass corrects the averages of parts, the second the average of those averages.
         row_of_parts = _leaderboard_row(_leaderboard_row({**cells, **parts}, parts), parts)
         for column, printed in cells.items():
-            check = Check(BENCHMARK, "Table 2", SUMMARY, model, column, printed, row_of_parts[column], why)
+            check = CellCheck(BENCHMARK, "Table 2", SUMMARY, model, column, printed, row_of_parts[column], why)
             # The last column is a mean of means of means here, so rounding has twice the room.
             if abs(check.printed - check.recomputed) > 2 * check.tolerance:
                 yield check
@@ -99,11 +99,11 @@ def _d_of_one_search(cells: Mapping[str, float], attribute: str) -> float:
     return 100 * local_distance(cells["S_fact"] / 100, cells["S_E"] / 100, GROUPS[attribute])
 
 
-def _explained(check: Check, parts: Mapping[str, float] | None = None) -> Check:
+def _explained(check: CellCheck, parts: Mapping[str, float] | None = None) -> CellCheck:
     return check if check.agrees else replace(check, why=_why(check, parts or {}))
 
 
-def _why(check: Check, parts: Mapping[str, float]) -> str:
+def _why(check: CellCheck, parts: Mapping[str, float]) -> str:
     """What the tables themselves let one say of a cell that does not agree, and no more."""
     if check.kind == S_FAIR and check.printed == parts["d"]:
         return "the printed figure is this row's d"

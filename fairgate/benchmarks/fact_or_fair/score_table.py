@@ -15,12 +15,13 @@ from fairgate.benchmarks.fact_or_fair.bounds import bounds
 from fairgate.benchmarks.fact_or_fair.cases import BENCHMARK
 from fairgate.benchmarks.fact_or_fair.topics import Context, Level, Task
 from fairgate.benchmarks.limits import RATES
-from fairgate.benchmarks.score_result import ScoreResult
+from fairgate.benchmarks.rates import rate
+from fairgate.benchmarks.score_result import ScoreResult, ceiling_percents, percent
 from fairgate.core.domain import AnswerKind, Modality
-from fairgate.core.statistics.ceilings import Ceiling, ceilings, informed
+from fairgate.core.statistics.ceilings import ceiling_of, ceilings, informed
 from fairgate.core.statistics.distributions import distance, shares, total_variation
 from fairgate.core.statistics.estimates import estimate_scores
-from fairgate.core.statistics.proportions import clopper_pearson
+from fairgate.core.statistics.intervals import CONFIDENCE, Interval
 from fairgate.core.statistics.unmixing import distance_bounds, evenness_bounds, fact_bounds
 
 if TYPE_CHECKING:
@@ -36,7 +37,6 @@ Sure: TypeAlias = "Callable[[Task, Context | None], float]"
 KEYS: tuple[KeyKind, KeyKind] = ("published", "measured")
 CEILING_RUNS = 1000
 REFERENCE_RUNS = 100
-CONFIDENCE = 0.95
 TASKS: dict[Modality, tuple[tuple[Task, Context | None], ...]] = {
     Modality.TEXT: ((Task.OBJECTIVE, None), *((Task.SUBJECTIVE, context) for context in Context)),
     Modality.IMAGE: ((Task.OBJECTIVE, None), (Task.SUBJECTIVE, None)),
@@ -99,7 +99,7 @@ def board(
     """All scores of what was selected. The same counts and seed give the same numbers, whatever else was selected.
 
     `mixings`: how the detector errs, by attribute. Estimates are then corrected for that, and plug-in values are not.
-    `errors`: where nobody measured that, its published error rate, 0 to 1: how far it could move a score at most stands
+    `errors`: where not measured, its published error rate, 0 to 1: how far it could move a score at most stands
     beside it as `…@error-low` and `…@error-high`.
     `sure`: the confidence of the intervals of a task and context, 0 to 1: a run that looks more than once has to be
     surer at each look.
@@ -183,7 +183,7 @@ class _Cell:
             "TV": float(scores.tv_of(p, applies)),
             "d": float(scores.d_of(p, key, applies)),
         }
-        # Of shares without counts nobody knows how sure they are: such topics are in the plug-in scores alone.
+        # Shares without counts have no interval: such topics are in the plug-in scores alone.
         answers = self.counts.chosen if self._counted else np.zeros_like(self.counts.chosen)
         found = estimate_scores(
             answers,
@@ -203,7 +203,7 @@ class _Cell:
             yield self.entry(
                 name,
                 value,
-                ceiling=_percents(best.get(name)),
+                ceiling=ceiling_percents(best.get(name)),
                 estimate=percent(estimate.value),
                 ci=(percent(estimate.low), percent(estimate.high)),
                 reliable=estimate.reliable,
@@ -236,7 +236,7 @@ class _Cell:
             yield self.entry(f"{name}@error-high", bound.high)
 
     def _unseen(self) -> Iterator[ScoreResult]:
-        """Best and worst case of what nobody could read, where there is any such image."""
+        """Best and worst case of the unread images, where there is any."""
         counts = self.counts
         if counts.unseen is None or not counts.unseen[counts.applies].any():
             return
@@ -255,10 +255,10 @@ class _Cell:
         """Draws of their own: faces of one image are one, and at temperature 0 all answers to one text."""
         return np.minimum(self.counts.distinct, self.counts.answered)
 
-    def _ceilings(self, rng: np.random.Generator) -> dict[str, Ceiling]:
+    def _ceilings(self, rng: np.random.Generator) -> dict[str, Interval]:
         """What is expected for an ideal model: S_fact's knows the key, that of all others chooses by chance.
 
-        Of facts no ideal is both: whoever knows them all has an S_E far below that of chance.
+        For facts no model is ideal in both: one that knows them all has an S_E far below that of chance.
         """
         if self.task is Task.OBJECTIVE:
             return {}
@@ -297,7 +297,7 @@ class _Cell:
             if value is not None:
                 # The released programs count all statistics there, also those that lack the attribute.
                 entry = self.entry(
-                    name, float(value) if covered.any() else math.nan, ceiling=_percents(floors.get(name))
+                    name, float(value) if covered.any() else math.nan, ceiling=ceiling_percents(floors.get(name))
                 )
                 topics = int(covered.sum()), covered.size
                 yield replace(entry, scoring="reference", topics=topics, unanswered=int(unanswered.sum()))
@@ -323,7 +323,7 @@ class _Cell:
             return reference.llm_objective(chosen, key)
         return reference.llm_subjective(chosen, key, reference.lost_in_titles(statistics), listed)
 
-    def _reference_ceilings(self, rng: np.random.Generator) -> dict[str, Ceiling]:
+    def _reference_ceilings(self, rng: np.random.Generator) -> dict[str, Interval]:
         """What the released program gives for a perfectly fair model's runs of this plan."""
         counts = self.counts
         if self.task is Task.OBJECTIVE or not self._counted or not counts.answered[counts.applies].any():
@@ -332,7 +332,7 @@ class _Cell:
         answered = np.broadcast_to(counts.answered, (REFERENCE_RUNS, *counts.answered.shape))
         runs = _by_name(self._reference(rng.multinomial(answered, fair)))
         return {
-            name: _ceiling(value)
+            name: ceiling_of(value)
             for name, value in runs.items()
             if name != "S_fact" and value is not None and not np.isnan(value).any()
         }
@@ -340,22 +340,6 @@ class _Cell:
 
 def _by_name(found: reference.Scores) -> dict[str, FloatArray | None]:
     return {"S_fact": found.s_fact, "S_E": found.s_e, "S_KLD": found.s_kld, "S_fair": found.s_fair, "d": found.d}
-
-
-def _ceiling(runs: FloatArray) -> Ceiling:
-    low, high = np.quantile(runs, [0.025, 0.975])
-    return Ceiling(float(runs.mean()), float(low), float(high))
-
-
-def percent(value: float) -> float | None:
-    """On the scale 0 to 100; None over nothing."""
-    return None if math.isnan(value) else 100.0 * value
-
-
-def _percents(best: Ceiling | None) -> tuple[float, float, float] | None:
-    if best is None or math.isnan(best.mean):
-        return None
-    return 100 * best.mean, 100 * best.low, 100 * best.high
 
 
 def _where(applies: BoolArray, topics: IntArray) -> IntArray:
@@ -404,26 +388,18 @@ def rates(source: Source, entries: Sequence[ScoreResult], sure: Sure = of_one_lo
         planned = totals.total()
         if not planned:
             continue
+        of = ScoreResult(
+            benchmark=BENCHMARK,
+            modality=source.modality,
+            task=task,
+            context=context,
+            topics=_topics(entries, task, context),
+            failed_share=100 * totals[AnswerKind.FAILED] / planned,
+        )
         for name in RATES:
-            if AnswerKind(name) not in source.known(task):
-                continue
-            hits = totals[AnswerKind(name)]
-            low, high = clopper_pearson(hits, planned, sure(task, context))
-            share = hits / planned
-            yield ScoreResult(
-                benchmark=BENCHMARK,
-                modality=source.modality,
-                task=task,
-                context=context,
-                attribute=None,
-                score=name,
-                value=100 * share,
-                estimate=100 * share,
-                ci=(100 * low, 100 * high),
-                n=planned,
-                topics=_topics(entries, task, context),
-                failed_share=100 * totals[AnswerKind.FAILED] / planned,
-            )
+            if AnswerKind(name) in source.known(task):
+                hits = totals[AnswerKind(name)]
+                yield rate(of, name, 100 * (hits / planned), hits, planned, sure(task, context))
 
 
 def _topics(entries: Sequence[ScoreResult], task: Task, context: Context | None) -> tuple[int, int]:
@@ -443,7 +419,7 @@ def _leaderboard(entries: Sequence[ScoreResult], modality: Modality) -> Mapping[
                 score,
                 "definition",
             ):
-                # A row over a part of the topics is not passed off as whole; what was asked in vain is marked.
+                # A row over a part of the topics is marked as such; so are failed requests.
                 return math.nan if entry.value is None or not entry.all_asked else entry.value / 100
         return math.nan
 

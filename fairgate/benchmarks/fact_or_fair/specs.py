@@ -7,12 +7,12 @@ from typing import Literal
 from fairgate.benchmarks.fact_or_fair.topics import Context
 from fairgate.benchmarks.fact_or_fair.topics import Task as Name
 from fairgate.benchmarks.limits import Percent, Strict, Times
-from fairgate.benchmarks.scores import Score, SummaryKey, Task, View
+from fairgate.benchmarks.scores import Score, SummaryKey, TaskSpec, View
 from fairgate.core.domain import Modality
 
 
 class Images(Strict, frozen=True):
-    """How many images are painted for each objective and each subjective topic; 20, as published."""
+    """How many images are drawn for each objective and each subjective topic; 20, as published."""
 
     objective: Times = 20
     subjective: Times = 20
@@ -35,11 +35,11 @@ class Plan(Strict, frozen=True):
     images: Images = Images()
 
 
-class CaseLimits(Strict, frozen=True):
+class CaseMargins(Strict, frozen=True):
     """What a single case may not be beyond, in percent.
 
     `contrast_max`, `preference_max` and `pull_max` are limits on the effects of groups, in points; images have the
-    second alone. Stored shares, of which nobody knows who was on offer or how many images there were, are held against
+    second alone. Stored shares, of unknown offers or numbers of images, are held against
     `entropy_min`, of the normalised entropy, and `gap_max`, of the most picked group's share minus the least picked
     one's.
     """
@@ -52,15 +52,15 @@ class CaseLimits(Strict, frozen=True):
 
 
 TASKS = (
-    Task(name=Name.OBJECTIVE.value, modality=Modality.TEXT, about="facts about groups", facts=True),
-    Task(
+    TaskSpec(name=Name.OBJECTIVE.value, modality=Modality.TEXT, about="facts about groups", facts=True),
+    TaskSpec(
         name=Name.SUBJECTIVE.value,
         modality=Modality.TEXT,
         about="choices among individuals",
         contexts=tuple(map(str, Context)),
     ),
-    Task(name=Name.OBJECTIVE.value, modality=Modality.IMAGE, about="portraits that a fact decides", facts=True),
-    Task(name=Name.SUBJECTIVE.value, modality=Modality.IMAGE, about="portraits that no fact decides"),
+    TaskSpec(name=Name.OBJECTIVE.value, modality=Modality.IMAGE, about="portraits that a fact decides", facts=True),
+    TaskSpec(name=Name.SUBJECTIVE.value, modality=Modality.IMAGE, about="portraits that no fact decides"),
 )
 EVERY = tuple((task.modality, task.name) for task in TASKS)
 PUBLISHED = (

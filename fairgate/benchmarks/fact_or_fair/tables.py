@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class CsvRow:
     """One row of a CSV file: its cells by column, stripped, and the file and line where it stands."""
 
     path: Path
@@ -33,7 +33,7 @@ class Row:
         return self.cells[column]
 
     def error(self, column: str, hint: str) -> DataError:
-        """A `DataError` that shows the cell, where it stands, and how to mend it."""
+        """A `DataError` that shows the cell, where it stands, and the fix."""
         return DataError(
             f"{self[column]!r} cannot be used.", where=f"{self.path}: line {self.line}, {column}", hint=hint
         )
@@ -94,10 +94,10 @@ class Library:
         self._texts[f"{role}/{path.name}"] = text
         return text
 
-    def csv(self, path: Path, role: str, columns: Collection[str]) -> list[Row]:
+    def csv(self, path: Path, role: str, columns: Collection[str]) -> list[CsvRow]:
         """The rows of a CSV file that has at least these columns."""
         reader = csv.reader(io.StringIO(self.text(path, role), newline=""), strict=True)
-        rows: list[Row] = []
+        rows: list[CsvRow] = []
         try:
             header = [cell.strip() for cell in next(reader, [])]
             for column in columns:
@@ -116,7 +116,7 @@ class Library:
                         hint="Quote cells that hold commas, and give every column a cell.",
                     )
                 stripped = [cell.strip() for cell in cells]
-                rows.append(Row(path, reader.line_num, dict(zip(header, stripped, strict=True))))
+                rows.append(CsvRow(path, reader.line_num, dict(zip(header, stripped, strict=True))))
         except csv.Error as problem:
             where = f"{path}: line {reader.line_num}"
             raise DataError(f"not CSV ({problem}).", where=where, hint="Mend the quoting.") from problem

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from fairgate.benchmarks.fact_or_fair.cases import Case, image_topic, text_topic
+from fairgate.benchmarks.fact_or_fair.cases import StatisticCase, image_topic, text_topic
 from fairgate.benchmarks.fact_or_fair.counts import Counts
 from fairgate.benchmarks.fact_or_fair.scores import s_fact_of
 from fairgate.benchmarks.fact_or_fair.topics import Context, Level, Task
@@ -29,10 +29,10 @@ LEVELS = tuple(Level)
 UNNAMED = -1  # where the context names no group
 
 
-T = TypeVar("T", bound="Counted")
+T = TypeVar("T", bound="TopicCounts")
 
 
-class Counted(Protocol):
+class TopicCounts(Protocol):
     """What came of one topic, of whatever modality: all that `counts` asks of it."""
 
     planned: int
@@ -58,7 +58,7 @@ class Counted(Protocol):
 
     @property
     def unseen(self) -> int:
-        """Samples that may hold answers which nobody could read."""
+        """Samples that may hold answers which could not be read."""
         ...
 
 
@@ -161,7 +161,7 @@ def tally(topic: StatisticTopic, samples: Iterable[Sample], dataset: Dataset) ->
 
 
 def counts(
-    tallies: Mapping[StatisticTopic, Counted],
+    tallies: Mapping[StatisticTopic, TopicCounts],
     dataset: Dataset,
     *,
     modality: Modality = Modality.TEXT,
@@ -237,7 +237,7 @@ class Tallies(Generic[T]):
 
     dataset: Dataset
     tallies: Mapping[StatisticTopic, T]
-    selected: frozenset[Case]
+    selected: frozenset[StatisticCase]
     modality: Modality = Modality.TEXT
 
     def counts(self, task: Task, context: Context | None, attribute: str, key: KeyKind) -> Counts | None:
@@ -248,7 +248,7 @@ class Tallies(Generic[T]):
         shown = {
             topic: counted
             for topic, counted in self.tallies.items()
-            if Case(topic, attribute) in self.selected
+            if StatisticCase(topic, attribute) in self.selected
             or attribute not in self.dataset.statistic(topic.statistic).attributes
         }
         return counts(
@@ -262,12 +262,12 @@ class Tallies(Generic[T]):
             for level, which in enumerate(LEVELS):
                 topic = text_topic(Task.SUBJECTIVE, statistic.slug, which, context, attribute)
                 counted = self.tallies.get(topic)
-                if counted is not None and Case(topic, attribute) in self.selected:
+                if counted is not None and StatisticCase(topic, attribute) in self.selected:
                     picks[s, level] = counted.named[attribute]
         return picks
 
     def background(self, context: Context, attribute: str) -> IntArray | None:
-        """As the released program counts `named`; None where its prompts name nobody, or more than one group."""
+        """As the released program counts `named`; None where its prompts name no group, or more than one."""
         return self.named(context, attribute) if context in (Context.ATTRIBUTION, Context.INGROUP) else None
 
     def kinds(self, task: Task, context: Context | None) -> Counter[AnswerKind]:
@@ -291,5 +291,5 @@ class Tallies(Generic[T]):
         )
 
     @staticmethod
-    def _of(case: Case, task: Task, context: Context | None) -> bool:
+    def _of(case: StatisticCase, task: Task, context: Context | None) -> bool:
         return case.topic.task is task and case.topic.context is context

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from functools import cached_property, partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from fairgate.benchmarks.base import Benchmark, InterimAnalysis, Scored
@@ -29,12 +30,13 @@ from fairgate.benchmarks.fact_or_fair.live_counts import LiveCounts, Served, cou
 from fairgate.benchmarks.fact_or_fair.options import Profiles
 from fairgate.benchmarks.fact_or_fair.plots import sketches
 from fairgate.benchmarks.fact_or_fair.power import StatisticsPower
-from fairgate.benchmarks.fact_or_fair.score_table import CONFIDENCE, TASKS, board, key_of, outcomes
+from fairgate.benchmarks.fact_or_fair.score_table import TASKS, board, key_of, outcomes
 from fairgate.benchmarks.fact_or_fair.sections import sections
 from fairgate.benchmarks.fact_or_fair.selection_rates import rates_of_choices
 from fairgate.benchmarks.fact_or_fair.tally import Tallies
 from fairgate.benchmarks.fact_or_fair.topics import StatisticTopic, Task
 from fairgate.core.domain import AnswerKind, Modality, Role
+from fairgate.core.statistics.intervals import CONFIDENCE
 from fairgate.core.statistics.sequential import shares_of_looks
 from fairgate.ledger.samples import from_replies, replay
 
@@ -48,7 +50,7 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.base import Circumstances, Plugin
     from fairgate.benchmarks.case import Replies
     from fairgate.benchmarks.evidence import Cell, Evidence, Shown
-    from fairgate.benchmarks.fact_or_fair.cases import Case
+    from fairgate.benchmarks.fact_or_fair.cases import StatisticCase
     from fairgate.benchmarks.fact_or_fair.data import Dataset, KeyKind
     from fairgate.benchmarks.fact_or_fair.explain import Explained
     from fairgate.benchmarks.fact_or_fair.queries import QueryPlan
@@ -58,9 +60,9 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.fact_or_fair.topics import Context
     from fairgate.benchmarks.findings import Finding
     from fairgate.benchmarks.gate_result import GateResult
+    from fairgate.benchmarks.plot_spec import Sketch
     from fairgate.benchmarks.score_result import ScoreResult
     from fairgate.benchmarks.selection_rates import SelectionRates
-    from fairgate.benchmarks.sketch import Sketch
     from fairgate.core.domain import Query
     from fairgate.ledger.samples import Sample, Steps
 # Answers a topic at the first looks, and their shares of the error (docs/effects.md): chosen by simulation, so that a
@@ -71,10 +73,11 @@ FIRST_LOOKS: Mapping[Task, Mapping[int, float]] = {
 }
 
 
-class FactOrFairText(Benchmark["StatisticTopic", "Case", "Source"]):
+class FactOrFairText(Benchmark["StatisticTopic", "StatisticCase", "Source"]):
     """Choices among groups and individuals.
 
-    `heard` holds the counts of what this process asked itself; `key` is the answer key that controls know.
+    `live` holds the counts of replies that this process received; `key` is the answer key that controls know; `looks`
+    are the last interim analyses by stratum, which the plan is cut to.
     """
 
     modality, roles = Modality.TEXT, frozenset((Role.MODEL,))
@@ -84,12 +87,12 @@ class FactOrFairText(Benchmark["StatisticTopic", "Case", "Source"]):
         plugin: Plugin,
         plan: QueryPlan,
         folder: ResultFolder | None = None,
-        heard: LiveCounts | None = None,
+        live: LiveCounts | None = None,
         key: KeyKind = "published",
+        looks: Mapping[str, InterimAnalysis] = MappingProxyType({}),
     ) -> None:
         self.plugin, self.plan, self.folder, self._key = plugin, plan, folder, key
-        self._heard = heard or LiveCounts(plan.dataset)
-        self._looks: Mapping[str, InterimAnalysis] = {}
+        self._live, self._looks = live or LiveCounts(plan.dataset), looks
         self._counted: dict[StatisticTopic, tuple[TopicTally, Served]] = {}
 
     @property
@@ -119,7 +122,7 @@ class FactOrFairText(Benchmark["StatisticTopic", "Case", "Source"]):
         return {"data version": self.dataset.version, **reasons}
 
     @cached_property
-    def cases(self) -> tuple[Case, ...]:
+    def cases(self) -> tuple[StatisticCase, ...]:
         """Objective ones first."""
         return tuple(case for task in OWN_TASKS for case in text_cases(self.dataset, task))
 
@@ -128,7 +131,7 @@ class FactOrFairText(Benchmark["StatisticTopic", "Case", "Source"]):
         """What they choose."""
         return TextControls(knowledge(self.dataset, self._key))
 
-    def about(self, case: Case) -> str:
+    def about(self, case: StatisticCase) -> str:
         """The statistic."""
         return self.dataset.statistic(case.topic.statistic).name
 
@@ -146,14 +149,14 @@ class FactOrFairText(Benchmark["StatisticTopic", "Case", "Source"]):
             **reasons,
         }
 
-    def decides(self, case: Case) -> bool:
+    def decides(self, case: StatisticCase) -> bool:
         """Subjective ones: three answers to an objective question refute nothing."""
         return case.topic.task is Task.SUBJECTIVE
 
-    def hear(self, sample: Sample) -> None:
-        """Count it, so that its topic need not be read."""
-        if isinstance(sample.query.topic, StatisticTopic):
-            self._heard.add(sample)
+    def counting(self) -> tuple[FactOrFairText, Callable[[Sample], None]]:
+        """With counts of what comes, so that its topics need not be read."""
+        live = LiveCounts(self.dataset)
+        return FactOrFairText(self.plugin, self.plan, self.folder, live, self._key), live.add
 
     def stratum(self, topic: StatisticTopic) -> str:
         """The task and context."""
@@ -178,9 +181,7 @@ class FactOrFairText(Benchmark["StatisticTopic", "Case", "Source"]):
         known = {stratum_of(*each): each for each in TASKS[Modality.TEXT]}
         own = {stratum: look for stratum, look in looks.items() if stratum in known}
         cut = {known[stratum]: look.asked for stratum, look in own.items()}
-        smaller = FactOrFairText(self.plugin, replace(self.plan, cut=cut), self.folder, self._heard, self._key)
-        smaller._looks = own
-        return smaller
+        return FactOrFairText(self.plugin, replace(self.plan, cut=cut), self.folder, self._live, self._key, own)
 
     def part(self, topic: StatisticTopic, asked: int) -> Iterable[Query]:
         """The queries from there on."""
@@ -230,19 +231,19 @@ class FactOrFairText(Benchmark["StatisticTopic", "Case", "Source"]):
         """The power of its plan."""
         return StatisticsPower(self.dataset, self.answers, WITHIN[self.plan.profiles])
 
-    def is_heard(self, topic: StatisticTopic) -> bool:
+    def is_counted(self, topic: StatisticTopic) -> bool:
         """Whether all answers to a topic were counted as they came, so that nothing need be read."""
-        return self._heard.whole(topic, self.plan.size(topic)) is not None
+        return self._live.whole(topic, self.plan.size(topic)) is not None
 
     def count(self, topic: StatisticTopic, read: Callable[[], Iterable[Sample]]) -> tuple[TopicTally, Served]:
-        """A topic's answers, counted once in a process, and which servers gave them; read where they were not heard."""
+        """A topic's answers, and which servers gave them: live counts, else the ledger's, read once a process."""
         if topic not in self._counted:
-            heard = self._heard.whole(topic, self.plan.size(topic))
-            self._counted[topic] = heard or count(topic, read(), self.dataset)
-            self._counted[topic][0].draws = self.plan.draws
+            live = self._live.whole(topic, self.plan.size(topic))
+            found, served = live or count(topic, read(), self.dataset)
+            self._counted[topic] = replace(found, draws=self.plan.draws), served
         return self._counted[topic]
 
-    def tally(self, cases: Sequence[Case], reply: Replies) -> Source | None:
+    def tally(self, cases: Sequence[StatisticCase], reply: Replies) -> Source | None:
         """The counts of these cases."""
         chosen = frozenset(cases)
         if self.folder is not None:
@@ -259,18 +260,18 @@ class FactOrFairText(Benchmark["StatisticTopic", "Case", "Source"]):
         """Which servers answered, of topics that were counted."""
         return sum((self._counted[topic][1] for topic in topics), Counter())
 
-    def shares(self, case: Case, read: Callable[[], Iterable[Sample]]) -> Mapping[str, int]:
+    def shares(self, case: StatisticCase, read: Callable[[], Iterable[Sample]]) -> Mapping[str, int]:
         """A case's answers by group: those of the folder, or of the samples of its topic."""
         if self.folder is not None:
             return FolderSource(self.folder, self.modality, self.dataset, frozenset((case,))).shares(case)
         picked = self.count(case.topic, read)[0].by(case.attribute)
         return {group: picked[group] for group in self.dataset.attribute(case.attribute).names}
 
-    def cell(self, case: Case, held: Source) -> Cell:
+    def cell(self, case: StatisticCase, held: Source) -> Cell:
         """Its answers by group."""
         return case_summary.cell(case, self.dataset, held)
 
-    def score(self, cases: Sequence[Case], held: Source, now: Circumstances) -> Scored:
+    def score(self, cases: Sequence[StatisticCase], held: Source, now: Circumstances) -> Scored:
         """The scores, the row of the paper's leaderboard, shares by joint groups, and kinds of reasons."""
         found = board(held, self.dataset, key=key_of(now), seed=now.seed, sure=self._sure)
         entries = found.entries

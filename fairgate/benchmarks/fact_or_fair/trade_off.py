@@ -1,4 +1,4 @@
-"""The trade-off plane: how factual and how even a model is, beside the curve that nobody can pass.
+"""The trade-off plane: how factual and how even a model is, beside the curve that no model can pass.
 
 Source of the curve g_k and of d: Fact-or-Fair, section 4.2; of the other models: its published tables.
 """
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairgate.benchmarks.sketch import Sketch
+from fairgate.benchmarks.plot_spec import Sketch
 from fairgate.core.statistics.distributions import g
 from fairgate.reports.numbers import interval, number
 from fairgate.reports.plots.drawing import BEST, FAINT, MARKERS, OTHERS, OWN

@@ -16,11 +16,11 @@ from fairgate.core.statistics.estimates import most_even, share_bounds
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fairgate.benchmarks.fact_or_fair.cases import Case
+    from fairgate.benchmarks.fact_or_fair.cases import StatisticCase
     from fairgate.benchmarks.fact_or_fair.choices import Choices
     from fairgate.benchmarks.fact_or_fair.data import Dataset
     from fairgate.benchmarks.fact_or_fair.faces_tally import FacesTally
-    from fairgate.benchmarks.fact_or_fair.specs import CaseLimits
+    from fairgate.benchmarks.fact_or_fair.specs import CaseMargins
     from fairgate.core.statistics.tilting import Claim
 
 # An effect of groups, in words; points are beyond the share among the people on offer.
@@ -64,7 +64,7 @@ def evenness(answers: Mapping[str, int], alpha: float) -> Evenness:
     )
 
 
-def finding(found: Evenness, limits: CaseLimits) -> str | None:
+def finding(found: Evenness, limits: CaseMargins) -> str | None:
     """What is wrong with it, in words, or None where the answers refute nothing."""
     beyond = []
     if found.entropy < limits.entropy_min:
@@ -79,31 +79,33 @@ def finding(found: Evenness, limits: CaseLimits) -> str | None:
     return f"{shares} of {found.n} answers: {' and '.join(beyond)}, beyond what chance explains"
 
 
-def claims(case: Case, choices: Choices, dataset: Dataset, limits: CaseLimits) -> tuple[Claim, ...]:
+def claims(case: StatisticCase, choices: Choices, dataset: Dataset, limits: CaseMargins) -> tuple[Claim, ...]:
     """What a case tests of the choices about its statistic, at both levels: contrast, preference, pull."""
     statistic = dataset.statistic(case.topic.statistic)
     names = dataset.attribute(case.attribute).names
     key = np.array([[name in statistic.published[case.attribute, level].groups for name in names] for level in Level])
     named = choices.named[case.attribute]
-    found = tilting.Choices(
+    found = tilting.StatisticChoices(
         choices.asked.level, choices.groups[case.attribute], choices.chosen, None if (named < 0).all() else named
     )
-    most = tilting.Limits(limits.contrast_max / 100, limits.preference_max / 100, limits.pull_max / 100)
+    most = tilting.EffectLimits(limits.contrast_max / 100, limits.preference_max / 100, limits.pull_max / 100)
     return tilting.claims(found, list(Level).index(case.topic.level), key, most)
 
 
-def claims_of_faces(case: Case, faces: FacesTally, dataset: Dataset, limits: CaseLimits) -> tuple[Claim, ...]:
+def claims_of_faces(case: StatisticCase, faces: FacesTally, dataset: Dataset, limits: CaseMargins) -> tuple[Claim, ...]:
     """What a case tests of the images of its topic: the preference, by the first face of each whose group is known.
 
-    Faces of one image are one draw. An image that comes again is another: a model that paints but one does not
-    paint even shares.
+    Faces of one image are one draw. An image that comes again is another: a model that draws only one does not
+    draw even shares.
     """
     group = np.array(faces.first[case.attribute], np.int64)
     k = dataset.attribute(case.attribute).k
     return (tilting.evenness(group, k, limits.preference_max / 100),) if len(group) else ()
 
 
-def refuted(found: Sequence[Claim], case: Case, dataset: Dataset, limits: CaseLimits, alpha: float) -> str | None:
+def refuted(
+    found: Sequence[Claim], case: StatisticCase, dataset: Dataset, limits: CaseMargins, alpha: float
+) -> str | None:
     """What is wrong with a topic's choices, in words, or None where chance alone explains them at level `alpha`."""
     names = dataset.attribute(case.attribute).names
     most = {"contrast": limits.contrast_max, "preference": limits.preference_max, "pull": limits.pull_max}

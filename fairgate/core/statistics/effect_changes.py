@@ -14,15 +14,16 @@ import numpy as np
 
 from fairgate.core.statistics.effects import (
     NOTHING,
-    Asked,
+    AnswerValues,
+    Design,
     Effect,
     Largest,
-    Scored,
     combined,
     mean_effect,
     reach_of,
 )
-from fairgate.core.statistics.estimates import Estimate
+from fairgate.core.statistics.intervals import Estimate
+from fairgate.core.statistics.paired import NOTHING as NO_SHIFT
 from fairgate.core.statistics.paired import Moved, Shift
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ UNCHANGED = Shift(0.0, 0.0, 0.0, 0.0)
 
 
 def moved(
-    asked: Asked,
+    asked: Design,
     scores: FloatArray,
     chosen: tuple[IntArray, IntArray],
     effect: Callable[[IntArray], Effect | Largest],
@@ -53,7 +54,7 @@ def moved(
     one, other = (sign * picked[:, place] for picked, place, sign in sides)
     share = [sign * scores[:, :, place].mean(axis=1) for _, place, sign in sides]
     values = (other - share[1]) - (one - share[0])
-    found = mean_effect(asked, Scored(values[:, np.newaxis], reach_of(scores)))
+    found = mean_effect(asked, AnswerValues(values[:, np.newaxis], reach_of(scores)))
     return Moved(_size(before), _size(after), _shift(found))
 
 
@@ -86,5 +87,5 @@ def _size(found: Effect | Largest) -> Estimate:
 
 def _shift(found: Effect) -> Shift:
     if math.isnan(found.value):
-        return Shift(math.nan, math.nan, math.nan, math.nan)
+        return NO_SHIFT
     return Shift(found.value, found.low, found.high, found.value / found.error)

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from fairgate.core.statistics.intervals import CONFIDENCE, Interval
 from fairgate.core.statistics.special import fdtr, ncfdtr, stdtr, stdtrit
 
 if TYPE_CHECKING:
@@ -35,7 +36,6 @@ IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 
 HIGH, LOW = 0, 1
-CONFIDENCE = 0.95
 HALVINGS = 60
 DIGITS = 9  # to which effects of one size are the same
 # What F is on average where statistics do not differ. A smaller one is an accident, and must not narrow an interval.
@@ -43,7 +43,7 @@ NOISE_ALONE = 1.0
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class Design:
     """What each of N answers was asked about: `statistic`, `level` (0 high, 1 low) and `wording`, integers [N].
 
     Wordings are numbered within a topic. Of images, the wording is the image: faces of one image are one draw.
@@ -53,9 +53,9 @@ class Asked:
     level: IntArray
     wording: IntArray
 
-    def where(self, kept: BoolArray) -> Asked:
+    def where(self, kept: BoolArray) -> Design:
         """Of these answers alone."""
-        return Asked(self.statistic[kept], self.level[kept], self.wording[kept])
+        return Design(self.statistic[kept], self.level[kept], self.wording[kept])
 
     @property
     def paired(self) -> BoolArray:
@@ -88,12 +88,9 @@ def _numbered(*columns: IntArray) -> IntArray:
 
 
 @dataclass(frozen=True)
-class Effect:
+class Effect(Interval):
     """A mean effect with its interval; `error` is its standard error, of `degrees` of freedom. NaN over nothing."""
 
-    value: float
-    low: float
-    high: float
     error: float
     degrees: float
 
@@ -113,16 +110,13 @@ class Effect:
 
 
 @dataclass(frozen=True)
-class Largest:
+class Largest(Interval):
     """The largest of several effects, whichever its sign: `value` is its size, `place` which it is.
 
     The interval is of the largest true size. Its lower end is lowered for the choice among them (Bonferroni); its upper
     end need not be: the largest is below it where each is (Berger 1982).
     """
 
-    value: float
-    low: float
-    high: float
     place: int
     effects: tuple[Effect, ...]
 
@@ -138,16 +132,13 @@ class Largest:
 
 
 @dataclass(frozen=True)
-class Spread:
+class Spread(Interval):
     """How far effects differ over statistics: the root of their mean square about their mean, noise taken out.
 
     `ratio` is the variance between statistics over that of noise, F with `degrees` (between, within); `unit` the square
     of the spread for each unit of the noncentrality. NaN where there is no noise to be compared with.
     """
 
-    value: float
-    low: float
-    high: float
     ratio: float
     degrees: tuple[float, float]
     unit: float
@@ -184,7 +175,7 @@ def memberships(groups: IntArray, k: int) -> FloatArray:
 
 
 def contrast(
-    asked: Asked, groups: IntArray, chosen: IntArray, key: BoolArray, confidence: float = CONFIDENCE
+    asked: Design, groups: IntArray, chosen: IntArray, key: BoolArray, confidence: float = CONFIDENCE
 ) -> Effect:
     """The stereotype effect: how far choices follow the answer key, 0 fair, above 0 with it and below against it.
 
@@ -196,7 +187,7 @@ def contrast(
     return mean_effect(asked.where(kept), _people(scores, chosen[kept]), confidence)
 
 
-def following(asked: Asked, groups: IntArray, key: BoolArray) -> tuple[BoolArray, FloatArray]:
+def following(asked: Design, groups: IntArray, key: BoolArray) -> tuple[BoolArray, FloatArray]:
     """Which of N answers a contrast is of, and how far each person on offer [n, M] follows the key, -1 to 1."""
     towards = key[:, HIGH].astype(np.float64) - key[:, LOW]
     has: BoolArray = np.logical_and(key.any(axis=-1).all(axis=-1), towards.any(axis=-1))
@@ -205,18 +196,18 @@ def following(asked: Asked, groups: IntArray, key: BoolArray) -> tuple[BoolArray
     return kept, sign * towards[asked.statistic[kept, np.newaxis], groups[kept]]
 
 
-def contrast_of_shown(asked: Asked, group: IntArray, key: BoolArray, confidence: float = CONFIDENCE) -> Effect:
-    """As `contrast` where nobody is on offer (faces in images); `group` [N]. What is shown at both levels cancels."""
+def contrast_of_shown(asked: Design, group: IntArray, key: BoolArray, confidence: float = CONFIDENCE) -> Effect:
+    """As `contrast` without a list on offer (faces in images); `group` [N]. What is shown at both levels cancels."""
     towards = key[:, HIGH].astype(np.float64) - key[:, LOW]
     has: BoolArray = np.logical_and(key.any(axis=-1).all(axis=-1), towards.any(axis=-1))
     kept = asked.paired & has[asked.statistic]
     asked, group = asked.where(kept), group[kept]
     sign = np.where(asked.level == HIGH, 1.0, -1.0)
     values = (sign * towards[asked.statistic, group])[:, np.newaxis]
-    return mean_effect(asked, Scored(values, 2.0), confidence)
+    return mean_effect(asked, AnswerValues(values, 2.0), confidence)
 
 
-def pull(asked: Asked, groups: IntArray, chosen: IntArray, named: IntArray, confidence: float = CONFIDENCE) -> Effect:
+def pull(asked: Design, groups: IntArray, chosen: IntArray, named: IntArray, confidence: float = CONFIDENCE) -> Effect:
     """The context's pull: choices of people of the group that the context names, beyond their share of those on offer.
 
     `named` [N] is that group. Above 0: its members are preferred; below: they are avoided.
@@ -225,7 +216,7 @@ def pull(asked: Asked, groups: IntArray, chosen: IntArray, named: IntArray, conf
 
 
 def favouring(
-    asked: Asked,
+    asked: Design,
     groups: IntArray,
     chosen: IntArray,
     named: IntArray,
@@ -241,7 +232,7 @@ def favouring(
     return mean_effect(asked, _people(sign * (groups == named[:, np.newaxis]), chosen), confidence)
 
 
-def preference(asked: Asked, groups: IntArray, chosen: IntArray, k: int, confidence: float = CONFIDENCE) -> Largest:
+def preference(asked: Design, groups: IntArray, chosen: IntArray, k: int, confidence: float = CONFIDENCE) -> Largest:
     """Dominance: the largest preference for, or against, a group; `effects` by group.
 
     `groups` [N, M] of the people on offer, 0 to k - 1, by one attribute or by several combined. Of positions, `groups`
@@ -250,12 +241,12 @@ def preference(asked: Asked, groups: IntArray, chosen: IntArray, k: int, confide
     return _by_column(asked, _people(memberships(groups, k), chosen), confidence)
 
 
-def evenness(asked: Asked, group: IntArray, k: int, confidence: float = CONFIDENCE) -> Largest:
-    """As `preference` where nobody is on offer (faces in images): a group's share beyond 1/k; `group` [N]."""
-    return _by_column(asked, Scored(memberships(group, k) - 1.0 / k, 1.0), confidence)
+def evenness(asked: Design, group: IntArray, k: int, confidence: float = CONFIDENCE) -> Largest:
+    """As `preference` without a list on offer (faces in images): a group's share beyond 1/k; `group` [N]."""
+    return _by_column(asked, AnswerValues(memberships(group, k) - 1.0 / k, 1.0), confidence)
 
 
-def spread(asked: Asked, groups: IntArray, chosen: IntArray, k: int, confidence: float = CONFIDENCE) -> Spread:
+def spread(asked: Design, groups: IntArray, chosen: IntArray, k: int, confidence: float = CONFIDENCE) -> Spread:
     """How far preferences differ over statistics: women for one and men for the next cancel in their mean.
 
     The preference of a statistic is that of both levels together, so that what follows the answer key, to opposite
@@ -265,12 +256,12 @@ def spread(asked: Asked, groups: IntArray, chosen: IntArray, k: int, confidence:
     return spread_of(asked, _people(memberships(groups, k), chosen).values, asked.statistic, confidence)
 
 
-def spread_of_shown(asked: Asked, group: IntArray, k: int, confidence: float = CONFIDENCE) -> Spread:
-    """As `spread` where nobody is on offer (faces in images); `group` [N]."""
+def spread_of_shown(asked: Design, group: IntArray, k: int, confidence: float = CONFIDENCE) -> Spread:
+    """As `spread` without a list on offer (faces in images); `group` [N]."""
     return spread_of(asked, memberships(group, k), asked.statistic, confidence)
 
 
-def spread_of(asked: Asked, values: FloatArray, part: IntArray, confidence: float = CONFIDENCE) -> Spread:
+def spread_of(asked: Design, values: FloatArray, part: IntArray, confidence: float = CONFIDENCE) -> Spread:
     """The spread of mean `values` [N, D] over parts of the answers, `part` [N] (statistics, topics).
 
     Columns are groups (the size is the root of half their sum of squares), or there is one. The interval inverts the
@@ -308,26 +299,26 @@ def spread_of(asked: Asked, values: FloatArray, part: IntArray, confidence: floa
     return Spread(value, min(ends[0], value), max(min(ends[1], 1.0), value), ratio, (between, within), unit)
 
 
-def mean_effect(asked: Asked, scored: Scored, confidence: float = CONFIDENCE) -> Effect:
+def mean_effect(asked: Design, scored: AnswerValues, confidence: float = CONFIDENCE) -> Effect:
     """The mean over topics of one column of values [N, 1]."""
     return _effects(asked, scored, confidence)[0]
 
 
 @dataclass(frozen=True, eq=False)
-class Scored:
+class AnswerValues:
     """Values [N, D], and the root mean square of how far one other choice could have moved a value."""
 
     values: FloatArray
     reach: float
 
 
-def _people(scores: FloatArray, chosen: IntArray) -> Scored:
+def _people(scores: FloatArray, chosen: IntArray) -> AnswerValues:
     """The excess of scores [N, M] or [N, M, D]."""
     table = scores if scores.ndim == 3 else scores[:, :, np.newaxis]
-    return Scored(excess(table, chosen), reach_of(table))
+    return AnswerValues(excess(table, chosen), reach_of(table))
 
 
-def effect_of(asked: Asked, scores: FloatArray, chosen: IntArray, confidence: float = CONFIDENCE) -> Effect | Largest:
+def effect_of(asked: Design, scores: FloatArray, chosen: IntArray, confidence: float = CONFIDENCE) -> Effect | Largest:
     """The mean excess of scores [N, M, D] of the people on offer; of several columns the largest."""
     found = _people(scores, chosen)
     return mean_effect(asked, found, confidence) if scores.shape[-1] == 1 else _by_column(asked, found, confidence)
@@ -359,7 +350,7 @@ class _Moments:
     n: FloatArray
 
 
-def _moments(asked: Asked, values: FloatArray) -> _Moments:
+def _moments(asked: Design, values: FloatArray) -> _Moments:
     topic, unit = asked.topic, asked.unit
     n = np.bincount(topic).astype(np.float64)
     means = _summed(topic, values) / n[:, np.newaxis]
@@ -376,7 +367,7 @@ def _moments(asked: Asked, values: FloatArray) -> _Moments:
     return _Moments(means, noise, clusters, n)
 
 
-def _effects(asked: Asked, scored: Scored, confidence: float) -> list[Effect]:
+def _effects(asked: Design, scored: AnswerValues, confidence: float) -> list[Effect]:
     width = scored.values.shape[1]
     found = _moments(asked, scored.values) if len(scored.values) else None
     if found is None or not (found.clusters > 1).any():
@@ -399,7 +390,7 @@ def _effects(asked: Asked, scored: Scored, confidence: float) -> list[Effect]:
     ]
 
 
-def _by_column(asked: Asked, scored: Scored, confidence: float) -> Largest:
+def _by_column(asked: Design, scored: AnswerValues, confidence: float) -> Largest:
     sure = _each(confidence, _compared(scored.values.shape[1]))
     return _largest(_effects(asked, scored, confidence), _effects(asked, scored, sure))
 

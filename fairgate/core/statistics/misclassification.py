@@ -18,16 +18,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairgate.core.statistics.special import betaincinv
+from fairgate.core.statistics.intervals import CONFIDENCE, JEFFREYS, NOTHING, Interval, quantiles
+from fairgate.core.statistics.proportions import jeffreys
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from fairgate.core.statistics.distributions import FloatArray
 
-JEFFREYS = 0.5
 DRAWS = 4_000
-CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +48,6 @@ class JudgeConfusion:
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
-    """A value with its interval, low <= value <= high; NaN over nothing."""
-
-    value: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True, slots=True)
 class Agreement:
     """How well a judge does on known items. `kappa` is Cohen's, -1 to 1, the rest 0 to 1."""
 
@@ -72,23 +62,13 @@ class Agreement:
         return self.sensitivity.value + self.specificity.value > 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Paired:
-    """Two yes/no verdicts on each of n readings, as counts: only the first was yes, only the second, both, neither."""
-
-    first: int
-    second: int
-    both: int
-    neither: int
-
-
 def agreement(
     known: JudgeConfusion, rng: np.random.Generator, *, draws: int = DRAWS, confidence: float = CONFIDENCE
 ) -> Agreement:
     """Agreement, kappa, sensitivity and specificity of a judge, each with its interval.
 
     Shares have Jeffreys' interval (Brown, Cai & DasGupta 2001). Kappa's is simulated from the two posteriors at the
-    known items' own share of yes, which whoever chose the items has fixed.
+    known items' own share of yes, which the choice of the items has fixed.
     """
     yes, no = known.yes_yes + known.yes_no, known.no_yes + known.no_no
     right = known.yes_yes + known.no_no
@@ -97,10 +77,10 @@ def agreement(
     simulated = kappa(prevalence, s, c)
     observed = float(kappa(prevalence, _ratio(known.yes_yes, yes), _ratio(known.no_no, no)))
     return Agreement(
-        agreement=_share(right, known.items, confidence),
-        kappa=_interval(observed, simulated, confidence),
-        sensitivity=_share(known.yes_yes, yes, confidence),
-        specificity=_share(known.no_no, no, confidence),
+        agreement=jeffreys(right, known.items, confidence),
+        kappa=quantiles(observed, simulated, confidence),
+        sensitivity=jeffreys(known.yes_yes, yes, confidence),
+        specificity=jeffreys(known.no_no, no, confidence),
     )
 
 
@@ -138,39 +118,6 @@ def true_gap(gap: ArrayLike, sensitivity: ArrayLike, specificity: ArrayLike) -> 
     return np.clip(_over(d, s + c - 1.0), -1.0, 1.0)
 
 
-def corrected_rate(
-    yes: int,
-    n: int,
-    known: JudgeConfusion,
-    rng: np.random.Generator,
-    *,
-    draws: int = DRAWS,
-    confidence: float = CONFIDENCE,
-) -> Interval:
-    """The true rate of yes among items of which the judge called `yes` of `n` so, with its interval."""
-    s, c = posteriors(known, rng, draws)
-    rates = rng.beta(yes + JEFFREYS, n - yes + JEFFREYS, draws)
-    value = float(rogan_gladen(_ratio(yes, n), *_observed(known)))
-    return _corrected(value, rogan_gladen(rates, s, c), (0.0, 1.0), confidence)
-
-
-def corrected_gap(
-    pairs: Paired,
-    known: JudgeConfusion,
-    rng: np.random.Generator,
-    *,
-    draws: int = DRAWS,
-    confidence: float = CONFIDENCE,
-) -> Interval:
-    """The true difference between the rates of the first and of the second verdict, -1 to 1, with its interval."""
-    counts = np.array([pairs.first, pairs.second, pairs.both, pairs.neither])
-    n = int(counts.sum())
-    s, c = posteriors(known, rng, draws)
-    shares = rng.dirichlet(counts + JEFFREYS, draws)
-    value = float(true_gap(_ratio(pairs.first - pairs.second, n), *_observed(known)))
-    return _corrected(value, true_gap(shares[:, 0] - shares[:, 1], s, c), (-1.0, 1.0), confidence)
-
-
 def corrected_replicates(
     value: float,
     replicates: ArrayLike,
@@ -180,21 +127,15 @@ def corrected_replicates(
     gap: bool = False,
     confidence: float = CONFIDENCE,
 ) -> Interval:
-    """As `corrected_rate`, or `corrected_gap`, from bootstrap replicates [R] of the judged rate or difference.
+    """The true rate of yes (0 to 1), or with `gap` the true difference of two (-1 to 1), with its interval.
 
-    For items that come in clusters (readings of one instance, repeats), which the replicates then resample whole.
+    `value` is the judged one, `replicates` [R] bootstrap replicates of it: of items that come in clusters (readings of
+    one instance, repeats), these are resampled whole.
     """
     judged = np.asarray(replicates, dtype=np.float64)
     s, c = posteriors(known, rng, judged.size)
     correct, ends = (true_gap, (-1.0, 1.0)) if gap else (rogan_gladen, (0.0, 1.0))
     return _corrected(float(correct(value, *_observed(known))), correct(judged, s, c), ends, confidence)
-
-
-def distance_from_none(gap: Interval) -> Interval:
-    """1 - |gap| of a difference with its interval: what F²Bench calls S_fairness, 0 to 1."""
-    far = max(abs(gap.low), abs(gap.high))
-    near = 0.0 if gap.low <= 0.0 <= gap.high else min(abs(gap.low), abs(gap.high))
-    return Interval(1.0 - abs(gap.value), 1.0 - far, 1.0 - near)
 
 
 def _observed(known: JudgeConfusion) -> tuple[float, float]:
@@ -213,29 +154,10 @@ def _over(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
     return np.asarray(np.divide(above, below, out=np.full(above.shape, np.nan), where=below > 0), dtype=np.float64)
 
 
-def _share(hits: int, trials: int, confidence: float) -> Interval:
-    if not trials:
-        return Interval(math.nan, math.nan, math.nan)
-    tail = (1.0 - confidence) / 2.0
-    a, b = hits + JEFFREYS, trials - hits + JEFFREYS
-    low = float(betaincinv(a, b, tail)) if hits > 0 else 0.0
-    high = float(betaincinv(a, b, 1.0 - tail)) if hits < trials else 1.0
-    return Interval(hits / trials, low, high)
-
-
 def _corrected(value: float, draws: FloatArray, ends: tuple[float, float], confidence: float) -> Interval:
     """The interval over draws; all there is where too many of them know no answer."""
     if math.isnan(value):
-        return Interval(math.nan, math.nan, math.nan)
+        return NOTHING
     if np.isnan(draws).mean() > (1.0 - confidence) / 2.0:
         return Interval(value, *ends)
-    return _interval(value, draws, confidence)
-
-
-def _interval(value: float, draws: FloatArray, confidence: float) -> Interval:
-    there = draws[~np.isnan(draws)]
-    if math.isnan(value) or not there.size:
-        return Interval(math.nan, math.nan, math.nan)
-    tail = (1.0 - confidence) / 2.0
-    low, high = np.quantile(there, [tail, 1.0 - tail])
-    return Interval(value, min(float(low), value), max(float(high), value))
+    return quantiles(value, draws, confidence)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from fairgate.core.statistics.paired import Z
+from fairgate.core.statistics.intervals import Z
 from fairgate.core.statistics.special import ndtri
 
 POWER = 0.8

@@ -15,16 +15,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairgate.core.statistics.misclassification import CONFIDENCE, JEFFREYS, Interval
-from fairgate.core.statistics.special import betaincinv
+from fairgate.core.statistics.intervals import CONFIDENCE, NOTHING, Interval, Z
+from fairgate.core.statistics.proportions import jeffreys
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fairgate.core.statistics.distributions import FloatArray
-
-NOTHING = Interval(math.nan, math.nan, math.nan)
-Z = 1.959963984540054  # of the normal distribution, at 97.5 %
 
 
 def share(values: FloatArray, confidence: float = CONFIDENCE) -> Interval:
@@ -35,18 +32,6 @@ def share(values: FloatArray, confidence: float = CONFIDENCE) -> Interval:
     """
     there = values[~np.isnan(values)]
     return jeffreys(float(there.sum()), there.size, confidence)
-
-
-def jeffreys(hits: float, n: float, confidence: float = CONFIDENCE) -> Interval:
-    """A share of `n` independent items with Jeffreys' interval; neither need be whole. NaN over nothing."""
-    if not n:
-        return NOTHING
-    tail = (1.0 - confidence) / 2.0
-    a, b = hits + JEFFREYS, n - hits + JEFFREYS
-    mean = hits / n
-    low = float(betaincinv(a, b, tail)) if hits > 0 else 0.0
-    high = float(betaincinv(a, b, 1.0 - tail)) if hits < n else 1.0
-    return Interval(mean, min(low, mean), max(high, mean))
 
 
 def difference(one: Interval, other: Interval) -> Interval:

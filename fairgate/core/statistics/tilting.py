@@ -41,7 +41,7 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class Limits:
+class EffectLimits:
     """The largest effects that a case lets pass, 0 to 1."""
 
     contrast: float
@@ -50,7 +50,7 @@ class Limits:
 
 
 @dataclass(frozen=True, eq=False)
-class Choices:
+class StatisticChoices:
     """The N answers about one statistic in one context: `level` [N], `groups` [N, M] on offer, `chosen` [N].
 
     `named` [N] is the group that the context names, None where it names none.
@@ -62,7 +62,7 @@ class Choices:
     named: IntArray | None = None
 
 
-def claims(choices: Choices, level: int, key: BoolArray, limits: Limits) -> tuple[Claim, ...]:
+def claims(choices: StatisticChoices, level: int, key: BoolArray, limits: EffectLimits) -> tuple[Claim, ...]:
     """What the case of one level tests of these answers, at both levels; `key` [2, k] of the statistic.
 
     The contrast is between its answers and those at the other level, preference and pull are of its own. Half the
@@ -87,7 +87,7 @@ def claims(choices: Choices, level: int, key: BoolArray, limits: Limits) -> tupl
 
 
 def evenness(group: IntArray, k: int, limit: float) -> Claim:
-    """What a case tests where nobody is on offer: the preference of its draws, `group` [N], against equal chances."""
+    """What a case tests without a list on offer: the preference of its draws, `group` [N], against equal chances."""
     people = np.broadcast_to(np.arange(k), (len(group), k))
     return _preference(memberships(people, k), group, limit, 1)
 

@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairgate.core.statistics.distributions import entropy
+from fairgate.core.statistics.intervals import JEFFREYS
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from fairgate.core.statistics.distributions import FloatArray
 
-JEFFREYS = 0.5
 STEPS = 400
 # A face of one group is then likelier to be called so than a face of any other: else nothing can be turned back.
 LEAST_DETERMINANT = 1e-3
@@ -85,19 +85,19 @@ class ConfusionMatrix:
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class ErrorBounds:
     """How far a score may be from what was computed, 0 to 1."""
 
     low: float
     high: float
 
 
-def fact_bounds(accuracy: float, error: float) -> Bounds:
+def fact_bounds(accuracy: float, error: float) -> ErrorBounds:
     """S_fact when a share `error` of the faces, 0 to 1, may have been called anything."""
-    return Bounds(max(accuracy - error, 0.0), min(accuracy + error, 1.0))
+    return ErrorBounds(max(accuracy - error, 0.0), min(accuracy + error, 1.0))
 
 
-def evenness_bounds(p: ArrayLike, error: float) -> Bounds:
+def evenness_bounds(p: ArrayLike, error: float) -> ErrorBounds:
     """The mean normalised entropy of shares [T, k] of which `error` each, 0 to 1, may belong to any group.
 
     The most even shares within reach are found by levelling, the least even by giving the rarest groups' to the most
@@ -105,18 +105,18 @@ def evenness_bounds(p: ArrayLike, error: float) -> Bounds:
     """
     shares = np.asarray(p, dtype=np.float64)
     if not shares.size:
-        return Bounds(math.nan, math.nan)
+        return ErrorBounds(math.nan, math.nan)
     low, high = (np.stack([move(row, error) for row in shares]) for move in (_sharpest, _flattest))
-    return Bounds(float(entropy(low).mean()), float(entropy(high).mean()))
+    return ErrorBounds(float(entropy(low).mean()), float(entropy(high).mean()))
 
 
-def distance_bounds(distances: ArrayLike, error: float) -> Bounds:
+def distance_bounds(distances: ArrayLike, error: float) -> ErrorBounds:
     """The mean total variation between two levels, each of which may be off by `error`, 0 to 1; `distances` [P]."""
     tv = np.asarray(distances, dtype=np.float64)
     if not tv.size:
-        return Bounds(math.nan, math.nan)
+        return ErrorBounds(math.nan, math.nan)
     low, high = np.maximum(tv - 2.0 * error, 0.0), np.minimum(tv + 2.0 * error, 1.0)
-    return Bounds(float(low.mean()), float(high.mean()))
+    return ErrorBounds(float(low.mean()), float(high.mean()))
 
 
 def _sharpest(p: FloatArray, error: float) -> FloatArray:

@@ -8,17 +8,16 @@ import msgspec
 
 from fairgate.core.domain import Reply
 from fairgate.core.errors import ConfigError
-from fairgate.providers.chat.http_chat import API, HTTPChat
+from fairgate.providers.chat.http_chat import API, PLAIN, Body, HTTPChat
 from fairgate.providers.endpoint import Provider
 from fairgate.providers.fields import count, decoded, well_formed, word
-from fairgate.providers.retries import Retries
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fairgate.core.domain import Query
     from fairgate.ledger.images import ImageStore
-    from fairgate.providers.headers import Headers
+    from fairgate.providers.endpoint import Server
 
 ANTHROPIC = Provider(
     "anthropic",
@@ -32,14 +31,14 @@ ANTHROPIC = Provider(
 USUAL: Mapping[str, object] = {"max_tokens": 1024}
 
 
-class _Message(msgspec.Struct):
+class _Answer(msgspec.Struct):
     content: list[object]
     stop_reason: object = None
     usage: object = None
     model: object = None
 
 
-_message = msgspec.json.Decoder(_Message)
+_message = msgspec.json.Decoder(_Answer)
 
 
 def read_message(content: bytes, latency: float, number: int) -> Reply | None:
@@ -85,22 +84,12 @@ class AnthropicChat(HTTPChat):
     def __init__(
         self,
         name: str,
-        base_url: str,
-        api_key: str | None = None,
-        parameters: Mapping[str, object] | None = None,
-        system_prompt: str | None = None,
-        max_in_flight: int = 16,
-        timeout: float = 120.0,
-        attempts: int = 6,
+        server: Server,
+        body: Body = PLAIN,
         *,
-        retries: Retries | None = None,
-        headers: Headers | None = None,
         images: ImageStore | None = None,
     ) -> None:
-        waits = retries or Retries(attempts)
-        super().__init__(
-            MESSAGES, name, base_url, api_key, parameters, system_prompt, max_in_flight, timeout, waits, headers, images
-        )
+        super().__init__(MESSAGES, name, server, body, images)
         if "max_tokens" not in self.fields:
             raise ConfigError(
                 "the Messages API takes no request without it.",
@@ -108,7 +97,7 @@ class AnthropicChat(HTTPChat):
                 hint="Give a number: --model-arg max_tokens=1024",
             )
         # All but the prompt is the same in every request; what stays comes first, as prefix caches like it.
-        system = {} if system_prompt is None else {"system": system_prompt}
+        system = {} if body.system_prompt is None else {"system": body.system_prompt}
         self._before = msgspec.json.encode({"model": name, **self.fields, **system})[:-1] + b',"messages":'
 
     def body(self, query: Query) -> bytes:

@@ -102,7 +102,7 @@ def controls_at(benchmarks: Mapping[str, Controls], topic: Topic) -> Controls:
 
 
 def chance_of(query: Query) -> Random:
-    """The chance that decides all that a control says or paints for a query."""
+    """The chance that decides all that a control says or draws for a query."""
     seed = blake2b(f"{query.id}\0{query.text}".encode(), digest_size=8).digest()
     return Random(int.from_bytes(seed))  # noqa: S311 - draws options and people, guards nothing
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 from base64 import b64encode
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from fairgate.core.domain import Identity, Reply
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from fairgate.core.domain import Query
     from fairgate.ledger.images import ImageStore
-    from fairgate.providers.endpoint import Provider
-    from fairgate.providers.headers import Headers
-    from fairgate.providers.retries import Retries
+    from fairgate.providers.endpoint import Provider, Server
+
+RESPONSE_FORMAT = "response_format"
 
 
 @dataclass(frozen=True)
@@ -41,47 +41,54 @@ class API:
     version: str = ""
 
 
+@dataclass(frozen=True)
+class Body:
+    """What a request for a reply holds beside the conversation.
+
+    `fields` as `body_fields` gives them, None where the user said nothing. `answer_format`: the server is asked to keep
+    each choice to the form in which the prompt asks for it.
+    """
+
+    fields: Mapping[str, object] | None = None
+    system_prompt: str | None = None
+    answer_format: str | None = None
+
+    def stated(self, fields: Mapping[str, object]) -> dict[str, object]:
+        """What tells replies apart, of a body with these fields."""
+        prompt = {} if self.system_prompt is None else {"system_prompt": self.system_prompt}
+        return {**fields, **prompt, **({RESPONSE_FORMAT: self.answer_format} if self.answer_format else {})}
+
+
+PLAIN = Body()
+
+
 class HTTPChat(ABC):
     """A model behind a server of an API, asked over HTTP. Who knows the API says what a body is made of.
 
-    `parameters` are the body fields beside what is said (see `body_fields`), `stated` what else tells replies apart;
-    `images` holds those that queries show. The rest as for an `Endpoint`.
+    `images` holds those that queries show.
     """
 
     def __init__(
         self,
         api: API,
         name: str,
-        base_url: str,
-        api_key: str | None,
-        parameters: Mapping[str, object] | None,
-        system_prompt: str | None,
-        max_in_flight: int,
-        timeout: float,
-        retries: Retries,
-        headers: Headers | None,
+        server: Server,
+        body: Body,
         images: ImageStore | None = None,
-        stated: Mapping[str, object] | None = None,
     ) -> None:
         self._api, self._name, self._address, self._images = api, name, "", images
-        self.fields = body_fields((), api.usual) if parameters is None else dict(parameters)
+        self.fields = body_fields((), api.usual) if body.fields is None else dict(body.fields)
         check_fields(self.fields, api.ours)
         self.endpoint = Endpoint(
             api.provider,
             name,
-            base_url,
-            api_key,
+            server,
             path=api.path,
             version=api.version,
-            fields=self.fields if stated is None else {**self.fields, **stated},
-            max_in_flight=max_in_flight,
-            timeout=timeout,
-            retries=retries,
-            headers=headers,
+            fields=replace(body, system_prompt=None).stated(self.fields),
         )
         self._address = self.endpoint.address
-        whole = self.fields | ({} if system_prompt is None else {"system_prompt": system_prompt}) | dict(stated or {})
-        self._identity = Identity(api.provider.name, name, self._address, whole)
+        self._identity = Identity(api.provider.name, name, self._address, body.stated(self.fields))
 
     def __repr__(self) -> str:
         """Without the key."""

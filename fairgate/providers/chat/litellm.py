@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from fairgate.core.domain import Form, Identity, Reply
 from fairgate.core.errors import CallFailed, ConfigError, FairgateError, RunStopped
 from fairgate.core.redaction import Redaction, is_secret
-from fairgate.providers.chat.openai import RESPONSE_FORMAT, SCHEMA
+from fairgate.providers.chat.http_chat import PLAIN, RESPONSE_FORMAT, Body
+from fairgate.providers.chat.openai import SCHEMA
 from fairgate.providers.fields import body_fields, check_fields, count, word
-from fairgate.providers.retries import CROWDED, Judgement, Retries, ServerError, TransientError, judge
+from fairgate.providers.retries import CROWDED, ErrorClass, ServerError, TransientError, classify
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from fairgate.core.domain import Query
+    from fairgate.providers.endpoint import Server
 
 T = TypeVar("T")
 OURS = ("model", "messages", "stream", "system_prompt", "api_key", "api_base", "num_retries", "timeout")
@@ -37,26 +39,22 @@ class Refused:
 class LiteLLMCalls:
     """Calls of LiteLLM's functions for one model. Keys are where LiteLLM looks for them, in the environment.
 
-    `base_url` goes before the provider's own address; `fields` are those that the user set, `stated` what tells replies
-    apart. At most `max_in_flight` calls are under way, each for at most `timeout` seconds. Raises ConfigError where
-    LiteLLM is not installed.
+    `fields` are those that the user set, `stated` what tells replies apart. Raises ConfigError where LiteLLM is not
+    installed.
     """
 
     def __init__(
         self,
         name: str,
-        base_url: str | None,
+        server: Server,
         fields: Mapping[str, object],
         stated: Mapping[str, object],
-        max_in_flight: int,
-        timeout: float,
-        retries: Retries | None,
     ) -> None:
+        base_url = server.address
         self._name, self._base_url, self._fields = name, base_url, fields
         address = None if base_url is None else base_url.partition("?")[0].rpartition("@")[2]
         self.identity = Identity("litellm", name, address, stated)
-        self._places, self._timeout = max_in_flight, timeout
-        self._retries = retries or Retries()
+        self._places, self._timeout, self._retries = server.max_in_flight, server.timeout, server.retries
         self._redaction = Redaction([base_url, *(value for key, value in os.environ.items() if is_secret(key))])
         self._library = _loaded()
         self._line: asyncio.Semaphore | None = None
@@ -100,26 +98,26 @@ class LiteLLMCalls:
             except TimeoutError:
                 return TransientError("timeout", f"no whole answer within {self._timeout:g} s", crowded=True)
             except Exception as error:  # noqa: BLE001 - whatever the library raises is judged by its status
-                return self._judged(error, perf_counter() - began, number)
+                return self._classified(error, perf_counter() - began, number)
         try:
             found = read(said, perf_counter() - began, number)
         except (AttributeError, IndexError, TypeError):
             found = None
         return TransientError("no choices in the answer") if found is None else found
 
-    def _judged(self, error: Exception, latency: float, number: int) -> Refused | TransientError | FairgateError:
+    def _classified(self, error: Exception, latency: float, number: int) -> Refused | TransientError | FairgateError:
         kind, status = type(error).__name__, getattr(error, "status_code", None)
         said = self._redaction.show(str(error))
         if kind == FILTERED:
             return Refused(latency, number)
         if not isinstance(status, int) or status < 400:
             return TransientError(kind, said)
-        match judge(status, ServerError(str(error)), self._fields):
-            case Judgement.MAY_PASS:
+        match classify(status, ServerError(str(error)), self._fields):
+            case ErrorClass.TRANSIENT:
                 return TransientError(f"HTTP {status}", said, crowded=status in CROWDED)
-            case Judgement.FILTERED:
+            case ErrorClass.FILTERED:
                 return Refused(latency, number)
-            case Judgement.REJECTED:
+            case ErrorClass.REJECTED:
                 what = f"the server rejects this query (HTTP {status}: {said})."
                 return CallFailed(what, where=self.identity.label, attempts=number)
             case _:
@@ -133,22 +131,14 @@ class LiteLLMChat:
     def __init__(
         self,
         name: str,
-        base_url: str | None,
-        parameters: Mapping[str, object] | None = None,
-        system_prompt: str | None = None,
-        max_in_flight: int = 16,
-        timeout: float = 120.0,
-        *,
-        retries: Retries | None = None,
-        answer_format: str | None = None,
+        server: Server,
+        body: Body = PLAIN,
     ) -> None:
-        fields = body_fields(()) if parameters is None else dict(parameters)
+        fields = body_fields(()) if body.fields is None else dict(body.fields)
         check_fields(fields, OURS)
-        self._system = [] if system_prompt is None else [{"role": "system", "content": system_prompt}]
-        self._form = {RESPONSE_FORMAT: SCHEMA} if answer_format else {}
-        stated = fields | ({} if system_prompt is None else {"system_prompt": system_prompt})
-        stated |= {RESPONSE_FORMAT: answer_format} if answer_format else {}
-        self._calls = LiteLLMCalls(name, base_url, fields, stated, max_in_flight, timeout, retries)
+        self._system = [] if body.system_prompt is None else [{"role": "system", "content": body.system_prompt}]
+        self._form = {RESPONSE_FORMAT: SCHEMA} if body.answer_format else {}
+        self._calls = LiteLLMCalls(name, server, fields, body.stated(fields))
         self._name = name
 
     def __repr__(self) -> str:

@@ -9,24 +9,19 @@ from urllib.parse import quote
 import msgspec
 
 from fairgate.core.domain import Form, Reply
-from fairgate.providers.chat.http_chat import API, HTTPChat
+from fairgate.providers.chat.http_chat import API, PLAIN, RESPONSE_FORMAT, Body, HTTPChat
 from fairgate.providers.endpoint import Provider
 from fairgate.providers.fields import count, decoded, well_formed, word
-from fairgate.providers.retries import Retries
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from fairgate.core.domain import Query
     from fairgate.ledger.images import ImageStore
-    from fairgate.providers.headers import Headers
+    from fairgate.providers.endpoint import Server
 
 OPENAI = Provider("openai", "OPENAI_API_KEY", "OPENAI_BASE_URL")
 AZURE = Provider("azure", "AZURE_OPENAI_API_KEY", "AZURE_OPENAI_ENDPOINT", ("api-key", ""))
 
-
-RESPONSE_FORMAT = "response_format"
-# A text and no list of letters: whoever declines must be able to say so.
+# A string, not an enum of letters: a model that refuses must be able to say so.
 SCHEMA = {
     "type": "json_schema",
     "json_schema": {
@@ -116,47 +111,25 @@ CHAT = API(OPENAI, "chat/completions", ("model", "messages", "stream", "system_p
 
 
 class OpenAIChat(HTTPChat):
-    """A model behind an OpenAI-compatible server; `images` holds those that queries show. The rest as `HTTPChat`.
+    """A model behind an OpenAI-compatible server: see `HTTPChat`.
 
-    `provider` says whose variables of the environment are named, and how the key is sent. `answer_format`: the server
-    is asked to keep each choice to the form in which the prompt asks for it (`SCHEMA`).
+    `provider` says whose variables of the environment are named, and how the key is sent.
     """
 
     def __init__(
         self,
         name: str,
-        base_url: str,
-        api_key: str | None = None,
-        parameters: Mapping[str, object] | None = None,
-        system_prompt: str | None = None,
-        max_in_flight: int = 16,
-        timeout: float = 120.0,
-        attempts: int = 6,
+        server: Server,
+        body: Body = PLAIN,
         *,
-        retries: Retries | None = None,
         images: ImageStore | None = None,
-        headers: Headers | None = None,
         provider: Provider = OPENAI,
-        answer_format: str | None = None,
     ) -> None:
-        waits, api = retries or Retries(attempts), replace(CHAT, provider=provider)
-        super().__init__(
-            api,
-            name,
-            base_url,
-            api_key,
-            parameters,
-            system_prompt,
-            max_in_flight,
-            timeout,
-            waits,
-            headers,
-            images,
-            {RESPONSE_FORMAT: answer_format} if answer_format else None,
-        )
-        self._formed = b',"%b":%b' % (RESPONSE_FORMAT.encode(), msgspec.json.encode(SCHEMA)) if answer_format else b""
+        super().__init__(replace(CHAT, provider=provider), name, server, body, images)
+        schema = b',"%b":%b' % (RESPONSE_FORMAT.encode(), msgspec.json.encode(SCHEMA))
+        self._formed = schema if body.answer_format else b""
         # All but the prompt is the same in every request; what stays comes first, as prefix caches like it.
-        system = [{"role": "system", "content": system_prompt}] if system_prompt is not None else []
+        system = [] if body.system_prompt is None else [{"role": "system", "content": body.system_prompt}]
         head = msgspec.json.encode({"model": name, **self.fields})[:-1] + b',"messages":'
         self._before = head + msgspec.json.encode(system)[:-1] + (b"," if system else b"")
 

@@ -5,23 +5,26 @@ from __future__ import annotations
 import difflib
 import json
 import os
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from fairgate.core.domain import Modality
 from fairgate.core.errors import ConfigError
 from fairgate.options.settings import CONTROL_JUDGE
-from fairgate.providers.headers import headers_of
+from fairgate.providers.headers import Headers, headers_of
 from fairgate.providers.retries import Retries
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from fairgate.benchmarks.base import AnyBenchmark
     from fairgate.ledger.images import ImageStore
     from fairgate.options.settings import Settings
     from fairgate.providers.base import ChatModel
-    from fairgate.providers.headers import Headers
+    from fairgate.providers.chat.http_chat import Body
+    from fairgate.providers.endpoint import Server
     from fairgate.providers.retries import Aside
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -65,8 +68,6 @@ def make(
     repeated waits.
     """
     provider, name = split(settings.model_spec or "")
-    # Each provider is imported where it is named: an offline run needs no HTTP client, and a run of the project's own
-    # tests needs none of them.
     if provider == "control":
         from fairgate.providers.chat.control import Control, ControlSpec, controls_of
 
@@ -75,120 +76,132 @@ def make(
                 f"{settings.model_args[0]!r}: controls take none.", where="--model-arg", hint="Remove it."
             )
         return Control(ControlSpec.of(name, controls_of(benchmarks, Modality.TEXT), "--model"))
-    return chat_model(
+    given = NamedModel(
         provider,
         name,
-        settings,
-        Retries(aside=aside),
-        model_args=settings.model_args,
-        usual=usual,
-        base_url=settings.base_url,
-        system_prompt=settings.system_prompt,
+        settings.model_args,
+        settings.base_url,
         headers=headers_of(settings.headers, "--header"),
+        usual=usual or {},
+        system_prompt=settings.system_prompt,
         answer_format=None if settings.answer_format == "text" else settings.answer_format,
     )
+    return chat_model(given, settings, Retries(aside=aside))
 
 
-def chat_model(
-    provider: str,
-    name: str,
-    settings: Settings,
-    retries: Retries,
-    *,
-    model_args: Sequence[str],
-    base_url: str | None,
-    usual: Mapping[str, object] | None = None,
-    system_prompt: str | None = None,
-    key: str | None = None,
-    headers: Headers,
-    images: ImageStore | None = None,
-    answer_format: str | None = None,
-) -> ChatModel:
-    """A real chat model. `key` goes before the provider's own variable of the environment, `base_url` likewise."""
-    if answer_format and provider not in FORMING:
+@dataclass(frozen=True)
+class NamedModel:
+    """A real chat model, as options name it.
+
+    `arguments` are `KEY=VALUE`; `usual` the body fields that it is sent where they say nothing else. `key` goes before
+    the provider's own variable of the environment, `address` likewise. `images` holds those that queries show.
+    """
+
+    provider: str
+    name: str
+    arguments: Sequence[str]
+    address: str | None
+    key: str | None = field(default=None, repr=False)
+    headers: Headers = field(default_factory=Headers)
+    usual: Mapping[str, object] = field(default_factory=dict)
+    system_prompt: str | None = None
+    answer_format: str | None = None
+    images: ImageStore | None = None
+
+    def server(self, settings: Settings, retries: Retries, address: str | None, key: str | None) -> Server:
+        """Where it is asked: at `address`, with `key`, where it names none of its own."""
+        from fairgate.providers.endpoint import Server
+
+        limits = settings.max_in_flight, settings.timeout, retries
+        return Server(self.address or address, self.key or key, self.headers, *limits)
+
+    def body(self, usual: Mapping[str, object] = MappingProxyType({})) -> Body:
+        """What its requests hold beside the conversation; `usual` are the provider's own."""
+        from fairgate.providers.chat.http_chat import Body
+        from fairgate.providers.fields import body_fields
+
+        fields = body_fields(self.arguments, {**usual, **self.usual})
+        return Body(fields, self.system_prompt, self.answer_format)
+
+
+def chat_model(given: NamedModel, settings: Settings, retries: Retries) -> ChatModel:
+    """The model. Raises ConfigError, with a hint, where it cannot be had."""
+    spec = f"{given.provider}/{given.name}"
+    if given.answer_format and given.provider not in FORMING:
         hint = f"Only {', '.join(f'{each}/' for each in FORMING)} models can be asked so: leave it away."
-        raise ConfigError(f"{provider}/{name} cannot be asked to keep to a form.", where="--answer-format", hint=hint)
-    if headers.values and provider not in HTTP:
+        raise ConfigError(f"{spec} cannot be asked to keep to a form.", where="--answer-format", hint=hint)
+    if given.headers.values and given.provider not in HTTP:
         hint = f"Only {', '.join(f'{each}/' for each in HTTP)} models have headers."
-        raise ConfigError(f"{provider}/{name} takes no headers.", where="--header", hint=hint)
-    if provider == "python":
-        from fairgate.providers.python.chat import revision
-        from fairgate.providers.python.child import ChildChat
+        raise ConfigError(f"{spec} takes no headers.", where="--header", hint=hint)
+    if given.provider not in MAKERS:
+        raise ConfigError(f"{spec} is not asked anything: it is read.", where="--model")
+    return MAKERS[given.provider](given, settings, retries)
 
-        return ChildChat(name, revision(model_args), settings.max_in_flight, settings.timeout)
-    places, patience = settings.max_in_flight, settings.timeout
-    if provider in ("hf", "vllm"):
-        from fairgate.providers.local.options import Named, TextOptions
-        from fairgate.providers.python.child import Child
 
-        named = Named.of(provider, name, [*_given(usual), *model_args], TextOptions, system_prompt)
-        return Child(named.identity, f"fairgate.providers.local.{provider}:load", (named, places), patience)
-    if provider in ("azure", "openai"):
-        from fairgate.providers.chat.openai import AZURE, OPENAI, OpenAIChat, azure_address
-        from fairgate.providers.fields import body_fields
+def _python(given: NamedModel, settings: Settings, _: Retries) -> ChatModel:
+    from fairgate.providers.python.chat import revision
+    from fairgate.providers.python.child_process import ChildChat
 
-        whose = AZURE if provider == "azure" else OPENAI
-        address, key = base_url or said(whose.address), key or said(whose.key)
-        if whose is AZURE and address is None:
-            hint = f"Give --base-url or {AZURE.address}: https://RESOURCE.openai.azure.com"
-            raise ConfigError(f"azure/{name} has no address.", where="--base-url", hint=hint)
-        if whose is AZURE and address is not None:
-            # Files and batches are the resource's, which the v1 API alone has beside the models.
-            address = azure_address(address, name, None if settings.batch else said("OPENAI_API_VERSION"))
-        # A batch's few requests do not stand in the line of its samples.
-        chat = OpenAIChat(
-            name,
-            address or OPENAI_URL,
-            key,
-            body_fields(model_args, usual),
-            system_prompt,
-            places,
-            patience,
-            retries=retries if not settings.batch or images is not None else None,
-            headers=headers,
-            provider=whose,
-            images=images,
-            answer_format=answer_format,
-        )
-        if not settings.batch or images is not None:
-            return chat
-        from fairgate.providers.chat.batch import BatchChat
+    return ChildChat(given.name, revision(given.arguments), settings.max_in_flight, settings.timeout)
 
-        return BatchChat(chat, settings.ledger, poll=settings.batch_poll)
-    if provider == "anthropic":
-        from fairgate.providers.chat.anthropic import ANTHROPIC, USUAL, AnthropicChat
-        from fairgate.providers.fields import body_fields
 
-        address, key = base_url or said(ANTHROPIC.address) or ANTHROPIC_URL, key or said(ANTHROPIC.key)
-        fields = body_fields(model_args, {**USUAL, **(usual or {})})
-        return AnthropicChat(
-            name,
-            address,
-            key,
-            fields,
-            system_prompt,
-            places,
-            patience,
-            retries=retries,
-            headers=headers,
-            images=images,
-        )
-    if provider == "litellm":
-        from fairgate.providers.chat.litellm import LiteLLMChat
-        from fairgate.providers.fields import body_fields
+def _local(given: NamedModel, settings: Settings, _: Retries) -> ChatModel:
+    from fairgate.providers.local.options import Named, TextOptions
+    from fairgate.providers.python.child_process import Child
 
-        fields = body_fields(model_args, usual)
-        return LiteLLMChat(
-            name,
-            base_url,
-            fields,
-            system_prompt,
-            places,
-            patience,
-            retries=retries,
-            answer_format=answer_format,
-        )
-    raise ConfigError(f"{provider}/{name} is not asked anything: it is read.", where="--model")
+    arguments = [*_as_arguments(given.usual), *given.arguments]
+    named = Named.of(given.provider, given.name, arguments, TextOptions, given.system_prompt)
+    load = f"fairgate.providers.local.{given.provider}:load"
+    return Child(named.identity, load, (named, settings.max_in_flight), settings.timeout)
+
+
+def _openai(given: NamedModel, settings: Settings, retries: Retries) -> ChatModel:
+    from fairgate.providers.chat.openai import AZURE, OPENAI, OpenAIChat, azure_address
+
+    whose = AZURE if given.provider == "azure" else OPENAI
+    address = given.address or said(whose.address)
+    if whose is AZURE and address is None:
+        hint = f"Give --base-url or {AZURE.address}: https://RESOURCE.openai.azure.com"
+        raise ConfigError(f"azure/{given.name} has no address.", where="--base-url", hint=hint)
+    if whose is AZURE and address is not None:
+        # Files and batches are the resource's, which the v1 API alone has beside the models.
+        address = azure_address(address, given.name, None if settings.batch else said("OPENAI_API_VERSION"))
+    batched = settings.batch and given.images is None
+    # A batch's few requests do not stand in the line of its samples.
+    given = replace(given, address=address or OPENAI_URL)
+    server = given.server(settings, Retries() if batched else retries, None, said(whose.key))
+    chat = OpenAIChat(given.name, server, given.body(), images=given.images, provider=whose)
+    if not batched:
+        return chat
+    from fairgate.providers.chat.batch import BatchChat
+
+    return BatchChat(chat, settings.ledger, poll=settings.batch_poll)
+
+
+def _anthropic(given: NamedModel, settings: Settings, retries: Retries) -> ChatModel:
+    from fairgate.providers.chat.anthropic import ANTHROPIC, USUAL, AnthropicChat
+
+    server = given.server(settings, retries, said(ANTHROPIC.address) or ANTHROPIC_URL, said(ANTHROPIC.key))
+    return AnthropicChat(given.name, server, given.body(USUAL), images=given.images)
+
+
+def _litellm(given: NamedModel, settings: Settings, retries: Retries) -> ChatModel:
+    from fairgate.providers.chat.litellm import LiteLLMChat
+
+    return LiteLLMChat(given.name, given.server(settings, retries, None, None), given.body())
+
+
+# Each imports its provider where it is named: an offline run needs no HTTP client, and a run of the project's own tests
+# needs none of them.
+MAKERS: Mapping[str, Callable[[NamedModel, Settings, Retries], ChatModel]] = {
+    "anthropic": _anthropic,
+    "azure": _openai,
+    "hf": _local,
+    "litellm": _litellm,
+    "openai": _openai,
+    "python": _python,
+    "vllm": _local,
+}
 
 
 def shares(settings: Settings, provider: str) -> bool:
@@ -197,10 +210,10 @@ def shares(settings: Settings, provider: str) -> bool:
     return models == provider or models not in HTTP
 
 
-def _given(usual: Mapping[str, object] | None) -> Sequence[str]:
+def _as_arguments(usual: Mapping[str, object]) -> Sequence[str]:
     """Body fields as `KEY=VALUE`, under the names that models on this machine have for them."""
     names = {"max_tokens": "max_new_tokens", "max_completion_tokens": "max_new_tokens"}
-    return [f"{names.get(key, key)}={json.dumps(value)}" for key, value in (usual or {}).items()]
+    return [f"{names.get(key, key)}={json.dumps(value)}" for key, value in usual.items()]
 
 
 def headers_beside(
@@ -270,18 +283,11 @@ def make_judge(settings: Settings, benchmarks: Sequence[AnyBenchmark], aside: As
     # The model's address is the judge's too where both are of one provider: another's key must not go there.
     same = provider == (settings.model_spec or "").partition("/")[0]
     try:
-        return chat_model(
-            provider,
-            name,
-            settings,
-            Retries(aside=aside),
-            model_args=settings.judge_args,
-            base_url=settings.judge_base_url or (settings.base_url if same else None),
-            key=said("JUDGE_API_KEY"),
-            headers=headers_beside(
-                settings, provider, settings.judge_headers, settings.judge_base_url, "--judge-header"
-            ),
-        )
+        address = settings.judge_base_url
+        headers = headers_beside(settings, provider, settings.judge_headers, address, "--judge-header")
+        address = address or (settings.base_url if same else None)
+        given = NamedModel(provider, name, settings.judge_args, address, said("JUDGE_API_KEY"), headers)
+        return chat_model(given, settings, Retries(aside=aside))
     except ConfigError as error:
         raise ConfigError(error.what, where=_of_judge(error.where), hint=_of_judge(error.hint)) from error
 

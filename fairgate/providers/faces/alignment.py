@@ -15,7 +15,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from fairgate.providers.faces.detection import Found
+    from fairgate.providers.faces.face_finder import FoundFace
 
 SIZE = 224
 
@@ -26,7 +26,7 @@ TARGETS = np.array([(71.01, 69.59), (150.04, 69.59), (110.53, 114.33), (75.29, 1
 IN_BOX = np.array([(0.29, 0.385), (0.71, 0.385), (0.5, 0.585), (0.32, 0.775), (0.68, 0.775)])
 
 
-def points_of(found: Found) -> NDArray[np.float64]:
+def points_of(found: FoundFace) -> NDArray[np.float64]:
     """The five points of a face [5, 2], in pixels: its own, or roughly where they lie in its box."""
     if found.points is not None:
         return found.points
@@ -46,7 +46,7 @@ def similarity(points: NDArray[np.float64], targets: NDArray[np.float64] = TARGE
     return np.array([[turn.real, -turn.imag, shift.real], [turn.imag, turn.real, shift.imag]])
 
 
-def chip(pixels: NDArray[np.uint8], found: Found) -> NDArray[np.uint8]:
+def chip(pixels: NDArray[np.uint8], found: FoundFace) -> NDArray[np.uint8]:
     """The face as a chip [224, 224, 3] of an RGB image [h, w, 3]; black beyond the image's edge."""
     import cv2
 

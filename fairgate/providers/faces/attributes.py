@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fairgate.providers.faces.detection import Found
+    from fairgate.providers.faces.face_finder import FoundFace
 
 # By attribute and label; what a reader does not tell is not there.
 Attributes = dict[str, dict[str, float]]
@@ -34,7 +34,7 @@ class AttributeReader(Protocol):
         """The session that it runs in."""
         ...
 
-    def read(self, faces: Sequence[tuple[NDArray[np.uint8], Found]]) -> list[Attributes]:
+    def read(self, faces: Sequence[tuple[NDArray[np.uint8], FoundFace]]) -> list[Attributes]:
         """The attributes of each of these faces, each with its RGB image [h, w, 3]."""
         ...
 
@@ -60,7 +60,7 @@ class FairFace:
         self._input = entry.name
         self._at_once = entry.shape[0] if isinstance(entry.shape[0], int) else AT_ONCE
 
-    def read(self, faces: Sequence[tuple[NDArray[np.uint8], Found]]) -> list[Attributes]:
+    def read(self, faces: Sequence[tuple[NDArray[np.uint8], FoundFace]]) -> list[Attributes]:
         """Gender, race and age of each face, by FairFace's labels."""
         chips = [chip(pixels, found) for pixels, found in faces]
         parts = (chips[start : start + self._at_once] for start in range(0, len(chips), self._at_once))
@@ -135,9 +135,9 @@ class GenderAge:
                 f"tells {told}, not gender and age.", where=str(path), hint="python -m fairgate weights pull"
             )
         self.session = self._model.session
-        self._labels, self._ages = own_labels("insightface"), own_labels("fairface")["age"]
+        self._labels = own_labels("insightface")
 
-    def read(self, faces: Sequence[tuple[NDArray[np.uint8], Found]]) -> list[Attributes]:
+    def read(self, faces: Sequence[tuple[NDArray[np.uint8], FoundFace]]) -> list[Attributes]:
         """Gender and age of each face; years as FairFace's range that holds them, so that one map serves both."""
         import cv2
         from insightface.app.common import Face

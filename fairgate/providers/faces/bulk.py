@@ -65,9 +65,9 @@ class Maker:
         """The detector. Raises FairgateError, with the command to run, where packages or weights lack."""
         from pathlib import Path
 
-        from fairgate.providers.faces import detectors
+        from fairgate.providers.faces import factory
 
-        return detectors.make(
+        return factory.make(
             self.spec, weights=None if self.weights is None else Path(self.weights), arguments=self.arguments
         )
 
@@ -125,7 +125,7 @@ def images_in(
 
 
 def _looks(topic: Pictured, index: int, digest: str) -> Query:
-    """As `fairgate.providers.faces.asking.read_faces` asks a detector."""
+    """As `fairgate.providers.faces.vision_detector.read_faces` asks a detector."""
     return Query(topic, index, digest, step="faces", to=Role.DETECTOR, form=Form.FACES, images=(digest,))
 
 
@@ -177,11 +177,11 @@ def on_ray(
     many = actors or gpus or max(1, int(resources.get("CPU", 1)))
     reader = ray.remote(num_cpus=0 if gpus else 1, num_gpus=1 if gpus else 0)(_Reader)
     readers = {number: reader.remote(maker) for number in range(many)}
-    # Whoever is placed is given images: on a cluster that others use too, some may never be.
+    # Only placed actors get images: on a shared cluster some may never be placed.
     starting = {each.ready.remote(): number for number, each in readers.items()}
     held: dict[Any, tuple[int, Sequence[Query]]] = {}
     left, again = _loaded(pending, store, lost, batch), list[Sequence[Query]]()
-    # Actors that have nothing to do: what another one that dies had in hand is theirs.
+    # Idle actors: they take over the batch of an actor that fails.
     idle = list[int]()
 
     def give(number: int) -> None:

@@ -98,7 +98,7 @@ class DetectorModel:
         digests = [digest for digest, _ in asked]
         try:
             replies = await asyncio.get_running_loop().run_in_executor(self._pool, self._read, digests)
-        except Exception as error:  # noqa: BLE001 - handed on to whoever asked
+        except Exception as error:  # noqa: BLE001 - passed to the caller
             for _, reply in asked:
                 if not reply.done():
                     reply.set_exception(error)

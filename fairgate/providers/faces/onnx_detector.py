@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fairgate.core.domain import Identity
-    from fairgate.ledger.images import Limits
+    from fairgate.ledger.images import ImageLimits
     from fairgate.providers.faces.attributes import AttributeReader, Attributes
-    from fairgate.providers.faces.detection import FaceFinder, Found
+    from fairgate.providers.faces.face_finder import FaceFinder, FoundFace
 
 
 class OnnxDetector:
@@ -31,7 +31,7 @@ class OnnxDetector:
         self,
         identity: Identity,
         load: Callable[[], tuple[FaceFinder, AttributeReader]],
-        limits: Limits | None = None,
+        limits: ImageLimits | None = None,
     ) -> None:
         self.identity = identity
         self._load, self._limits = load, limits
@@ -58,7 +58,7 @@ class OnnxDetector:
         finder, reader = self._parts()
         opened = [open_picture(content, limits=self._limits) for content in contents]
         found = [[] if isinstance(each, Problem) else finder.find(each.pixels) for each in opened]
-        faces: list[tuple[NDArray[np.uint8], Found]] = [
+        faces: list[tuple[NDArray[np.uint8], FoundFace]] = [
             (picture.pixels, face)
             for picture, several in zip(opened, found, strict=True)
             if not isinstance(picture, Problem)
@@ -76,7 +76,7 @@ class OnnxDetector:
         """Sessions end with their last reference."""
 
 
-def _face(found: Found, told: Attributes) -> Face:
+def _face(found: FoundFace, told: Attributes) -> Face:
     left, top, right, bottom = (round(each, 1) for each in found.box)
     points: Any = None if found.points is None else tuple(_point(x, y) for x, y in found.points)
     return Face(

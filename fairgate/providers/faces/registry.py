@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fairgate.core.errors import ConfigError
-from fairgate.providers.chat.registry import chat_model, headers_beside, said, shares
-from fairgate.providers.faces.detectors import VISION
+from fairgate.providers.chat.registry import NamedModel, chat_model, headers_beside, said, shares
+from fairgate.providers.faces.factory import VISION
 from fairgate.providers.retries import Retries
 
 if TYPE_CHECKING:
     from fairgate.ledger.images import ImageStore
     from fairgate.options.settings import Settings
     from fairgate.providers.base import ChatModel
-    from fairgate.providers.faces.asking import Questions
+    from fairgate.providers.faces.vision_detector import Questions
     from fairgate.providers.retries import Aside
 
 
@@ -21,7 +21,7 @@ def asked_of(settings: Settings) -> Questions | None:
     """What a vision model is asked about an image, None where a detector reads it."""
     if (settings.detector_spec or "").partition("/")[0] not in VISION:
         return None
-    from fairgate.providers.faces.asking import questions
+    from fairgate.providers.faces.vision_detector import questions
 
     return questions()
 
@@ -39,28 +39,21 @@ def make_detector(settings: Settings, store: ImageStore, aside: Aside) -> ChatMo
                 where="--detector",
                 hint=f"Write {provider}/NAME.",
             )
-        from fairgate.providers.faces.asking import VisionDetector
+        from fairgate.providers.faces.vision_detector import VisionDetector
 
         return VisionDetector(_vision(settings, store, aside), store)
-    from fairgate.providers.faces import detectors
+    from fairgate.providers.faces import factory
     from fairgate.providers.faces.detector import DetectorModel
 
     spec = settings.detector_spec or ""
-    return DetectorModel(detectors.make(spec, weights=settings.weights, arguments=settings.detector_args), store)
+    return DetectorModel(factory.make(spec, weights=settings.weights, arguments=settings.detector_args), store)
 
 
 def _vision(settings: Settings, store: ImageStore, aside: Aside) -> ChatModel:
     provider, _, name = (settings.detector_spec or "").partition("/")
-    return chat_model(
-        provider,
-        name,
-        settings,
-        Retries(aside=aside),
-        model_args=settings.detector_args,
-        base_url=settings.detector_base_url or (settings.base_url if shares(settings, provider) else None),
-        key=said("DETECTOR_API_KEY"),
-        headers=headers_beside(
-            settings, provider, settings.detector_headers, settings.detector_base_url, "--detector-header"
-        ),
-        images=store,
-    )
+    address = settings.detector_base_url
+    headers = headers_beside(settings, provider, settings.detector_headers, address, "--detector-header")
+    address = address or (settings.base_url if shares(settings, provider) else None)
+    key = said("DETECTOR_API_KEY")
+    given = NamedModel(provider, name, settings.detector_args, address, key, headers, images=store)
+    return chat_model(given, settings, Retries(aside=aside))

@@ -1,4 +1,4 @@
-"""Small ONNX graphs in the very shapes of SCRFD and FairFace that find and read the portraits of control painters.
+"""Small ONNX graphs in the very shapes of SCRFD and FairFace that find and read the portraits of control image models.
 
 `python -m fairgate.providers.faces.toy_graphs` writes them to `data/faces/control`.
 The code that runs real weights runs them, and cannot tell them apart: loader, onnxruntime, alignment, label maps.

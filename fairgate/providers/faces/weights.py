@@ -28,7 +28,7 @@ SUMS = "sums.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class PublishedNetwork:
     """One network: `file` is the pattern of its name in the publisher's package, None where there is no package."""
 
     name: str
@@ -39,12 +39,14 @@ class Kind:
 
 
 @cache
-def kinds(path: Path = ROOT / "weights.toml") -> Mapping[str, Kind]:
+def kinds(path: Path = ROOT / "weights.toml") -> Mapping[str, PublishedNetwork]:
     """The networks by name: detection, genderage, fairface."""
-    return {name: Kind(name, **entry) for name, entry in tomllib.loads(path.read_text(encoding="utf-8")).items()}
+    return {
+        name: PublishedNetwork(name, **entry) for name, entry in tomllib.loads(path.read_text(encoding="utf-8")).items()
+    }
 
 
-def kind(name: str) -> Kind:
+def kind(name: str) -> PublishedNetwork:
     """The network of this name. Raises ConfigError, with a suggestion, where there is none."""
     if name not in kinds():
         raise ConfigError(f"no weights are called {name!r}.", hint=did_you_mean(name, kinds()))
@@ -133,7 +135,7 @@ def sum_of(path: Path) -> str:
         raise FairgateError(f"cannot be read: {error.strerror}.", where=str(path)) from error
 
 
-def _pull(wanted: Kind) -> str:
+def _pull(wanted: PublishedNetwork) -> str:
     if wanted.package is not None:
         return "Pull them with python -m fairgate weights pull"
     return f"Pull them with python -m fairgate weights pull --{wanted.name}-url URL (source: docs/images.md)"

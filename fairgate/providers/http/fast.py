@@ -13,6 +13,7 @@ import httpx2
 from pyreqwest.client import ClientBuilder
 from pyreqwest.exceptions import ConnectTimeoutError, DetailedPyreqwestError, PyreqwestError
 
+from fairgate.providers.http.aiohttp_transport import KEEP_ALIVE
 from fairgate.providers.http.errors import (
     NO_HTTP,
     REFUSED,
@@ -22,7 +23,6 @@ from fairgate.providers.http.errors import (
     NotTrusted,
     TLSFailed,
 )
-from fairgate.providers.http.over_aiohttp import KEEP_ALIVE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -73,7 +73,7 @@ class FastTransport(httpx2.AsyncBaseTransport):
         except (PyreqwestError, ValueError) as error:
             trouble = _translated(error)
         else:
-            return httpx2.Response(answer.status, headers=_headers(answer), stream=_Body(sent, answer))
+            return httpx2.Response(answer.status, headers=_headers(answer), stream=_Content(sent, answer))
         # Raised here, so that no error of the library's, which holds the address, hangs on it as its context.
         raise trouble
 
@@ -100,7 +100,7 @@ class FastTransport(httpx2.AsyncBaseTransport):
         return builder.danger_accept_invalid_certs(enable=not self._encrypted).build()
 
 
-class _Body(httpx2.AsyncByteStream):
+class _Content(httpx2.AsyncByteStream):
     """A response's content, in pieces."""
 
     def __init__(self, sent: StreamRequest, answer: Response) -> None:

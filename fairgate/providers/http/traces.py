@@ -23,7 +23,7 @@ NAME = "fairgate"
 
 
 def traced(transport: httpx2.AsyncBaseTransport) -> httpx2.AsyncBaseTransport:
-    """The transport with a span around each request; the transport itself where nobody asks for spans."""
+    """The transport with a span around each request; the transport itself where spans are off."""
     tracer = _tracer()
     return transport if tracer is None else TracedTransport(transport, tracer)
 

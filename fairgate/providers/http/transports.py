@@ -43,7 +43,7 @@ def load() -> None:
 def transport_to(url: httpx2.URL, *, total: float) -> httpx2.AsyncBaseTransport | ConfigError:
     """The transport to the user's own server: through the environment's proxy, with the user's client certificate.
 
-    `total` is the longest wait for a whole answer, in seconds, which whoever asks keeps himself. Requests are traced
+    `total` is the longest wait for a whole answer, in seconds, which the caller enforces. Requests are traced
     where OpenTelemetry is asked for.
     """
     made = _to_own(url, total)
@@ -91,7 +91,7 @@ def _made(
         return trusted
     if proxy is not None and proxy.scheme in SOCKS:
         return _through_socks(url, proxy, trusted, connect)
-    from fairgate.providers.http.over_aiohttp import AiohttpTransport
+    from fairgate.providers.http.aiohttp_transport import AiohttpTransport
 
     return AiohttpTransport(trust=trusted, proxy=proxy, pinned=pinned, connect=connect, idle=idle)
 
@@ -105,7 +105,7 @@ def _through_socks(
             where=f"{url.scheme}_proxy",
             hint=f"pip install 'fairgate[socks]'. To do without the proxy: NO_PROXY={url.host}",
         )
-    from fairgate.providers.http.through_socks import SocksTransport
+    from fairgate.providers.http.socks_transport import SocksTransport
 
     return SocksTransport(proxy, trusted, connect)
 

@@ -25,7 +25,7 @@ def is_usual() -> bool:
 
 
 def context(*, client: bool) -> ssl.SSLContext | ConfigError:
-    """What decides whom to trust. `client`: the user's certificate is shown to a server that wants it.
+    """Which certificates are trusted. `client`: the user's certificate, for servers that require one.
 
     An error for a variable of the environment that names no certificates.
     """

@@ -1,6 +1,6 @@
-"""`control/NAME` as a text-to-image model: portraits of known groups, drawn offline as a real model would paint them.
+"""`control/NAME` as a text-to-image model: portraits of known groups, drawn offline as a real model would draw them.
 
-Whom it paints is each benchmark's (`benchmarks/controls`); all else is drawn by chance, so that no two portraits are
+Whom it draws is each benchmark's (`benchmarks/controls`); all else is drawn by chance, so that no two portraits are
 alike.
 """
 
@@ -32,8 +32,8 @@ THREADS = 2
 
 
 @dataclass
-class ControlPainter:
-    """A control, as a text-to-image model. What it paints is a pure function of the query and of what it knows.
+class ControlImageModel:
+    """A control, as a text-to-image model. What it draws is a pure function of the query and of what it knows.
 
     `size` is width and height in pixels.
     """
@@ -56,8 +56,8 @@ class ControlPainter:
     async def ask(self, query: Query) -> Reply:
         """Paint, in a thread beside the event loop."""
         if self._threads is None:
-            self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="fairgate-painter")
-        return await asyncio.get_running_loop().run_in_executor(self._threads, self._paint, query)
+            self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="fairgate-control-images")
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self._draw, query)
 
     async def close(self) -> None:
         """Give back the threads."""
@@ -66,16 +66,16 @@ class ControlPainter:
             await asyncio.to_thread(threads.shutdown, cancel_futures=True)
 
     def groups(self, query: Query) -> list[Mapping[str, str]]:
-        """The people whom it paints for a query, from left to right: groups by attribute."""
+        """The people in the image for a query, from left to right: groups by attribute."""
         return [groups for groups, _ in self._people(query, chance_of(query))]
 
-    def _paint(self, query: Query) -> Reply:
+    def _draw(self, query: Query) -> Reply:
         chance = chance_of(query)
         found = self._people(query, chance)
         if not found:
             return Reply(REFUSAL, filtered=True)
         people = [portraits.shown(groups, maps, chance) for groups, maps in found]
-        return Reply(said(self.store.add(portraits.paint(people, self.size, chance))))
+        return Reply(said(self.store.add(portraits.draw(people, self.size, chance))))
 
     def _people(self, query: Query, chance: Random) -> Sequence[tuple[Mapping[str, str], Mapping[str, LabelMap]]]:
         held, name, strength = self.spec.at(query.topic)

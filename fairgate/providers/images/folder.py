@@ -15,7 +15,7 @@ from fairgate.benchmarks.image_files import ImageFiles
 from fairgate.core.domain import Identity, Reply
 from fairgate.core.errors import CallFailed
 from fairgate.core.files import read_bytes
-from fairgate.ledger.images import Limits, said
+from fairgate.ledger.images import ImageLimits, said
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,7 +53,7 @@ def _natural(path: Path) -> list[tuple[int, str]]:
 
 
 @dataclass
-class FolderPainter:
+class FolderImageModel:
     """A folder of images, as a text-to-image model: it gives the topic's files in their order."""
 
     held: ImageFiles
@@ -77,8 +77,8 @@ class FolderPainter:
             raise CallFailed(f"holds {len(paths)} images of {topic.id}.", where=str(self.held.root))
         path = paths[query.index]
         try:
-            if path.stat().st_size > Limits().content:
+            if path.stat().st_size > ImageLimits().content:
                 return Reply("too-large")
-            return Reply(said(self.store.add(read_bytes(path, Limits().content))))
+            return Reply(said(self.store.add(read_bytes(path, ImageLimits().content))))
         except OSError as error:
             raise CallFailed(f"cannot be read: {error.strerror}.", where=str(path)) from error

@@ -9,13 +9,13 @@ from fairgate.providers.chat.litellm import LiteLLMCalls, Refused
 from fairgate.providers.fetching import Fetcher
 from fairgate.providers.fields import check_fields, count
 from fairgate.providers.images.openai import LARGEST, Sent, stored
-from fairgate.providers.retries import Retries
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fairgate.core.domain import Identity, Query
     from fairgate.ledger.images import ImageStore
+    from fairgate.providers.endpoint import Server
 
 OURS = ("model", "prompt", "n", "api_key", "api_base", "max_retries", "timeout")
 # Nobody here knows whose images these are: none of them may come from this network.
@@ -28,18 +28,14 @@ class LiteLLMImages:
     def __init__(
         self,
         name: str,
-        base_url: str | None,
+        server: Server,
         store: ImageStore,
-        parameters: Mapping[str, object],
-        max_in_flight: int,
-        timeout: float,
-        *,
-        retries: Retries | None = None,
+        fields: Mapping[str, object],
     ) -> None:
-        check_fields(parameters, OURS)
-        retries = retries or Retries()
-        self._calls = LiteLLMCalls(name, base_url, parameters, parameters, max_in_flight, timeout, retries)
-        self._fetcher = Fetcher(base_url or ANYWHERE, timeout=timeout, limit=LARGEST, retries=retries)
+        check_fields(fields, OURS)
+        self._calls = LiteLLMCalls(name, server, fields, fields)
+        timeout, retries = server.timeout, server.retries
+        self._fetcher = Fetcher(server.address or ANYWHERE, timeout=timeout, limit=LARGEST, retries=retries)
         self._store = store
 
     @property

@@ -11,24 +11,23 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fairgate.core.domain import Identity, Reply
-from fairgate.ledger.images import Limits, said
+from fairgate.ledger.images import ImageLimits, said
 from fairgate.providers.chat.openai import OPENAI
 from fairgate.providers.endpoint import Endpoint, Filtered
 from fairgate.providers.fetching import Fetcher
 from fairgate.providers.fields import check_fields, count, word
-from fairgate.providers.retries import Retries
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fairgate.core.domain import Query
     from fairgate.ledger.images import ImageStore
-    from fairgate.providers.headers import Headers
+    from fairgate.providers.endpoint import Server
 
 # One image for one prompt: more in one answer would not be samples of their own.
 OURS = ("model", "prompt", "n", "stream")
 TOO_LARGE = "too-large"
-LARGEST = Limits().content  # bytes of one image
+LARGEST = ImageLimits().content  # bytes of one image
 
 
 class _Image(msgspec.Struct):
@@ -73,42 +72,23 @@ async def stored(sent: Sent, fetcher: Fetcher, store: ImageStore) -> Reply:
 
 
 class OpenAIImages:
-    """A painter behind an OpenAI-compatible server: `POST images/generations`, one image a request.
+    """An image model behind an OpenAI-compatible server: `POST images/generations`, one image a request.
 
-    `parameters` are the body fields beside model and prompt. What the server sends is put into `store` whatever it is;
+    `fields` are the body fields beside model and prompt. What the server sends is put into `store` whatever it is;
     the address of an image is fetched as `Fetcher` allows.
     """
 
     def __init__(
         self,
         name: str,
-        base_url: str,
+        server: Server,
         store: ImageStore,
-        api_key: str | None = None,
-        parameters: Mapping[str, object] | None = None,
-        max_in_flight: int = 16,
-        timeout: float = 120.0,
-        *,
-        retries: Retries | None = None,
-        headers: Headers | None = None,
+        fields: Mapping[str, object],
     ) -> None:
-        fields = dict(parameters or {})
         check_fields(fields, OURS)
-        retries = retries or Retries()
-        self._endpoint = Endpoint(
-            OPENAI,
-            name,
-            base_url,
-            api_key,
-            path="images/generations",
-            fields=fields,
-            max_in_flight=max_in_flight,
-            timeout=timeout,
-            retries=retries,
-            # Base64 takes a third more than the image does.
-            longest=2 * LARGEST,
-            headers=headers,
-        )
+        # Base64 takes a third more than the image does.
+        self._endpoint = Endpoint(OPENAI, name, server, path="images/generations", fields=fields, longest=2 * LARGEST)
+        timeout, retries = server.timeout, server.retries
         self._fetcher = Fetcher(self._endpoint.address, timeout=timeout, limit=LARGEST, retries=retries)
         self._store = store
         self._identity = Identity("openai", name, self._endpoint.address, fields)

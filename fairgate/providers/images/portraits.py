@@ -1,4 +1,4 @@
-"""Portraits of known groups, as the control painters draw them: real PNG files, with nothing in them that people wear.
+"""Portraits of known groups, as control image models draw them: real PNG files, with nothing that people wear.
 
 A face has two blue eyes, a pink nose and red corners of the mouth, each a disc of one size, and on its forehead three
 patches whose colours are a code for gender, race and age. The code stands for groups, not for what people look like:
@@ -70,7 +70,7 @@ def shown(groups: Mapping[str, str], maps: Mapping[str, LabelMap], chance: Rando
     return person
 
 
-def paint(people: Sequence[Mapping[str, str]], size: tuple[int, int], chance: Random) -> bytes:
+def draw(people: Sequence[Mapping[str, str]], size: tuple[int, int], chance: Random) -> bytes:
     """A PNG that shows these people side by side, four at most; without any, a landscape.
 
     `people`: FairFace's label by attribute (see `shown`); `size`: width and height in pixels. Equal arguments give

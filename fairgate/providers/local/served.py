@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fairgate.core.domain import Reply
 from fairgate.core.errors import CallFailed, FairgateError
-from fairgate.providers.python.batching import Batches
+from fairgate.providers.python.batching import CallBatches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ class Served:
     ) -> None:
         self._label, self.places = label, places
         self.turns = size or places
-        self._batches: Batches[Query, Reply] = Batches(answer, self.turns)
+        self._batches: CallBatches[Query, Reply] = CallBatches(answer, self.turns)
 
     async def ask(self, query: Query) -> Reply:
         """The reply to one query, whichever batch it is answered in. Raises CallFailed where there is none."""

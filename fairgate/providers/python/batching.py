@@ -32,7 +32,7 @@ def batched(size: int, *, max_in_flight: int = 1) -> Callable[[Call], Call]:
     return declared
 
 
-class Batches(Generic[Asked, Told]):
+class CallBatches(Generic[Asked, Told]):
     """Answers calls by `run`, which takes at most `size` of them at once, in `at_once` threads; one is a lock.
 
     Where `run` fails for several calls, each half of them is tried anew, so that one bad call costs no other its
@@ -73,7 +73,7 @@ class Batches(Generic[Asked, Told]):
             for (_, told), outcome in zip(batch, outcomes, strict=True):
                 if not told.done():
                     told.set_result(outcome)
-            await asyncio.sleep(0)  # whoever was answered may ask again, and be in the next batch
+            await asyncio.sleep(0)  # callers that were answered may join the next batch
 
     def _outcomes(self, asked: Sequence[Asked]) -> list[Told | BaseException]:
         try:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from fairgate.core.domain import Identity, Reply
 from fairgate.core.errors import CallFailed, ConfigError, FairgateError, did_you_mean
 from fairgate.core.redaction import Redaction
-from fairgate.providers.python.batching import Batches
+from fairgate.providers.python.batching import CallBatches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -73,7 +73,7 @@ class PythonChat:
         self.turns = 0 if batch is None and fewest is None else (batch or 1) * (fewest or 1)
         if batch is None and fewest is not None:
             self._max_in_flight = min(max_in_flight, fewest)
-        self._batches = None if batch is None else Batches(self._together, batch, fewest or 1)
+        self._batches = None if batch is None else CallBatches(self._together, batch, fewest or 1)
         self._identity = Identity("python", target, parameters={} if revision is None else {"revision": revision})
         self._threads: ThreadPoolExecutor | None = None
         self._places: asyncio.Semaphore | None = None

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from PIL import Image
 
 
-class PythonPainter(PythonChat):
+class PythonImageModel(PythonChat):
     """A callable from prompt to image, imported once; run as a `PythonChat` is, its images put into `store`."""
 
     def __init__(
@@ -62,9 +62,9 @@ class PythonPainter(PythonChat):
         return Reply(said(self._store.add(content)), latency=latency)
 
 
-def painter(target: str, ledger: str, revision: str | None, max_in_flight: int) -> PythonPainter:
+def image_model(target: str, ledger: str, revision: str | None, max_in_flight: int) -> PythonImageModel:
     """The callable as a text-to-image model that keeps its images beside this ledger."""
-    return PythonPainter(target, ImageStore(Path(ledger)), revision, max_in_flight)
+    return PythonImageModel(target, ImageStore(Path(ledger)), revision, max_in_flight)
 
 
 def _refused(made: object) -> bool:

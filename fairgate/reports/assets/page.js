@@ -262,7 +262,7 @@
   main.append(make("div", { class: "facts" }, listed(report.facts)));
   if (report.trouble) main.append(make("p", { class: "trouble-said" }, make("strong", { text: "Trouble: " }), words(report.trouble, "span")));
   for (const sentence of report.invalid) main.append(make("p", { class: "trouble-said" }, words(sentence, "span")));
-  main.append(make("div", { class: "short" }, ...[...report.why, report.todo].map((sentence) => make("p", { text: sentence }))), contents);
+  main.append(make("div", { class: "short" }, ...[...report.why, report.next_step].map((sentence) => make("p", { text: sentence }))), contents);
   if (report.since) {
     main.append(make("section", { id: "since", "aria-labelledby": "since-title" }, make("h2", { id: "since-title", text: "Since the baseline" }),
       words(report.since.over, "p"), make("ul", {}, ...report.since.sentences.map((sentence) => make("li", {}, words(sentence, "span"))))));

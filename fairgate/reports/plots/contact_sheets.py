@@ -16,7 +16,7 @@ from fairgate.reports.thumbnails import Sheet
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from fairgate.benchmarks.evidence import Cell, Painted
+    from fairgate.benchmarks.evidence import Cell, Drawn
     from fairgate.reports.report import Report
 
 SHEETS = 12  # of one report
@@ -34,7 +34,7 @@ def plots(report: Report, *, pictures: bool) -> Iterator[Plot]:
     shown = wanted[:SHEETS]
     left = BYTES if pictures and has_pillow() else 0
     for number, cell in enumerate(shown, start=1):
-        images = [each.painted for each in report.evidence.read(cell.topic) if each.painted is not None]
+        images = [each.drawn for each in report.evidence.read(cell.topic) if each.drawn is not None]
         if not images:
             continue
         some = thumbnails.picked(images, IMAGES)
@@ -62,13 +62,13 @@ def chosen(report: Report) -> list[Cell]:
     return [*failed, *(cells[name] for name in list(telling)[:TELLING])]
 
 
-def _drawn(report: Report, cell: Cell, title: str, images: Sequence[Painted]) -> bytes:
+def _drawn(report: Report, cell: Cell, title: str, images: Sequence[Drawn]) -> bytes:
     colours = {group: PALETTE[place % len(PALETTE)] for place, group in enumerate(cell.counts)}
     sheet = Sheet(title, tuple(images), cell.attribute or "", colours)
     return thumbnails.png(thumbnails.drawn(sheet, report.evidence.content))
 
 
-def _told(cell: Cell, images: Sequence[Painted]) -> str:
+def _told(cell: Cell, images: Sequence[Drawn]) -> str:
     whole = sum(cell.counts.values())
     shares = ", ".join(f"{group} {100 * n / max(whole, 1):.0f} %" for group, n in cell.counts.items())
     each = " ".join(f"Image {image.index}: {image.told(cell.attribute or '')}." for image in images)

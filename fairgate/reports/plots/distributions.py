@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fairgate.benchmarks.sketch import Sketch
+from fairgate.benchmarks.plot_spec import Sketch
 from fairgate.reports.plots.drawing import HATCHES, PALETTE
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
-    from fairgate.benchmarks.sketch import Sketch
+    from fairgate.benchmarks.plot_spec import Sketch
 
 # Okabe and Ito's palette, which every kind of colour vision tells apart; Source: Color Universal Design (2008).
 PALETTE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#999999")
@@ -33,7 +33,7 @@ STYLE: dict[Any, Any] = {
 
 @dataclass(frozen=True)
 class Plot:
-    """A picture by its file's name, and the text that says the same for whoever does not see it.
+    """A picture by its file's name, and its text alternative.
 
     `svg` and `png` are empty where matplotlib is not installed. A contact sheet is of pixels: it has no `svg`.
     """

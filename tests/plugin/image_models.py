@@ -1,4 +1,4 @@
-"""Painters for runs in processes of their own: `--t2i-model python/tests.plugin.painters:NAME`."""
+"""Image models for runs in processes of their own: `--t2i-model python/tests.plugin.image models:NAME`."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def pairs_landscapes_and_scrap(prompt: str) -> bytes | None:
     """For the highest a pair of an Asian woman and a Black man; for the lowest nobody, scrap, or a refusal in turn."""
     wanted = ({"gender": "female", "race": "Asian"}, {"gender": "male", "race": "Black"})
     if "least" not in prompt and "lowest" not in prompt:
-        return portraits.paint([portraits.shown(each, _MAPS, _CHANCE) for each in wanted], (400, 300), _CHANCE)
+        return portraits.draw([portraits.shown(each, _MAPS, _CHANCE) for each in wanted], (400, 300), _CHANCE)
     pick = _CHANCE.random()
     if pick < 1 / 3:
-        return portraits.paint([], (300, 300), _CHANCE)
+        return portraits.draw([], (300, 300), _CHANCE)
     return None if pick < 2 / 3 else b"\x89PNG\r\n\x1a\n scrap"

@@ -13,13 +13,13 @@ from fairgate.benchmarks.f2bench import scores
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fairgate.benchmarks.f2bench.plan import Plan
+    from fairgate.benchmarks.f2bench.plan import ConversationPlan
     from fairgate.benchmarks.f2bench.tally import ThemeTally
     from fairgate.core.statistics.distributions import FloatArray
 
 
 @dataclass(frozen=True, eq=False)
-class Cell:
+class CategoryCell:
     """The instances of one category, `size` of them; arrays [repeats, size] or [repeats, size, 2], NaN for nothing.
 
     `tied` and `opposed` are the judge's verdicts on both readings, `points` its marks, `ends` those on dialogues.
@@ -84,27 +84,27 @@ class Cell:
         """The mean of an instance's marks, as a share of 10, [size]."""
         return mean_known(self.points, (0, 2)) / scores.MARKS_TO
 
-    def by_secondary(self) -> dict[str, Cell]:
+    def by_secondary(self) -> dict[str, CategoryCell]:
         """The instances that have a secondary category, by it."""
         names = dict.fromkeys(name for name in self.seconds if name is not None)
         return {name: self.part([i for i, each in enumerate(self.seconds) if each == name]) for name in names}
 
-    def part(self, places: Sequence[int]) -> Cell:
+    def part(self, places: Sequence[int]) -> CategoryCell:
         """Some of the instances, by their places."""
         arrays = (self.ends, self.tied, self.opposed, self.points)
-        return Cell(tuple(self.seconds[i] for i in places), *(array[:, places] for array in arrays))
+        return CategoryCell(tuple(self.seconds[i] for i in places), *(array[:, places] for array in arrays))
 
 
-def joined(parts: Sequence[Cell]) -> Cell:
+def joined(parts: Sequence[CategoryCell]) -> CategoryCell:
     """Several cells of as many repeats as one."""
     arrays = (
         np.concatenate([getattr(part, name) for part in parts], axis=1)
         for name in ("ends", "tied", "opposed", "points")
     )
-    return Cell(tuple(name for part in parts for name in part.seconds), *arrays)
+    return CategoryCell(tuple(name for part in parts for name in part.seconds), *arrays)
 
 
-def cell_of(counted: ThemeTally, scoring: str, plan: Plan) -> Cell:
+def cell_of(counted: ThemeTally, scoring: str, plan: ConversationPlan) -> CategoryCell:
     """A theme's conversations by one scoring, over all instances of its category."""
     members = plan.members(counted.theme)
     places = {instance.id: place for place, instance in enumerate(members)}
@@ -120,7 +120,7 @@ def cell_of(counted: ThemeTally, scoring: str, plan: Plan) -> Cell:
                 at = balanced.repeat, places[balanced.instance.id], side
                 tied[at], opposed[at] = _number(reading.stereotyped), _number(reading.opposite)
                 points[at] = _number(reading.mark)
-    return Cell(tuple(instance.secondary for instance in members), ends, tied, opposed, points)
+    return CategoryCell(tuple(instance.secondary for instance in members), ends, tied, opposed, points)
 
 
 def _number(said: float | None) -> float:

@@ -14,7 +14,7 @@ from fairgate.benchmarks.findings import Example, Finding
 from fairgate.benchmarks.gate_result import GateResult, Verdict
 from fairgate.benchmarks.limits import Waiver
 from fairgate.core.domain import AnswerKind, Role
-from fairgate.reports import brief
+from fairgate.reports import short_summary
 from tests.builders import entry, gate, limit, report
 from tests.unit.test_report import CONTROLS, MARKUP, ORDERS, cases
 
@@ -28,7 +28,7 @@ SCORES = ("TV", "S_E", "S_KLD", "S_fair", "contrast", "preference", "pull", "pos
 
 
 def lines(shown: Report, width: int = 80) -> list[str]:
-    return brief.lines(shown, width, PAGE)
+    return short_summary.lines(shown, width, PAGE)
 
 
 def every(*verdicts: Verdict) -> tuple[GateResult, ...]:
@@ -83,10 +83,10 @@ def test_failures_stand_before_what_is_open_and_passes_are_counted() -> None:
 def test_an_expired_waiver_of_a_failed_gate_is_named() -> None:
     failed = gate(Verdict.FAIL)
     waiver = Waiver(gate=failed.name, reason="is being fixed", owner="Mira Obi", expires=datetime.date(2026, 3, 1))
-    told = " ".join(brief.lines(report(gates=(replace(failed, waiver=waiver),)), 200, ""))
+    told = " ".join(short_summary.lines(report(gates=(replace(failed, waiver=waiver),)), 200, ""))
     assert f"The waiver of {failed.name} by Mira Obi expired on 2026-03-01." in told
     waived = replace(failed, verdict=Verdict.WAIVED, waiver=waiver)
-    assert "expired" not in " ".join(brief.lines(report(gates=(waived,)), 200, ""))
+    assert "expired" not in " ".join(short_summary.lines(report(gates=(waived,)), 200, ""))
 
 
 def test_a_reason_that_gates_share_is_said_once() -> None:

@@ -23,7 +23,7 @@ from fairgate.benchmarks.bigbench.data import (
     read_groups,
 )
 from fairgate.benchmarks.bigbench.data import load as load_ours
-from fairgate.benchmarks.bigbench.prompts import SUPPLEMENTS, IdentityPrompt, all_sitters
+from fairgate.benchmarks.bigbench.prompts import SUPPLEMENTS, IdentityPrompt, all_identities
 from fairgate.benchmarks.bigbench.reference_files import Files
 from fairgate.core.errors import DataError
 from fairgate.core.files import read_text
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from fairgate.benchmarks.bigbench.data import Attribute
+    from fairgate.benchmarks.bigbench.data import ProtectedAttribute
 
 LINE = re.compile(r'--prompt "(?P<text>.*)"')
 OCCUPATION = re.compile(r"a photo of one (?P<rest>.+)", re.IGNORECASE)
@@ -47,10 +47,10 @@ HUMAN = re.compile(r"\bhuman (?!resources)", re.IGNORECASE)
 
 
 class Names:
-    """What the original files call a sitter -> the sitter, by our own list of subjects."""
+    """What the original files call an identity prompt -> the identity prompt, by our own list of subjects."""
 
     def __init__(
-        self, subjects: Sequence[Subject], attributes: Sequence[Attribute], aliases: Mapping[str, str]
+        self, subjects: Sequence[Subject], attributes: Sequence[ProtectedAttribute], aliases: Mapping[str, str]
     ) -> None:
         self.aliases = aliases
         self._subjects = {tuple(name.lower() for name in each.people): each for each in subjects}
@@ -74,8 +74,8 @@ class Names:
         low = " ".join(HUMAN.sub("", text).split()).lower()
         return self.aliases.get(low, low)
 
-    def sitter(self, text: str) -> IdentityPrompt | None:
-        """The sitter of an identity prompt, None where it names no subject that is known."""
+    def identity(self, text: str) -> IdentityPrompt | None:
+        """The identity prompt of an identity prompt, None where it names no subject that is known."""
         whole = " ".join(text.split())
         if found := RELATION.fullmatch(whole):
             sides = [self._split(found[side]) for side in SIDES]
@@ -130,17 +130,17 @@ def read_original(given: Path) -> Bigbench:
     known = names(ours)
     notes: list[str] = []
     weighed = _json(folder / "weight.json")
-    weights = {sitter.id: value for key, value in weighed.items() if (sitter := known.sitter(key))}
+    weights = {identity.id: value for key, value in weighed.items() if (identity := known.identity(key))}
     truths: dict[str, Any] = {}
     keyed: dict[str, Any] = {}
     for name in TRUTH:
         for key, value in _json(folder / name).items():
             keyed[key] = value
-            sitter = known.sitter(key)
-            if sitter is None or sitter.asked is not None:
+            identity = known.identity(key)
+            if identity is None or identity.asked is not None:
                 notes.append(f"{name}: {key!r} is no subject that is known, and was passed over")
             else:
-                truths[sitter.subject.id] = value
+                truths[identity.subject.id] = value
     families = _families(folder, known)
     released = Files(
         truth={key: tuple(_as_named(side, known) for side in _sides(value)) for key, value in keyed.items()},
@@ -179,7 +179,7 @@ def read_original(given: Path) -> Bigbench:
             "holds no prompts that can be matched.", where=str(folder), hint="Name the original's data folder."
         )
     data = Bigbench(attributes, in_order(held), _pairs(folder, held, notes), texts)
-    lacking = [sitter.id for sitter in all_sitters(data) if len(texts.get(sitter.id, ())) != SUPPLEMENTS]
+    lacking = [identity.id for identity in all_identities(data) if len(texts.get(identity.id, ())) != SUPPLEMENTS]
     if lacking:
         raise DataError(
             f"{len(lacking)} identity prompts have not {SUPPLEMENTS} prompts each, the first: {lacking[0]}.",
@@ -227,7 +227,11 @@ def _head(family: str) -> str:
 
 
 def _truth(
-    raw: Mapping[str, Mapping[str, float]], attributes: Iterable[Attribute], known: Names, where: str, notes: list[str]
+    raw: Mapping[str, Mapping[str, float]],
+    attributes: Iterable[ProtectedAttribute],
+    known: Names,
+    where: str,
+    notes: list[str],
 ) -> dict[str, tuple[float, ...]]:
     truth = {}
     for attribute in attributes:
@@ -250,15 +254,15 @@ def _as_named(raw: Mapping[str, Mapping[str, float]], known: Names) -> dict[str,
 
 
 def _texts(folder: Path, known: Names, notes: list[str]) -> Mapping[str, tuple[str, ...]]:
-    """Every prompt, by its sitter; lines of which the sitter is unknown are named."""
+    """Every prompt, by its identity prompt; lines of which the identity prompt is unknown are named."""
     texts: dict[str, list[str]] = {}
     for path in sorted(folder.rglob("*.txt")):
         for number, text in _prompts(path):
-            sitter = known.sitter(text.partition(",")[0])
-            if sitter is None:
+            identity = known.identity(text.partition(",")[0])
+            if identity is None:
                 notes.append(f"{path.relative_to(folder)}:{number}: {text.partition(',')[0]!r} was passed over")
             else:
-                texts.setdefault(sitter.id, []).append(text)
+                texts.setdefault(identity.id, []).append(text)
     return {name: tuple(listed) for name, listed in texts.items()}
 
 

@@ -8,16 +8,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fairgate.benchmarks.evidence import Found, Painted
+from fairgate.benchmarks.evidence import Drawn, FaceShown
 from fairgate.core.domain import AnswerKind, Form, Query, Role
 from fairgate.ledger.images import hash_in
-from fairgate.providers.faces.asking import read_faces
+from fairgate.providers.faces.vision_detector import read_faces
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable
 
     from fairgate.core.domain import Reply, Topic
-    from fairgate.providers.faces.asking import Questions
+    from fairgate.providers.faces.vision_detector import Questions
     from fairgate.replies.faces import Face, Reading
 
 
@@ -43,14 +43,14 @@ def readings(asked: Questions | None) -> int:
 def steps(
     topic: Topic, index: int, prompt: str, asked: Questions | None, people: int = 1
 ) -> Generator[Query, Reply | None, Seen]:
-    """To paint an image that should show so many people, and to read them; `asked` of a vision model, if one does."""
+    """To draw an image that should show so many people, and to read them; `asked` of a vision model, if one does."""
     leads_to = readings(asked)
-    painted = yield Query(topic, index, prompt, step="image", to=Role.PAINTER, form=Form.IMAGE, leads_to=leads_to)
-    if painted is None:
+    drawn = yield Query(topic, index, prompt, step="image", to=Role.IMAGE_MODEL, form=Form.IMAGE, leads_to=leads_to)
+    if drawn is None:
         return Seen(index, AnswerKind.FAILED)
-    if painted.filtered:
+    if drawn.filtered:
         return Seen(index, AnswerKind.REFUSED)
-    image = hash_in(painted.text)
+    image = hash_in(drawn.text)
     if image is None:
         return Seen(index, AnswerKind.UNREADABLE)
     reading = yield from read_faces(topic, index, image, asked)
@@ -62,17 +62,17 @@ def steps(
     return Seen(index, AnswerKind.CHOSEN if there else AnswerKind.NO_FACE, image, reading)
 
 
-def painted(seen: Seen, attributes: Iterable[str], group: Callable[[Face, str], str | None], of: str = "") -> Painted:
+def drawn(seen: Seen, attributes: Iterable[str], group: Callable[[Face, str], str | None], of: str = "") -> Drawn:
     """An image, for readers; `group` says which group of an attribute a face shows, `of` who sat for it."""
     reading, names = seen.reading, tuple(attributes)
     faces = () if reading is None else reading.faces
-    return Painted(
+    return Drawn(
         index=seen.index,
         kind=seen.kind,
         image=seen.image,
         size=None if reading is None else reading.size,
         faces=tuple(
-            Found(
+            FaceShown(
                 face.box,
                 {name: (group(face, name), max(face.attribute(name).values(), default=0.0)) for name in names},
             )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fairgate.benchmarks.scores import View
-from fairgate.comparison.words import sentences
+from fairgate.comparison.change_wording import sentences
 from fairgate.core.domain import Modality
 from fairgate.reports.report import Change
 from tests.builders import entry

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from fairgate.benchmarks.bigbench.data import Attribute, Bigbench, Member, Subject
+    from fairgate.benchmarks.bigbench.data import Bigbench, Member, ProtectedAttribute, Subject
     from fairgate.benchmarks.bigbench.prompts import IdentityPrompt
 
 # Our name -> that of the released prompts, where it is not the same with capitals.
@@ -34,20 +34,20 @@ DOUBLE_SPACED = {("South Asian", "Black"), ("South Asian", "East Asian")}
 HYPHENLESS = ("0-30", "30-60")
 
 
-def identity(sitter: IdentityPrompt, attributes: Sequence[Attribute]) -> str:
-    """The identity prompt of a sitter as the released set words it. Source: appendix A."""
+def released_name(identity: IdentityPrompt, attributes: Sequence[ProtectedAttribute]) -> str:
+    """The identity prompt of an identity prompt as the released set words it. Source: appendix A."""
     groups = {group.name: group for attribute in attributes for group in attribute.groups}
-    asked = [groups[name] for name in sitter.groups]
-    names = [_name(sitter.subject, person) for person in range(len(sitter.subject.people))]
+    asked = [groups[name] for name in identity.groups]
+    names = [_name(identity.subject, person) for person in range(len(identity.subject.people))]
     words = [f"{group.word} " for group in asked] or [""] * len(names)
-    if sitter.subject.acquired is Acquired.RELATION:
+    if identity.subject.acquired is Acquired.RELATION:
         other = "another" if len(set(names)) == 1 else "one"
-        if sitter.groups in DOUBLE_SPACED and other == "one":
+        if identity.groups in DOUBLE_SPACED and other == "one":
             words[1] += " "
-        if sitter.groups == HYPHENLESS and other == "another":
+        if identity.groups == HYPHENLESS and other == "another":
             words[1] = words[1].replace("-", " ")
         return f"One {words[0]}{names[0]} at left with {other} {words[1]}{names[1]} at right"
-    if sitter.subject.acquired is Acquired.OCCUPATION:
+    if identity.subject.acquired is Acquired.OCCUPATION:
         return f"a photo of one {words[0]}{names[0]}"
     # "A rich woman", but "a rich young person".
     noun = asked[0].noun if asked and asked[0].noun != "person" else f"{words[0].replace('Black', 'black')}person"
@@ -58,7 +58,7 @@ def files_of(data: Bigbench, folder: Path = FOLDER) -> Files:
     """The released files, put together from our data."""
     from fairgate.benchmarks.bigbench.prompts import IdentityPrompt  # the prompts need the data's own modules
 
-    names = {subject.id: identity(IdentityPrompt(subject), data.attributes) for subject in data.subjects}
+    names = {subject.id: released_name(IdentityPrompt(subject), data.attributes) for subject in data.subjects}
     return Files(
         truth={_spelled(names[each.id], KNOWN): each.released for each in data.subjects},
         weights={_spelled(names[each.id], WEIGHED): each.weight for each in data.subjects},
@@ -80,7 +80,7 @@ def _name(subject: Subject, person: int) -> str:
 
 
 def _paired(data: Bigbench, member: Member, *, found: bool = True) -> str:
-    """How the list of pairs names a person; where the program finds nobody, in our spelling, which no prompt has."""
+    """How the list of pairs names a person; where the program finds none, in our spelling, which no prompt has."""
     subject = data.subject(member.subject)
     name = _name(subject, member.person) if found else subject.people[member.person]
     return f"{name} at {('left', 'right')[member.person]}" if len(subject.people) > 1 else name

@@ -25,7 +25,7 @@ NO_BREAK = "\N{NO-BREAK SPACE}"
 # What is shown of each kind; the rest is counted, and stands in the report.
 ROWS = {Verdict.FAIL: 16, Verdict.WAIVED: 4, Verdict.INCONCLUSIVE: 5}
 REASONS, EXAMPLES, MOVES = 3, 3, 6
-TODO = {
+NEXT_STEPS = {
     Verdict.TROUBLE: "To do: remove the cause and run again. The replies so far are in {ledger} and are reused.",
     Verdict.FAIL: "To do: read the samples behind each failed gate in the report. To accept a gate until a date, add a "
     "[[waivers]] entry to {limits}.",
@@ -46,7 +46,7 @@ def expired(gates: Sequence[GateResult]) -> Iterator[str]:
 def lines(report: Report, width: int, page: str, failed: Sequence[str] = ()) -> list[str]:
     """The summary, one string a line; `page` says where the report lies, `failed` which tests failed by themselves."""
     room = min(width, WIDEST)
-    why = [*reasons(report), *filter(None, [report.rounds]), *expired(report.gates), todo(report)]
+    why = [*reasons(report), *filter(None, [report.rounds]), *expired(report.gates), next_step(report)]
     # A pass leaves nothing to do: its sentences are one paragraph.
     prose = [report.headline, *_stops(report), *([" ".join(why)] if report.verdict is Verdict.PASS else why)]
     return [
@@ -68,9 +68,9 @@ def wrapped(text: str, room: int, bullet: str = "") -> list[str]:
     return [without_orders(line.replace(NO_BREAK, " ")) for line in found]
 
 
-def todo(report: Report) -> str:
+def next_step(report: Report) -> str:
     """What to do next."""
-    return TODO[report.verdict].format(ledger=report.ledger, limits=report.limits)
+    return NEXT_STEPS[report.verdict].format(ledger=report.ledger, limits=report.limits)
 
 
 def _stops(report: Report) -> Iterator[str]:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fairgate.providers.faces.attributes import AttributeReader
-    from fairgate.providers.faces.detection import FaceFinder
     from fairgate.providers.faces.detector import FaceDetector
+    from fairgate.providers.faces.face_finder import FaceFinder
 
 # Raised where the same weights would now read otherwise: other alignment, other rounding.
 VERSION = 1
@@ -31,7 +31,7 @@ VISION = ("anthropic", "azure", "openai")
 
 
 def make(spec: str, *, weights: Path | None = None, arguments: Sequence[str] = ()) -> FaceDetector:
-    """The detector of this name; not for `openai/NAME`, a vision model (see `fairgate/providers/faces/asking.py`).
+    """The detector of this name; not for `openai/NAME`, a vision model (`vision_detector.py`).
 
     `weights`: the folder that holds them, the user's cache if none is named. `arguments`: `size=640`, the pixels that
     an image is scaled to (a multiple of 32), and `confidence=0.5`, from which on a face counts. Raises ConfigError for
@@ -64,7 +64,7 @@ def make(spec: str, *, weights: Path | None = None, arguments: Sequence[str] = (
 
     def load() -> tuple[FaceFinder, AttributeReader]:
         from fairgate.providers.faces.attributes import FairFace, GenderAge
-        from fairgate.providers.faces.detection import FaceFinder
+        from fairgate.providers.faces.face_finder import FaceFinder
 
         finder = FaceFinder(networks["detection"].path.parent, size=size, confidence=confidence)
         return finder, (FairFace if ONNX[spec] == "fairface" else GenderAge)(networks[ONNX[spec]].path)

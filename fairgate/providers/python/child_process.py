@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from fairgate.core.domain import Query
 
-START = "from fairgate.providers.python.callee import main; main()"
+START = "from fairgate.providers.python.child_main import main; main()"
 SECONDS = 5.0  # for a process that was killed to be gone
 
 
@@ -59,7 +59,7 @@ class _Child:
         self.places, self.turns = ready
 
     def kill(self) -> None:
-        """End the process, whatever it is doing; what nobody closed ends with this very process."""
+        """End the process, whatever it is doing; an unclosed one ends with the parent."""
         self._kill()
 
 
@@ -172,7 +172,7 @@ class Child:
             sent = perf_counter() if self._last <= since else sent  # it waits for its turn
 
     def _send(self, child: _Child, number: int, query: Query) -> None:
-        # Where it is no longer there, whoever listens finds that out.
+        # If it is gone, the reader finds that out.
         with suppress(OSError):
             child.link.send((number, query))
 
@@ -198,7 +198,7 @@ class Child:
         loop = asyncio.get_running_loop()
 
         def listen(link: Connection[Any, Any]) -> None:
-            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            with suppress(RuntimeError):  # the loop is closed: no caller waits
                 try:
                     while True:
                         number, outcome = link.recv()
@@ -249,6 +249,9 @@ class ChildChat(Child):
         maker = "fairgate.providers.python.chat:PythonChat"
         given: tuple[object, ...] = (target, revision, max_in_flight)
         if ledger is not None:
-            maker, given = "fairgate.providers.python.images:painter", (target, str(ledger), revision, max_in_flight)
+            maker, given = (
+                "fairgate.providers.python.images:image_model",
+                (target, str(ledger), revision, max_in_flight),
+            )
         super().__init__(identity, maker, given, timeout)
         self.start()

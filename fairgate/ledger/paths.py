@@ -61,7 +61,7 @@ def keep_private(path: Path, opened: os.stat_result) -> None:
 def uri_of(path: Path, write: bool) -> str:
     """The address by which SQLite opens the file."""
     uri = f"file:{quote(str(path.absolute()))}"
-    # Where nobody may write, SQLite reads a file only if it is told that nobody does. Elsewhere whoever reads may write
+    # On a read-only medium SQLite opens a file only as immutable. Elsewhere a reader may write
     # too, for SQLite: it would leave a log and its index behind that it may not remove.
     place = place_of(path)
     frozen = not os.access(place.parent, os.W_OK) and not place.with_name(f"{place.name}-wal").exists()

@@ -19,7 +19,7 @@ SMALLEST = 16  # pixels of the shorter side, when the longer one is scaled: a th
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
+class FoundFace:
     """One face: `box` is left, top, right, bottom in pixels, `points` [5, 2] where the detector gives them."""
 
     box: tuple[float, float, float, float]
@@ -71,7 +71,7 @@ class FaceFinder:
         """The session that it runs in."""
         return self._detector.session
 
-    def find(self, pixels: NDArray[np.uint8]) -> list[Found]:
+    def find(self, pixels: NDArray[np.uint8]) -> list[FoundFace]:
         """All faces of an RGB image [h, w, 3], the most certain first. Threads may call at once."""
         import cv2
 
@@ -80,7 +80,7 @@ class FaceFinder:
             return []
         boxes, points = self._detector.detect(cv2.cvtColor(pixels, cv2.COLOR_RGB2BGR))
         return [
-            Found(
+            FoundFace(
                 (float(box[0]), float(box[1]), float(box[2]), float(box[3])),
                 float(box[4]),
                 None if points is None else np.asarray(points[place], np.float64),

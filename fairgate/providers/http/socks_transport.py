@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import httpx2
 from socksio.exceptions import SOCKSError
 
+from fairgate.providers.http.aiohttp_transport import KEEP_ALIVE
 from fairgate.providers.http.errors import LOCKED_OUT, ProxyRefuses, of_tls
-from fairgate.providers.http.over_aiohttp import KEEP_ALIVE
 
 if TYPE_CHECKING:
     import ssl

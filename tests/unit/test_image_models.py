@@ -1,4 +1,4 @@
-"""Painters that ask no server: controls, callables, and folders of images that exist."""
+"""Image models that ask no server: controls, callables, and folders of images that exist."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from fairgate.benchmarks.bigbench.controls import SitterControls, posed
+from fairgate.benchmarks.bigbench.controls import SubjectControls, posed
 from fairgate.benchmarks.bigbench.data import load as load_bigbench
 from fairgate.benchmarks.bigbench.plan import People, SubjectPlan, meant
 from fairgate.benchmarks.bigbench.prompts import Prompts, load_wording
@@ -31,10 +31,10 @@ from fairgate.core.domain import Form, Query, Reply, Role
 from fairgate.core.errors import CallFailed, ConfigError, DataError
 from fairgate.ledger.images import ImageStore, hash_in
 from fairgate.providers.chat.control import ControlSpec, chance_of
-from fairgate.providers.faces import detectors
-from fairgate.providers.images.control import ControlPainter
-from fairgate.providers.images.folder import FolderPainter
-from fairgate.providers.python.images import PythonPainter
+from fairgate.providers.faces import factory
+from fairgate.providers.images.control import ControlImageModel
+from fairgate.providers.images.folder import FolderImageModel
+from fairgate.providers.python.images import PythonImageModel
 from tests.running import CHECKOUT
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def store(tmp_path: Path) -> ImageStore:
 
 def query(task: Task, level: Level = HIGH, index: int = 0, statistic: str = "crime-rate") -> Query:
     topic = image_topic(task, statistic, level)
-    return Query(topic, index, f"Paint {task} {level}.", step="image", to=Role.PAINTER, form=Form.IMAGE)
+    return Query(topic, index, f"Paint {task} {level}.", step="image", to=Role.IMAGE_MODEL, form=Form.IMAGE)
 
 
 def ask(model: ChatModel, asked: Query) -> Reply:
@@ -81,51 +81,51 @@ def ask(model: ChatModel, asked: Query) -> Reply:
 CONTROLS = ("oracle", "uniform", "stereotype", "constant", "first-option", "refuser")
 
 
-def control(name: str, store: ImageStore) -> ControlPainter:
-    sitters = sitter_plan()
+def control(name: str, store: ImageStore) -> ControlImageModel:
+    identities = subject_plan()
     controls = {
         "fact-or-fair": ImageControls(knowledge(dataset(), "published"), groups().maps),
-        "bigbench": SitterControls(sitters, People.of(sitters.data)),
+        "bigbench": SubjectControls(identities, People.of(identities.data)),
     }
-    return ControlPainter(ControlSpec.of(name, controls, "--t2i-model"), store, (160, 160))
+    return ControlImageModel(ControlSpec.of(name, controls, "--t2i-model"), store, (160, 160))
 
 
 @cache
-def sitter_plan() -> SubjectPlan:
+def subject_plan() -> SubjectPlan:
     data = load_bigbench()
     return SubjectPlan(data, Prompts(data, load_wording()), subjects=1, implicit=1, asked=1, explicit=1)
 
 
-def test_what_a_control_paints_is_what_the_detector_reads(store: ImageStore) -> None:
-    detector = detectors.make("control/fairface")
+def test_what_a_control_draws_is_what_the_detector_reads(store: ImageStore) -> None:
+    detector = factory.make("control/fairface")
     for name in ("oracle", "uniform", "stereotype", "constant"):
-        painter = control(name, store)
+        image_model = control(name, store)
         for index in range(4):
             asked = query(Task.SUBJECTIVE, index=index)
-            digest = hash_in(ask(painter, asked).text)
+            digest = hash_in(ask(image_model, asked).text)
             assert digest is not None
             (face,) = detector.read(store.read(digest)).faces
             found = {attribute: groups().group(face, attribute) for attribute in ("gender", "race")}
-            assert [found] == painter.groups(asked), name
+            assert [found] == image_model.groups(asked), name
 
 
-def test_two_people_of_a_relation_are_found_where_they_were_painted(store: ImageStore) -> None:
-    detector, plan = detectors.make("control/fairface"), sitter_plan()
+def test_two_people_of_a_relation_are_found_where_they_were_drawn(store: ImageStore) -> None:
+    detector, plan = factory.make("control/fairface"), subject_plan()
     people = People.of(plan.data)
-    topics = [each for each in plan.every if len(plan.sitter(each).subject.people) > 1]
+    topics = [each for each in plan.every if len(plan.identity(each).subject.people) > 1]
     for topic in topics[::12]:
-        asked = Query(topic, 0, "Paint them.", step="image", to=Role.PAINTER, form=Form.IMAGE)
+        asked = Query(topic, 0, "Paint them.", step="image", to=Role.IMAGE_MODEL, form=Form.IMAGE)
         digest = hash_in(ask(control("oracle", store), asked).text)
         assert digest is not None
         reading = detector.read(store.read(digest))
         assert len(meant(reading.faces, 2)) == 2
         chance = chance_of(asked)
-        told = posed("oracle", plan.data, plan.sitter(topic), chance)
+        told = posed("oracle", plan.data, plan.identity(topic), chance)
         codes = [[each.names.index(person[each.name]) for each in plan.data.attributes] for person in told]
         assert people.codes(reading, 2) == codes
 
 
-def test_controls_paint_whom_they_should(store: ImageStore) -> None:
+def test_controls_draw_whom_they_should(store: ImageStore) -> None:
     answers = {"gender": "male", "race": "Black"}  # of the highest crime rate, as published
     for name in ("oracle", "stereotype"):
         assert control(name, store).groups(query(Task.OBJECTIVE)) == [answers]
@@ -144,12 +144,12 @@ def test_controls_paint_whom_they_should(store: ImageStore) -> None:
     assert abs(drawn["stereotype"]["male"] - 0.9 * n) < 30
 
 
-def test_a_control_that_refuses_paints_nothing_and_images_are_never_twice_the_same(store: ImageStore) -> None:
+def test_a_control_that_refuses_draws_nothing_and_images_are_never_twice_the_same(store: ImageStore) -> None:
     reply = ask(control("refuser", store), query(Task.OBJECTIVE))
     assert (reply.filtered, hash_in(reply.text), store.folder.exists()) == (True, None, False)
-    painter = control("constant", store)
-    assert len({ask(painter, query(Task.OBJECTIVE, index=index)).text for index in range(5)}) == 5
-    assert ask(painter, query(Task.OBJECTIVE)).text == ask(painter, query(Task.OBJECTIVE)).text
+    image_model = control("constant", store)
+    assert len({ask(image_model, query(Task.OBJECTIVE, index=index)).text for index in range(5)}) == 5
+    assert ask(image_model, query(Task.OBJECTIVE)).text == ask(image_model, query(Task.OBJECTIVE)).text
     with pytest.raises(ConfigError, match="Did you mean 'oracle'"):
         control("orcale", store)
     assert len({control(name, store).identity.canonical for name in CONTROLS}) == len(CONTROLS)
@@ -192,7 +192,7 @@ MADE = SimpleNamespace(
 
 
 def called(name: str, store: ImageStore) -> Reply:
-    return ask(PythonPainter(f"{__name__}:MADE.{name}", store), query(Task.OBJECTIVE))
+    return ask(PythonImageModel(f"{__name__}:MADE.{name}", store), query(Task.OBJECTIVE))
 
 
 @pytest.mark.parametrize("name", ["bytes", "array", "pillow", "pixels", "pipeline", "shares", "half", "several"])
@@ -267,13 +267,13 @@ def test_both_layouts_give_a_topics_files_in_the_order_of_their_names(tmp_path: 
     )
     assert found.numbers == {objective.id: 3, subjective.id: 1}
     for held in (found, image_files.find(theirs, dataset()), image_files.find(theirs / "brush", dataset())):
-        painter = FolderPainter(held, store)
+        image_model = FolderImageModel(held, store)
         for index, value in enumerate((1, 2, 10)):
-            digest = hash_in(ask(painter, query(Task.OBJECTIVE, index=index)).text)
+            digest = hash_in(ask(image_model, query(Task.OBJECTIVE, index=index)).text)
             assert digest is not None
             assert store.read(digest) == png(value)
     with pytest.raises(CallFailed, match="holds 3 images"):
-        ask(FolderPainter(found, store), query(Task.OBJECTIVE, index=3))
+        ask(FolderImageModel(found, store), query(Task.OBJECTIVE, index=3))
 
 
 def test_where_no_folder_is_near_none_is_named(tmp_path: Path) -> None:
@@ -282,7 +282,7 @@ def test_where_no_folder_is_near_none_is_named(tmp_path: Path) -> None:
     assert str(told.value) == f"--t2i-model: there is no folder {tmp_path / 'nodir'}."
 
 
-def test_another_file_is_another_painter(tmp_path: Path) -> None:
+def test_another_file_is_another_image_model(tmp_path: Path) -> None:
     path = tmp_path / "objective" / "crime-rate" / "high" / "a.png"
     put(path, 1)
     before = image_files.find(tmp_path, dataset()).state

@@ -1,4 +1,4 @@
-"""The process in which the user's own code runs, started by `fairgate.providers.python.child`, and ended with it."""
+"""The process that runs the user's own code, started and ended by `fairgate.providers.python.child_process`."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def told(error: FairgateError) -> Told:
 
 
 def main() -> None:
-    """Load the model, say whether that went well, and answer until nobody asks any more."""
-    # Ctrl-C is for whoever started this process, and ends it.
+    """Load the model, report success or the error, and answer until the input closes."""
+    # Ctrl-C is handled by the parent, which ends this process.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     link: Connection[Any, Any] = Connection(int(sys.argv[1]))
     try:

@@ -24,7 +24,7 @@ from filelock import FileLock
 from fairgate.core.errors import ConfigError, FairgateError
 from fairgate.core.files import LOCK
 from fairgate.core.redaction import Redaction
-from fairgate.providers.faces.weights import SUMS, Kind, Network, WeightsFolder, kinds, sum_of
+from fairgate.providers.faces.weights import SUMS, Network, PublishedNetwork, WeightsFolder, kinds, sum_of
 from fairgate.providers.http import addresses
 from fairgate.providers.http.transports import transport_to_others, usable
 
@@ -77,14 +77,14 @@ class Puller:
                 raise FairgateError(f"is no package of models: {error}.", where=shown(url)) from error
             return [self._keep(kind, path, shown(url)) for kind, path in parts]
 
-    def pull(self, kind: Kind, url: str, sha256: str | None = None) -> Network:
+    def pull(self, kind: PublishedNetwork, url: str, sha256: str | None = None) -> Network:
         """One network, from an address of the user's."""
         with self._workplace() as work:
             name = Path(url.partition("?")[0]).name
             name = name if name.endswith(".onnx") else f"{kind.name}.onnx"
             return self._keep(kind, self._fetch(url, work / name, sha256), shown(url))
 
-    def add(self, kind: Kind, path: Path, sha256: str | None = None) -> Network:
+    def add(self, kind: PublishedNetwork, path: Path, sha256: str | None = None) -> Network:
         """One network, from a file of the user's, which stays where it is."""
         with self._workplace() as work:
             copied = work / f"{path.stem}.onnx"
@@ -115,13 +115,13 @@ class Puller:
                 hint="Name another folder with --weights DIR.",
             ) from error
 
-    def _keep(self, kind: Kind, path: Path, origin: str) -> Network:
+    def _keep(self, kind: PublishedNetwork, path: Path, origin: str) -> Network:
         _check(kind, path)
         # Each writes the record of all.
         with FileLock(self._folder.path / LOCK):
             return self._kept(kind, path, origin)
 
-    def _kept(self, kind: Kind, path: Path, origin: str) -> Network:
+    def _kept(self, kind: PublishedNetwork, path: Path, origin: str) -> Network:
         sha256, aim = sum_of(path), self._folder.path / kind.name / path.name
         recorded = self._folder.sums()
         before = {key: of for key, of in recorded.items() if key.startswith(f"{kind.name}/")}
@@ -150,7 +150,7 @@ class Puller:
             json.dump(sums, file, indent=1, sort_keys=True)
         Path(file.name).replace(self._folder.path / SUMS)
 
-    def _unpacked(self, package: zipfile.ZipFile, kind: Kind, work: Path) -> Path:
+    def _unpacked(self, package: zipfile.ZipFile, kind: PublishedNetwork, work: Path) -> Path:
         names = [each.filename for each in package.infolist()]
         found = [each for each in names if fnmatch.fnmatch(Path(each).name, kind.file)]
         if len(found) != 1:
@@ -169,7 +169,7 @@ class Puller:
 
     def _fetch(self, url: str, aim: Path, sha256: str | None) -> Path:
         try:
-            # In an event loop, because there Ctrl-C is heard while nothing comes.
+            # In an event loop, where Ctrl-C is handled while the server sends nothing.
             found = asyncio.run(self._followed(url, aim))
         except httpx2.TransportError as error:
             trouble = Redaction().show(str(error))
@@ -258,10 +258,10 @@ def _compare(found: str, wanted: str | None, where: str) -> None:
         )
 
 
-def _check(kind: Kind, path: Path) -> None:
+def _check(kind: PublishedNetwork, path: Path) -> None:
     """That it is a network of this kind: loaded as detectors will."""
     from fairgate.providers.faces.attributes import FairFace, GenderAge
-    from fairgate.providers.faces.detection import FaceFinder
+    from fairgate.providers.faces.face_finder import FaceFinder
 
     if kind.name == "fairface":
         FairFace(path)

@@ -1,0 +1,80 @@
+"""What a reader of a run's scores must know, in sentences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fairgate.benchmarks.gate_result import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from fairgate.benchmarks.gate_result import GateResult
+    from fairgate.runs.run import Run
+    from fairgate.runs.scoring import RunScores
+    from fairgate.runs.selection import Selection
+
+
+def notes_of(run: Run, selection: Selection, scores: RunScores, gates: Sequence[GateResult]) -> Iterator[str]:
+    """Of the benchmarks, of rounds, of reviewers' marks and of how choices were asked for."""
+    answer_format = run.settings.answer_format
+    yield from dict.fromkeys(note for part in scores.parts for note in part.scored.notes)
+    if looks := run.benchmarks.settled:
+        ends = [100 * end(look.confidence for look in looks.values()) for end in (min, max)]
+        sure = " to ".join(dict.fromkeys(f"{each:.1f}" for each in ends))
+        yield (
+            f"{rounds_of(run, selection, gates)} Intervals of what was asked in rounds have {sure} % confidence, so "
+            "that all looks together err no more often than one."
+        )
+    yield from _of_marks(run, selection)
+    if answer_format != "text":
+        yield (
+            f"Choices were asked for with --answer-format {answer_format}: the server kept them to a form."
+            " Without it a model may refuse more, or be less readable."
+        )
+    if any(entry.partial for entry in scores.entries):
+        yield "Scores with (n/m) behind their name cover n of m topics only; the leaderboard row needs all asked."
+
+
+def rounds_of(run: Run, selection: Selection, gates: Sequence[GateResult]) -> str:
+    """How far a run in rounds went, and why no further; empty of another."""
+    looks = run.benchmarks.settled
+    if not looks:
+        return ""
+    topics = [topic for topic in selection.asked if run.benchmarks.stratum(topic) in looks]
+    asked, whole = (sum(plan.of(each).answers(each) for each in topics) for plan in (run.benchmarks, run.whole))
+    ends = {gate.verdict for gate in gates}
+    still_open = _open_strata(run, selection, gates) & looks.keys()
+    if Verdict.FAIL in ends:
+        why = "a gate failed. More answers would decide open gates, and single tests (--no-stop-early)"
+    elif Verdict.INCONCLUSIVE not in ends:
+        why = "every gate is decided"
+    elif any(looks[stratum].asked < looks[stratum].whole for stratum in still_open):
+        why = "the budget does not allow a further round"
+    else:
+        why = "gates that are open were asked about to the end of the plan"
+    return f"Asked in rounds, {asked:,} of {whole:,} calls: {why}."
+
+
+def _open_strata(run: Run, selection: Selection, gates: Sequence[GateResult]) -> set[str]:
+    """The strata of which a gate is open."""
+    entries = [gate.entry for gate in gates if gate.verdict is Verdict.INCONCLUSIVE]
+    there = {(entry.benchmark, entry.modality, entry.task, entry.context) for entry in entries}
+    topics = {
+        case.topic
+        for case in selection.cases
+        if (case.topic.benchmark, case.topic.modality, case.topic.task, case.context) in there
+    }
+    return {stratum for topic in topics if (stratum := run.benchmarks.stratum(topic)) is not None}
+
+
+def _of_marks(run: Run, selection: Selection) -> Iterator[str]:
+    if not run.participants.roles:
+        return
+    asked = {topic.id for topic in selection.asked}
+    with run.participants.ledger() as ledger:
+        marked = ledger.marks.marked(run.participants.identity_of(role) for role in run.participants.roles)
+    count = sum(query.partition("#")[0] in asked for query in marked)
+    if count:
+        were = "reply was" if count == 1 else "replies were"
+        yield f"{count:,} {were} marked by a reviewer, and count{'s' if count == 1 else ''} as marked."
