@@ -402,7 +402,7 @@ class Plugin(ABC):
 
     @property
     def published(self) -> Published | None:
-        """The tables of its paper: used by `python -m fairgate published`. None where it carries none."""
+        """The tables of its paper: used by `fairgate published`. None where it carries none."""
         return None
 
     def reviewed(self, query: str) -> tuple[str, Corrects] | None:

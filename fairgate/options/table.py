@@ -44,8 +44,10 @@ class OptionTable:
         for each in self:
             if prefixed:
                 group.addoption(f"--{PREFIX}-{each.flag.removeprefix('--')}", **each.arguments | {"default": None})
-            else:
-                group.addoption(each.flag, **each.arguments)
+                continue
+            group.addoption(each.flag, **each.arguments)
+            for older in each.flags[1:]:
+                group.addoption(older, **each.hidden)
 
     def read(self, get: Callable[[str], Any], here: Path, asked: Mapping[str, Any] | None = None) -> Settings:
         """The options of a run: `get` gives what was given by name, `here` is the folder of relative paths.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import partial
-from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from fairgate import __version__
@@ -51,7 +50,7 @@ def report_of(sampled: Sampled, verdicts: Mapping[Case, Verdict]) -> Report:
     comparison, drops = (None, ()) if shard else _compared(run, selection)
     failed = _failed(run)
     evidence = evidence_of(run, dict(scores.cells(run, failed, verdicts)))
-    cases = _case_count(verdicts.get(case, Verdict.TROUBLE) for case in selection.cases)
+    cases = _case_count(verdicts.get(case, Verdict.ERROR) for case in selection.cases)
     named = {each: participants.label(each) if each in participants.modalities else None for each in Modality}
     return Report(
         version=__version__,
@@ -83,15 +82,15 @@ def report_of(sampled: Sampled, verdicts: Mapping[Case, Verdict]) -> Report:
         selection_rates=scores.selection_rates,
         notes=tuple(notes_of(run, selection, scores, gates)),
         rounds=rounds_of(run, selection, gates),
+        error=_error(sampled, scores, cases.broken),
         weighed=scores.weighed,
-        trouble=_error(sampled, scores, cases.broken),
         inconclusive_exit=INCONCLUSIVE_EXIT[settings.inconclusive],
         outcomes=outcomes_of(scores.parts, failed),
         judge=_judge(run, selection),
         evidence=evidence,
         date=settings.today.isoformat(),
         limits=settings.thresholds.name,
-        limits_hash=sha256(settings.thresholds.read_bytes()).hexdigest(),
+        limits_hash=run.limits_hash,
         comparison=comparison,
         shard=None if settings.shard is None else "{}/{}".format(*settings.shard),
     )
@@ -103,7 +102,7 @@ def _case_count(verdicts: Iterable[Verdict]) -> CaseCount:
         passed=ends[Verdict.PASS],
         failed=ends[Verdict.FAIL],
         inconclusive=ends[Verdict.INCONCLUSIVE],
-        broken=ends[Verdict.TROUBLE],
+        broken=ends[Verdict.ERROR],
     )
 
 

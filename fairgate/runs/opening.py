@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import replace
+from hashlib import sha256
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +51,8 @@ def open_run(
         # Who was asked is known: no model is made, and no key needed.
         told = {"run": past.id, "identities": to_builtins(past.identities)}
     thresholds = load_thresholds(settings.thresholds, registry())
+    # Now: the file may be edited or removed while the run asks.
+    limits_hash = sha256(settings.thresholds.read_bytes()).hexdigest()
     size = thresholds.plan(settings.plan) if past is None else next(iter(thresholds.plans.values()))
     if thresholds.of_drift(settings.plan):
         # What such a plan is for takes them, and asking for them changes no reply.
@@ -69,6 +72,7 @@ def open_run(
         participants=participants,
         in_rounds=past is None and settings.in_rounds(size.rounds),
         past=past,
+        limits_hash=limits_hash,
     )
     if past is not None:
         run = run.noted(past.note.looks, past.where)

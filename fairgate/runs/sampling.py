@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from fairgate.core.domain import Modality
 from fairgate.core.errors import LedgerError
+from fairgate.core.plural import counted
 from fairgate.ledger.ledger import Ledger
 from fairgate.runs.interim_analysis import InterimVerdicts, Rounds
 from fairgate.runs.manifest import about
@@ -146,10 +147,11 @@ class Sampling:
         for model in {} if self._run.settings.batch else self._run.participants.models.values():
             waiting = sum(len(keys) for _, _, keys in ledger.batches.of(model.identity))
             if waiting:
+                held = f"{counted(waiting, 'sample')} of {model.identity.label} {'is' if waiting == 1 else 'are'}"
                 raise LedgerError(
-                    f"{waiting:,} samples of {model.identity.label} are in a batch that was sent, and not fetched yet.",
+                    f"{held} in a batch that was sent, and not fetched yet.",
                     where=str(ledger.path),
-                    hint="Run with --batch to fetch them; `python -m fairgate ledger … prune --batches` forgets them.",
+                    hint="Run with --batch to fetch them; `fairgate ledger … prune --batches` forgets them.",
                 )
 
     @property

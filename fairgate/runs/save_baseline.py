@@ -77,7 +77,7 @@ def check_keeping(run: Run) -> None:
         raise ConfigError(
             "a shard is a part of a run.",
             where=where,
-            hint="Merge the shards, and save it with `python -m fairgate gate`.",
+            hint="Merge the shards, and save it with `fairgate gate`.",
         )
 
 

@@ -84,7 +84,7 @@ class RunScores:
                 cell = part.benchmark.cell(case, part.held)
                 asked = sum(failed[topic.id] for topic in counted_topics(case))
                 unasked = max(cell.kinds.get(AnswerKind.FAILED, 0) - asked, 0)
-                verdict = verdicts.get(case, Verdict.TROUBLE)
+                verdict = verdicts.get(case, Verdict.ERROR)
                 yield case, replace(cell, verdict=verdict, command=run.command(case), unasked=unasked)
 
     def findings(self, gates: Sequence[GateResult], evidence: Evidence) -> Iterator[Finding]:

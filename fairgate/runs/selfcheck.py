@@ -138,8 +138,8 @@ def _alone(settings: Settings, name: str, ledger: Path) -> Settings:
 
 
 def _why(report: Report, expected: Verdict) -> str:
-    if report.trouble is not None:
-        return report.trouble
+    if report.error is not None:
+        return report.error
     others = [gate for gate in report.gates if gate.verdict is not expected]
     if expected is Verdict.FAIL:
         return f"none of {len(report.gates)} gates fails it. Change the limits."
