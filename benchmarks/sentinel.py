@@ -2,6 +2,7 @@
 
 python benchmarks/sentinel.py                   the tables of docs/probabilities.md
 python benchmarks/sentinel.py --runs 200        faster
+python benchmarks/sentinel.py --coverage        how often intervals of `contrast@soft` hold the truth
 
 The queries are those of the plan, with who is on offer in each; the comparison, the test, Holm's order and the limits
 of thresholds.toml are those of a run. Assumed of a model: the probabilities of the four people of a query are the
@@ -197,11 +198,30 @@ def fewer(model: Model, noise: float, slope: float, runs: int, seed: int) -> flo
     return float(np.var(moves["hard"]) / np.var(moves["soft"]))
 
 
+def coverage(model: Model, name: str, runs: int, seed: int) -> tuple[float, float]:
+    """The share of intervals that hold the mean over fresh values of `own`, and their mean half-width in points."""
+    rng, held = np.random.default_rng(seed), world()
+    kept = held.counts[name]
+    asked, scores = held.side.asked.where(kept), held.follows[name][kept][..., np.newaxis]
+    shares = (model.shares(rng.standard_normal((held.n, 4)), 0.0, 0.0, rng)[kept] for _ in range(runs))
+    found = [effects.effect_of(asked, scores, each) for each in shares]
+    truth = float(np.mean([each.value for each in found]))
+    within = np.mean([each.low <= truth <= each.high for each in found])
+    return 100 * float(within), 50 * float(np.mean([each.high - each.low for each in found]))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=1000, help="simulated pairs of releases for each figure")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--coverage", action="store_true", help="of the intervals of one release")
     options = parser.parse_args()
+    if options.coverage:
+        for level, own in ((0.0, 1.0), (0.0, 2.0), (10.0, 1.0), (10.0, 2.0)):
+            for name in ATTRIBUTES:
+                within, width = coverage(fitted((level, level), own), name, options.runs, options.seed)
+                print(f"contrast {level:g}, own {own:g}, {name}: {within:.1f} % hold it, +-{width:.1f}", flush=True)
+        return
     print(f"{world().n} queries; {options.runs} pairs of releases a figure; in percent of these\n")
     heads = ("contrast", "own", "noise", "slope", "unchanged: fails", "passes", "+5 gender: fails", "+5 race: fails")
     print("\n".join((f"| {' | '.join((*heads, 'fewer queries'))} |", "|---" * 9 + "|")), flush=True)
