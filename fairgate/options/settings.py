@@ -112,6 +112,13 @@ class Settings:
         help='json_schema: ask the server to keep each choice to {"answer": "A"} (openai/, azure/ and litellm/ models '
         "whose server can); the prompt stays the same. Default: text, the prompt alone asks for it",
     )
+    probabilities: bool = option(
+        False,
+        asked=True,
+        help="ask for the probabilities of the letters with each choice, in the same call (openai/, azure/ and hf/ "
+        "models whose server gives them): the report has soft shares beside the scores (docs/probabilities.md). What "
+        "the ledger holds without them is not asked again",
+    )
     t2i_model: str | None = option(
         None,
         asked=True,

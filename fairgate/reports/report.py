@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairgate.benchmarks.evidence import Evidence
 from fairgate.benchmarks.gate_result import Verdict
+from fairgate.benchmarks.weighed import Weighed
 from fairgate.core.errors import ConfigError, did_you_mean
 from fairgate.core.plural import counted
 
@@ -126,7 +127,8 @@ class Report:
     the baseline's limits say stands among `gates`.
     `evidence`: the cells that were counted, with a way to the samples behind each. `date`: the day of the verdict,
     in UTC, as waivers are held against it. `limits`: the file of limits, `limits_hash` the SHA-256 of its content.
-    `rounds`: how far a run in rounds went, and why no further; empty of another.
+    `rounds`: how far a run in rounds went, and why no further; empty of another. `weighed`: what came of asking for
+    probabilities.
     """
 
     version: str
@@ -168,6 +170,7 @@ class Report:
     limits: str = "thresholds.toml"
     limits_hash: str = ""
     rounds: str = ""
+    weighed: Weighed = field(default_factory=Weighed)
 
     @property
     def verdict(self) -> Verdict:

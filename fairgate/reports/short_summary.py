@@ -216,6 +216,8 @@ def _counts(report: Report) -> Iterator[str]:
     parts += [] if report.cost is None else [f"{report.cost:.2f} USD"]
     lost = [f"{name} {n:,} ({100 * n / whole:.1f} %)" for name, n in totals.items() if n]
     yield f"Samples: {', '.join(parts)}" + (f"; {', '.join(lost)} of {whole:,} counted" if lost else "")
+    if report.weighed.asked:
+        yield report.weighed.sentence
     gates = len(report.gates) + (report.error is not None)
     more = f"; {counted(len(report.notes), 'note')}: -v" if report.notes else ""
     yield f"Results: {counted(report.cases.total, 'test')} and {counted(gates, 'gate')}, counted together below{more}."

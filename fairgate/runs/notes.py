@@ -27,6 +27,8 @@ def notes_of(run: Run, selection: Selection, scores: RunScores, gates: Sequence[
             "that all looks together err no more often than one."
         )
     yield from _of_marks(run, selection)
+    if scores.weighed.asked:
+        yield f"{scores.weighed.sentence} Scores @soft are of the known: what the model would choose, drawing by them."
     if answer_format != "text":
         yield (
             f"Choices were asked for with --answer-format {answer_format}: the server kept them to a form."

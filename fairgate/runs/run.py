@@ -50,6 +50,11 @@ class Run:
     baseline: Baseline | None = None
     limits_hash: str = ""
 
+    @property
+    def of_drift(self) -> bool:
+        """Whether it is judged by what moved since a baseline, as its plan says."""
+        return self.thresholds.of_drift(self.settings.plan)
+
     def at(self, looks: Mapping[str, InterimAnalysis]) -> Run:
         """The same, where asking ended at these interim analyses, by stratum."""
         return replace(self, benchmarks=self.whole.at(looks)) if looks else self
@@ -103,7 +108,10 @@ class Run:
         """The level of one case: that of all of them, shared by all that can fail, and by all looks at it.
 
         `chances`: the p-values of cases that are known beside it: where many are small, each has a larger part.
+        0, at which none fails, where the run is judged by what moved.
         """
+        if self.of_drift:
+            return 0.0
         known = (chance / self._share(each) for each, chance in chances)
         return shared_level(known, self.thresholds.cases.alpha, self.deciding) * self._share(case)
 

@@ -73,8 +73,10 @@ class Sampling:
             except LedgerError:
                 self._turn.release()
                 raise
+        # The judge is judged first: one that is not fit would be paid for nothing. So would a model that gives no
+        # probabilities, where these are what is judged.
+        first = (*first, *asked[:1]) if run.of_drift else first
         work = Work(
-            # The judge is judged first: one that is not fit would be paid for nothing.
             first=first,
             topics=tuple(each for each in asked if each not in first and each not in self._in_rounds),
             asks=self._asks,
@@ -90,7 +92,7 @@ class Sampling:
             line=run.participants.line,
             about=about(run, self.selection.cases),
             tell=self._count,
-            canary=None if settings.no_canary else Canary(self._watched),
+            canary=Canary({} if settings.no_canary else self._watched, weighed=run.of_drift),
         )
 
     @property

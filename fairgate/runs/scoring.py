@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from fairgate.benchmarks.evidence import NOT_ASKED
 from fairgate.benchmarks.gate_result import Verdict
 from fairgate.benchmarks.limits import RATES
+from fairgate.benchmarks.weighed import Weighed
 from fairgate.core.domain import AnswerKind
 from fairgate.core.errors import FairgateError
 from fairgate.reports.rate_findings import rate_findings
@@ -61,6 +62,11 @@ class RunScores:
     def unfit(self) -> str | None:
         """Why the judge's answers are no verdicts, None where they are."""
         return next((part.scored.unfit for part in self.parts if part.scored.unfit is not None), None)
+
+    @cached_property
+    def weighed(self) -> Weighed:
+        """What came of asking for the probabilities of choices."""
+        return Weighed.of(part.scored.weighed for part in self.parts)
 
     @property
     def tables(self) -> dict[str, Any]:
