@@ -102,6 +102,10 @@ class Progress:
         """So many requests were sent so far."""
         self.requests = requests
 
+    def wait(self, trouble: str) -> None:
+        """Requests wait to be repeated because of this; empty as soon as one is answered."""
+        self.trouble = trouble
+
     @property
     def done(self) -> int:
         """Samples that are settled: answered now or before, or failed for good."""
@@ -192,7 +196,7 @@ class Sampler:
         self._lost: Counter[Role] = Counter()
         self._in_vain: Counter[Role] = Counter()
         self._ledger_path, self._run, self._line = ledger, run, line
-        line.report_to(self._note)
+        line.report_to(self.progress.wait)
         self._about, self._tell = about, tell
         self._canary = canary or Canary({})
         self._stopping = threading.Event()
@@ -215,9 +219,6 @@ class Sampler:
         """Wait for the end; False where it has not come within `timeout` seconds."""
         self._thread.join(timeout)
         return not self._thread.is_alive()
-
-    def _note(self, trouble: str) -> None:
-        self.progress.trouble = trouble
 
     def _main(self) -> None:
         usual = sys.getswitchinterval()
