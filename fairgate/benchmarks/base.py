@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from fairgate.benchmarks.limits import Strict
+from fairgate.benchmarks.weighed import Weighed
 from fairgate.core.statistics import intervals
 from fairgate.core.typed import Mistyped, edited, typed
 
@@ -135,7 +136,7 @@ class Scored:
     tables for programs, by their key in `summary.json`, where those of one key are merged; `notes`: sentences that a
     reader of the scores needs. `unfit`: why the judge's answers are no verdicts, None where they are. `images`:
     whether the outcomes are of images. `sections`: tables for readers. `instruments`: tables of how often the judge and
-    the detector err, as far as it is known.
+    the detector err, as far as it is known. `weighed` counts choices by what came of asking for their probabilities.
     """
 
     entries: tuple[ScoreResult, ...] = ()
@@ -146,6 +147,7 @@ class Scored:
     images: bool = False
     sections: tuple[Section, ...] = ()
     instruments: tuple[Section, ...] = ()
+    weighed: Weighed = field(default_factory=Weighed)
 
 
 class Benchmark(ABC, Generic[TopicT, CaseT, Held]):
@@ -400,7 +402,7 @@ class Plugin(ABC):
 
     @property
     def published(self) -> Published | None:
-        """The tables of its paper: used by `python -m fairgate published`. None where it carries none."""
+        """The tables of its paper: used by `fairgate published`. None where it carries none."""
         return None
 
     def reviewed(self, query: str) -> tuple[str, Corrects] | None:

@@ -1,4 +1,4 @@
-"""`python -m fairgate ledger`: what a ledger holds, whether it is sound, and what is done with it."""
+"""`fairgate ledger`: what a ledger holds, whether it is sound, and what is done with it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from fairgate.core.errors import ConfigError
+from fairgate.core.errors import ERROR, ConfigError, LedgerError
 from fairgate.core.files import whole
+from fairgate.core.plural import counted
 from fairgate.reports.wording import visible
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from fairgate.ledger.maintenance import Survey
 
 RUNS_SHOWN = 10
-BROKEN = 7
 FEWEST_MARKS = 20
 
 
@@ -103,7 +103,7 @@ def _line(line: str) -> str:
 
 
 def _lines(path: Path, held: Survey, *, topics: bool) -> list[str]:
-    lines = [f"{path}: {held.kinds.total():,} samples, {held.size / 1e6:,.1f} MB, schema {held.schema}", ""]
+    lines = [f"{path}: {counted(held.kinds.total(), 'sample')}, {held.size / 1e6:,.1f} MB, schema {held.schema}", ""]
     for asked in held.models:
         address = f" at {asked.model.address}" if asked.model.address else ""
         tokens = f"; {asked.prompt_tokens:,} + {asked.completion_tokens:,} tokens" if asked.prompt_tokens else ""
@@ -113,25 +113,27 @@ def _lines(path: Path, held: Survey, *, topics: bool) -> list[str]:
         name = topic if topics else topic.rpartition("/")[0]
         by_task[name] = by_task[name] + kinds if name in by_task else kinds
     lines += ["", *(f"{name}: {_kinds(kinds)}" for name, kinds in by_task.items())]
-    lines += ["", f"{len(held.runs):,} runs" + (", the last:" if len(held.runs) > RUNS_SHOWN else ":")]
+    lines += ["", counted(len(held.runs), "run") + (", the last:" if len(held.runs) > RUNS_SHOWN else ":")]
     for run in held.runs[-RUNS_SHOWN:]:
         when = datetime.fromtimestamp(run.started_at, UTC).strftime("%Y-%m-%d %H:%M")
         failed = f", {run.failed:,} failed" if run.failed else ""
         message = f": {run.message}" if run.message else ""
         lines.append(f"  {when} {run.id[:8]} {run.model}, {run.asked:,} asked{failed}, {run.state}{message}")
     if held.failures:
-        lines += ["", f"{held.failures.total():,} failures:"]
-        lines += [f"  {count:,} times: {reason}" for reason, count in held.failures.most_common(5)]
+        lines += ["", f"{counted(held.failures.total(), 'failure')}:"]
+        lines += [f"  {counted(count, 'time')}: {reason}" for reason, count in held.failures.most_common(5)]
     if held.marks:
-        lines += ["", f"{held.marks:,} replies were marked by a reviewer."]
+        lines += ["", f"{counted(held.marks, 'reply', 'replies')} marked by a reviewer."]
     if held.waiting:
-        lines += ["", f"{held.waiting:,} samples are in batches whose results were not fetched yet."]
+        lines += ["", f"{counted(held.waiting, 'sample')} in batches whose results were not fetched yet."]
     return lines
 
 
 def _kinds(kinds: Counter[str]) -> str:
     return (
-        f"{kinds.total():,} samples (" + ", ".join(f"{kind} {count:,}" for kind, count in sorted(kinds.items())) + ")"
+        f"{counted(kinds.total(), 'sample')} ("
+        + ", ".join(f"{kind} {count:,}" for kind, count in sorted(kinds.items()))
+        + ")"
     )
 
 
@@ -139,12 +141,18 @@ def _verify(options: argparse.Namespace) -> tuple[str, int]:
     from fairgate.ledger.ledger import Ledger
     from fairgate.ledger.maintenance import problems
 
-    with Ledger(options.ledger, write=False) as ledger:
-        found = list(problems(ledger))
-        [count] = ledger.database.execute("SELECT count(*) FROM samples").fetchone()
+    count = 0
+    try:
+        with Ledger(options.ledger, write=False) as ledger:
+            found = list(problems(ledger))
+            [count] = ledger.database.execute("SELECT count(*) FROM samples").fetchone()
+    except LedgerError as error:
+        if not options.ledger.is_file():
+            raise
+        found = [error.what]
     if not found:
-        return f"{options.ledger} is sound: {count:,} samples, each what its key says.\n", 0
-    return "".join(f"{visible(f'{options.ledger}: {each}')}\n" for each in found), BROKEN
+        return f"{options.ledger} is sound: {counted(count, 'sample')}, each what its key says.\n", 0
+    return "".join(f"{visible(f'{options.ledger}: {each}')}\n" for each in found), ERROR
 
 
 def _export(options: argparse.Namespace) -> str:
@@ -159,7 +167,7 @@ def _export(options: argparse.Namespace) -> str:
         raise ConfigError(f"{options.output} is the ledger's own.", where="--output", hint="Name another file.")
     with Ledger(options.ledger, write=False) as ledger, _opened(options.output) as to:
         count = write(ledger, form, to)
-    return "" if options.output is None else f"{count:,} samples written to {options.output}\n"
+    return "" if options.output is None else f"{counted(count, 'sample')} written to {options.output}\n"
 
 
 class _Shown:
@@ -206,10 +214,11 @@ def _prune(options: argparse.Namespace) -> str:
         if options.batches:
             count = forget_batches(ledger, really=options.yes)
             done = "is forgotten" if options.yes else "would be forgotten. Nothing was done: add --yes"
-            return f"What is in batches ({count:,} samples) {done}.\n"
+            return f"What is in batches ({counted(count, 'sample')}) {done}.\n"
         gone = prune(ledger, before=before, model=options.model, failures=options.failures, really=options.yes)
-    counts = f"{gone.samples:,} samples, {gone.failures:,} failures, {gone.runs:,} runs, {gone.marks:,} marks"
-    counts += f" and {gone.images:,} images" if gone.images else ""
+    parts = {"sample": gone.samples, "failure": gone.failures, "run": gone.runs, "mark": gone.marks}
+    counts = ", ".join(counted(number, noun) for noun, number in parts.items())
+    counts += f" and {counted(gone.images, 'image')}" if gone.images else ""
     return f"{counts} are gone.\n" if options.yes else f"{counts} would go. Nothing was done: add --yes.\n"
 
 
@@ -245,7 +254,7 @@ def _review(options: argparse.Namespace) -> str:
             if marked + more >= FEWEST_MARKS and marked + more <= len(reviews)
         )
         lines += [
-            f"{score}, judged by {judge}: {len(reviews):,} replies, {marked:,} of them marked in their order.",
+            f"{score}, by {judge}: {counted(len(reviews), 'reply', 'replies')}, {marked:,} marked in their order.",
             f"What marks correct it to, about: {widths or 'every reply is to be marked'}.",
             "To decide a gate, the estimate must be farther from its limit than that.",
             "",
@@ -259,7 +268,7 @@ def _review(options: argparse.Namespace) -> str:
             ]
     if not held:
         return f"{options.ledger} holds no replies that marks could correct a score by.\n"
-    lines.append("Mark each with `python -m fairgate ledger LEDGER mark KEY yes|no|0..10 --why REASON`, also where the "
+    lines.append("Mark each with `fairgate ledger LEDGER mark KEY yes|no|0..10 --why REASON`, also where the "
                  "judge is right; marks count in this order alone.")  # fmt: skip
     return "".join(f"{_line(line)}\n" for line in lines)
 

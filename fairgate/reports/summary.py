@@ -46,7 +46,7 @@ def document(report: Report) -> dict[str, object]:
         "exit": report.exit,
         "notice": NO_CERTIFICATE,
         "headline": report.headline,
-        "trouble": report.trouble,
+        "error": report.error,
         "invalid": wording.invalid(report.gates, report.findings),
         "scores": [_entry(entry) for entry in report.entries],
         "gates": [_gate(gate) for gate in report.gates],

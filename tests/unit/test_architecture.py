@@ -271,7 +271,6 @@ def named(tree: ast.AST) -> set[str]:
 ORDINARY = {"balance", "base", "contrast", "d", "explicit", "position", "preference", "pull"}
 # Values that ledgers hold, by which what was asked before is found again.
 HELD = {
-    "fairgate.cli.gate": {"f2bench"},
     "fairgate.ledger.maintenance": {"attribution", "representativeness"},
     "fairgate.providers.faces.bulk": {"implicit"},
     "fairgate.replies.reasons": {"attribution", "ingroup", "representativeness"},

@@ -326,7 +326,8 @@ def test_a_letter_stands_for_one_of_the_people_on_offer() -> None:
     offers = OfferedPeople(plan)
     side = offers.chosen([before], Context.BASE, lambda topic: topic.statistic == "crime-rate")
     assert len(side.chosen[0]) == 2 * 30
-    picked = np.take_along_axis(side.groups, side.chosen[0][:, np.newaxis, np.newaxis], axis=2)[..., 0]
+    places = side.chosen[0].astype(np.int64)
+    picked = np.take_along_axis(side.groups, places[:, np.newaxis, np.newaxis], axis=2)[..., 0]
     letters = "".join(before.letters[f"fact-or-fair/text/subjective/crime-rate-{level}-base"] for level in Level)
     names = [DATASET.attribute(each).names for each in PAIRED.attributes]
     known = PAIRED.groups()["gender race"]

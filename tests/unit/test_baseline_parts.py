@@ -240,8 +240,8 @@ def test_a_file_of_the_first_schema_is_read_and_one_of_a_later_is_refused(tmp_pa
         del old["asked"][part]
     path.write_text(json.dumps(old | {"fairgate baseline": 1}))
     assert load(path, PARTS).asked == {key: ASKED[key] for key in list(ASKED)[:8]} | {"objective": 3, "subjective": 10}
-    path.write_text(json.dumps(old | {"fairgate baseline": 3}))
-    with pytest.raises(DataError, match=r"is of schema 3, this fairgate reads 1 and 2.*Use the fairgate that saved it"):
+    path.write_text(json.dumps(old | {"fairgate baseline": 4}))
+    with pytest.raises(DataError, match=r"is of schema 4, this fairgate reads 1 to 3.*Use the fairgate that saved it"):
         load(path, PARTS)
 
 

@@ -80,7 +80,7 @@ def answers(request: pytest.FixtureRequest, case_id: str, run_session: RunSessio
     try:
         _wait(run_session, case)
     except Unsampled as lack:
-        # Said once, by the run's verdict, which is trouble then; a case without samples is merely undecided.
+        # Said once, by the run's verdict, which is an error then; a case without samples is merely undecided.
         pytest.skip(str(lack))
     run = run_session.run
     found = _in_text(run_session, case) if case.topic.modality is Modality.TEXT else _in_images(run, case)

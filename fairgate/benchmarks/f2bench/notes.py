@@ -37,7 +37,7 @@ def reviewed(spoken: Sequence[ThemeTally], entries: Sequence[ScoreResult]) -> It
         if before is None or after is None:
             yield (
                 f"{many}, {len(marks)} of them in their order: too few to correct it, {ENOUGH} of each kind of reply "
-                "are enough. `python -m fairgate ledger LEDGER review` names those whose marks help most."
+                "are enough. `fairgate ledger LEDGER review` names those whose marks help most."
             )
             continue
         apart = sum(right != each.said for each, right in marks)

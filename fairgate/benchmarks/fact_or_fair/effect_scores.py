@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 # The contexts that name a group whose pull is an effect of its own; representativeness names the key's.
 NAMING = (Context.ATTRIBUTION, Context.INGROUP)
+SOFT = "@soft"  # ends the name of an effect by the probabilities of choices
 
 
 def effects_of_choices(
@@ -116,19 +117,32 @@ def _by_attribute(
     source: Tallies[TopicTally], context: Context, name: str, here: Choices, key: KeyKind, confidence: float
 ) -> Iterator[ScoreResult]:
     dataset = source.dataset
-    k, groups, named = dataset.attribute(name).k, here.groups[name], here.named[name]
-    given = here.asked, groups, here.chosen
+    k = dataset.attribute(name).k
+    found = _found(here, here.chosen, name, context, key, dataset, confidence)
+    found["preference_spread"] = effects.spread(here.asked, here.groups[name], here.chosen, k, confidence)
+    for score, each in found.items():
+        yield _entry(source, context, name, score, each, here, _covered(source, context, (name,)))
+    weighed = here.weighed
+    if len(weighed.chosen):
+        covered = len(np.unique(weighed.asked.topic)), _whole(dataset, (name,))
+        for score, each in _found(weighed, weighed.shares, name, context, key, dataset, confidence).items():
+            yield _entry(source, context, name, f"{score}{SOFT}", each, weighed, covered)
+
+
+def _found(
+    here: Choices, picks: effects.Picks, name: str, context: Context, key: KeyKind, dataset: Dataset, confidence: float
+) -> dict[str, Effect | Largest | Spread]:
+    """The effects of one attribute, of the choices that were made or of their probabilities."""
+    given, named = (here.asked, here.groups[name], picks), here.named[name]
     found: dict[str, Effect | Largest | Spread] = {
         "contrast": effects.contrast(*given, key_of(dataset, name, key), confidence),
-        "preference": effects.preference(*given, k, confidence),
-        "preference_spread": effects.spread(*given, k, confidence),
+        "preference": effects.preference(*given, dataset.attribute(name).k, confidence),
     }
     if context in NAMING:
         found["pull"] = effects.pull(*given, named, confidence)
     if context is Context.INGROUP:
         found["in_group_bias"] = effects.favouring(*given, named, favourable_of(dataset), confidence)
-    for score, each in found.items():
-        yield _entry(source, context, name, score, each, here, _covered(source, context, (name,)))
+    return found
 
 
 def _choices(source: Tallies[TopicTally], context: Context, wordings: int | None, names: tuple[str, ...]) -> Choices:

@@ -35,6 +35,7 @@ from fairgate.benchmarks.fact_or_fair.sections import sections
 from fairgate.benchmarks.fact_or_fair.selection_rates import rates_of_choices
 from fairgate.benchmarks.fact_or_fair.tally import Tallies
 from fairgate.benchmarks.fact_or_fair.topics import StatisticTopic, Task
+from fairgate.benchmarks.weighed import Weighed
 from fairgate.core.domain import AnswerKind, Modality, Role
 from fairgate.core.statistics.intervals import CONFIDENCE
 from fairgate.core.statistics.sequential import shares_of_looks
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from fairgate.benchmarks.base import Circumstances, Plugin
+    from fairgate.benchmarks.base import AvailableModels, Circumstances, Plugin
     from fairgate.benchmarks.case import Replies
     from fairgate.benchmarks.evidence import Cell, Evidence, Shown
     from fairgate.benchmarks.fact_or_fair.cases import StatisticCase
@@ -146,8 +147,13 @@ class FactOrFairText(Benchmark["StatisticTopic", "StatisticCase", "Source"]):
             "profiles": str(self.plan.profiles),
             "ages": str(self.plan.ages),
             **({"orders": "balanced"} if self.plan.balanced else {}),
+            **({} if self.plan.contexts is None else {"contexts": sorted(map(str, self.plan.contexts))}),
             **reasons,
         }
+
+    def applies(self, case: StatisticCase, offers: AvailableModels) -> bool:
+        """Not where the plan leaves its topic out."""
+        return super().applies(case, offers) and (self.folder is not None or self.plan.size(case.topic) > 0)
 
     def decides(self, case: StatisticCase) -> bool:
         """Subjective ones: three answers to an objective question refute nothing."""
@@ -280,11 +286,13 @@ class FactOrFairText(Benchmark["StatisticTopic", "StatisticCase", "Source"]):
         entries = tuple(replace(each, share=self._share(each)) for each in entries) if self._looks else entries
         tables: dict[str, Any] = {"leaderboard": found.leaderboard}
         said: list[str] = []
+        weighed = Weighed()
         if self.folder is not None:
             said += notes.of_folder(self.folder)
         if isinstance(held, Tallies):
             tables["shares"] = shares.of_answers(held)
             said += notes.of_answers(held, self.served(dict.fromkeys(case.topic for case in cases)))
+            weighed = Weighed.of(each.weighed for each in held.tallies.values())
         # Of the other level too: its choices were asked for with reasons, which were paid for.
         asked = dict.fromkeys(topic for case in cases for topic in case.topics)
         explained = [topic for topic in asked if self.explains(topic)]
@@ -294,7 +302,7 @@ class FactOrFairText(Benchmark["StatisticTopic", "StatisticCase", "Source"]):
             said += notes.of_reasons(reasons.values())
         said += notes.disputes(self.dataset, cases)
         shown = tuple(sections(entries, tables, now.scoring))
-        return Scored(entries, outcomes(held), tables, tuple(said), sections=shown)
+        return Scored(entries, outcomes(held), tables, tuple(said), sections=shown, weighed=weighed)
 
     def selection_rates(self, held: Source) -> Iterator[SelectionRates]:
         """Of choices among individuals; a result folder does not say who was on offer."""

@@ -21,7 +21,6 @@ import msgspec
 from fairgate.core.domain import Reply
 from fairgate.core.errors import CallFailed, FairgateError, RunStopped
 from fairgate.ledger.ledger import Ledger, sample_key
-from fairgate.providers.chat.openai import read_completion
 from fairgate.providers.endpoint import Filtered
 from fairgate.providers.retries import TransientError
 
@@ -285,7 +284,7 @@ class BatchChat:
             return CallFailed(f"the batch has no reply to it ({what}).", where=self._chat.identity.label)
         content = msgspec.json.encode(body)
         if 200 <= status < 300:
-            reply = read_completion(content, 0.0, 1)
+            reply = self._chat.read(content, 0.0, 1)
             reply = reply and self._chat.endpoint.redaction.clean(reply)
             return reply or CallFailed("no choices in the answer.", where=self._chat.identity.label)
         judged = self._chat.endpoint.classified(status, content, {}, 0.0, 1)

@@ -131,9 +131,7 @@ class GenderAge:
             # onnxruntime's own errors have no common root.
             raise FairgateError(f"insightface does not load this model: {error}.", where=str(path)) from error
         if told != "genderage":
-            raise FairgateError(
-                f"tells {told}, not gender and age.", where=str(path), hint="python -m fairgate weights pull"
-            )
+            raise FairgateError(f"tells {told}, not gender and age.", where=str(path), hint="fairgate weights pull")
         self.session = self._model.session
         self._labels = own_labels("insightface")
 
