@@ -98,13 +98,13 @@ class Progress:
         self.left_of[modality] -= 1
         self.retried += attempts - 1
 
+    def note(self, trouble: str) -> None:
+        """Requests are repeated for this reason."""
+        self.trouble = trouble
+
     def send(self, requests: int) -> None:
         """So many requests were sent so far."""
         self.requests = requests
-
-    def wait(self, trouble: str) -> None:
-        """Requests wait to be repeated because of this; empty as soon as one is answered."""
-        self.trouble = trouble
 
     @property
     def done(self) -> int:
@@ -196,7 +196,7 @@ class Sampler:
         self._lost: Counter[Role] = Counter()
         self._in_vain: Counter[Role] = Counter()
         self._ledger_path, self._run, self._line = ledger, run, line
-        line.report_to(self.progress.wait)
+        line.report_to(self.progress.note)
         self._about, self._tell = about, tell
         self._canary = canary or Canary({})
         self._stopping = threading.Event()

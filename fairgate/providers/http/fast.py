@@ -1,11 +1,19 @@
 """httpx2's transport over pyreqwest (Rust's reqwest): half the CPU time of the default one. An extra: `fairgate[fast]`.
 
 For direct connections, and the system's authorities; all else goes through the default transport.
+
+The library answers from a thread of its own that no call ends. It hands an answer to asyncio's loop by a few lines of
+Python, in the midst of which the loop may already go on with the answer. An interpreter that ends at that moment is
+aborted (SIGABRT, "PyGILState_Release"): at its exit these lines are waited for.
 """
 
 from __future__ import annotations
 
+import atexit
 import re
+import sys
+import threading
+import time
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -32,6 +40,7 @@ if TYPE_CHECKING:
     from pyreqwest.response import Response
 
 BLOCK = 2**20  # bytes
+LAST_LINES = 1.0  # seconds, at most, that an exit waits for them
 NOT_TRUSTED = "invalid peer certificate: "
 # rustls's words for the server's alerts, and for a server of an age that it does not speak to
 ALERT, INCOMPATIBLE = "received fatal alert: ", "peer is incompatible: "
@@ -165,3 +174,16 @@ def _of_handshake(why: str) -> httpx2.TransportError:
     if why.startswith(CERTIFICATE_ALERTS):
         return CertificateWanted(words)
     return Disagreement(words) if why.startswith(DISAGREED) else httpx2.ConnectError(words)
+
+
+def wait_for_last_lines(longest: float = LAST_LINES) -> None:
+    """Return once no thread that Python did not start is in the midst of Python code, or after so many seconds."""
+    until = time.monotonic() + longest
+    while not sys._current_frames().keys() <= {thread.ident for thread in threading.enumerate()}:  # noqa: SLF001 - documented, and the only way
+        if time.monotonic() > until:
+            return
+        time.sleep(0.001)
+
+
+# Called while other threads can still run Python.
+atexit.register(wait_for_last_lines)
