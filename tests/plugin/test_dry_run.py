@@ -178,5 +178,5 @@ def test_a_probe_that_is_refused_says_why(tmp_path: Path) -> None:
     with ChatStub(plan=every_time(wrong_key())) as stub:
         given = ("--model=openai/m", f"--base-url={stub.base_url}", "-k", "crime and objective", "-p", "no:xdist")
         run = bench(tmp_path, *given, "--dry-run", "--probe=3")
-    assert run.code == 4
+    assert run.code == 7
     assert "the server wants a key" in " ".join(run.output.split())
