@@ -143,8 +143,8 @@ def test_it_leaves_an_older_ledger_as_it_is(tmp_path: Path) -> None:
     Ledger(ledger).close()
     with contextlib.closing(sqlite3.connect(ledger)) as database:
         # As the schema before has it; who opens it to write brings it up to date.
-        database.execute("ALTER TABLE samples DROP COLUMN checked")
-        database.execute("PRAGMA user_version=3")
+        database.execute("ALTER TABLE samples DROP COLUMN probabilities")
+        database.execute("PRAGMA user_version=4")
     before = ledger.read_bytes()
     end = bench(tmp_path, "-k", "crime and base", f"--ledger={ledger}", "--dry-run")
     assert end.code == 0, end.output

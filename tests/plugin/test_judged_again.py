@@ -94,8 +94,8 @@ def test_judging_again_leaves_the_ledger_as_it_lies(whole: Outcome, tmp_path: Pa
         with contextlib.closing(sqlite3.connect(whole.folder / "ledger.sqlite")) as source:
             source.backup(database)
         # As the schema before has it; who opens it to write brings it up to date.
-        database.execute("ALTER TABLE samples DROP COLUMN checked")
-        database.execute("PRAGMA user_version=3")
+        database.execute("ALTER TABLE samples DROP COLUMN probabilities")
+        database.execute("PRAGMA user_version=4")
     before = archived.read_bytes()
     again = judged(tmp_path, archived, f"--thresholds={LIMITS}")
     assert again.code == 0, again.output
