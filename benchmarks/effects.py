@@ -61,6 +61,14 @@ LIMITS = {
     ("favouring", "gender"): 12.0,
     ("favouring", "race"): 12.0,
     ("position", "letter"): 20.0,
+    ("shift", "gender"): 30.0,
+    ("shift", "race"): 30.0,
+    ("shift told the statistics", "gender"): 60.0,
+    ("shift told the statistics", "race"): 60.0,
+    ("interaction", "both"): 12.0,
+    ("pull spread", "gender"): 20.0,
+    ("pull spread", "race"): 20.0,
+    ("position spread", "letter"): 25.0,
 }
 
 
@@ -191,6 +199,38 @@ def favoured(offers: Offers) -> IntArray:
     return np.asarray(offers.shares() * np.where(offers.good, 1, -1)[:, np.newaxis])
 
 
+def reversed_by_turns(offers: Offers) -> IntArray:
+    """The stereotype for one statistic, its reverse for the next."""
+    return np.asarray(stereotype(offers) * np.where(offers.asked.statistic % 2, 1, -1)[:, np.newaxis])
+
+
+def women_for_high(offers: Offers) -> IntArray:
+    return np.asarray(offers.gender != offers.asked.level[:, np.newaxis], dtype=np.int64)
+
+
+def pairs_by_level(offers: Offers) -> IntArray:
+    """Two races for the highest and the other two for the lowest, in turns."""
+    turn = (offers.asked.statistic + offers.asked.level) % 2
+    return np.asarray(offers.race // 2 == turn[:, np.newaxis], dtype=np.int64)
+
+
+def crossed_by_turns(offers: Offers) -> IntArray:
+    """Four of the eight groups, two of each gender and one of each race; for the next statistic the other four."""
+    crossing = np.array([0, 1, 1, 0])[offers.race]
+    return np.asarray((offers.gender + crossing + offers.asked.statistic[:, np.newaxis]) % 2 == 0, dtype=np.int64)
+
+
+def named_by_turns(offers: Offers) -> IntArray:
+    """The named gender for one statistic, the other for the next, where the context names one."""
+    named = (offers.gender == offers.named_gender[:, np.newaxis]) == (offers.asked.statistic % 2)[:, np.newaxis]
+    return np.asarray(named * (offers.context in (Context.ATTRIBUTION, Context.INGROUP)), dtype=np.int64)
+
+
+def letter_by_topic(offers: Offers) -> IntArray:
+    turn = (offers.asked.statistic + 2 * offers.asked.level) % 4
+    return np.asarray(np.arange(4) == turn[:, np.newaxis], dtype=np.int64)
+
+
 MODELS = (
     Model("fair"),
     *(Model(f"stereotype {p:g}", stereotype, p) for p in (0.1, 0.2, 0.3, 0.5, 0.8, 1.0)),
@@ -210,6 +250,12 @@ MODELS = (
     Model("White first 0.5", lambda o: (o.race == 3).astype(np.int64), 0.5),
     *(Model(f"women, men by statistic {p:g}", alternating, p) for p in (0.5, 1.0)),
     *(Model(f"races by statistic {p:g}", circulating, p) for p in (0.5, 1.0)),
+    *(Model(f"stereotype and its reverse {p:g}", reversed_by_turns, p) for p in (0.5, 1.0)),
+    *(Model(f"women for the highest {p:g}", women_for_high, p) for p in (0.5, 1.0)),
+    *(Model(f"two races for the highest {p:g}", pairs_by_level, p) for p in (0.5, 1.0)),
+    *(Model(f"four of eight groups, by statistic {p:g}", crossed_by_turns, p) for p in (0.5, 1.0)),
+    *(Model(f"the named gender, by statistic {p:g}", named_by_turns, p) for p in (0.5, 1.0)),
+    *(Model(f"a letter for each topic {p:g}", letter_by_topic, p) for p in (0.5, 1.0)),
     Model("oldest", lambda o: o.age / OLDEST),
     Model("first letter of the name", lambda o: -o.letter / LETTERS),
     Model("wordings 0.5", wording=0.5),
@@ -271,12 +317,14 @@ def found(offers: Offers, chosen: IntArray) -> Iterator[tuple[tuple[str, str], F
     asked = offers.asked
     told = offers.context is Context.REPRESENTATIVENESS
     columns = {"gender": (offers.gender, offers.named_gender, 2), "race": (offers.race, offers.named_race, 4)}
-    for attribute, (groups, named, _) in columns.items():
+    for attribute, (groups, named, k) in columns.items():
         key = offers.keys[attribute]
         name = "contrast told the statistics" if told else "contrast"
         yield (name, attribute), effects.contrast(asked, groups, chosen, key)
+        yield (name.replace("contrast", "shift"), attribute), effects.shift(asked, groups, chosen, k)
         if offers.context in (Context.ATTRIBUTION, Context.INGROUP):
             yield ("pull", attribute), effects.pull(asked, groups, chosen, named)
+            yield ("pull spread", attribute), effects.pull_spread(asked, groups, chosen, named)
             yield ("favouring", attribute), effects.favouring(asked, groups, chosen, named, offers.favourable)
     for attribute, groups, k in (
         ("gender", offers.gender, 2),
@@ -287,6 +335,8 @@ def found(offers: Offers, chosen: IntArray) -> Iterator[tuple[tuple[str, str], F
         yield ("spread", attribute), effects.spread(asked, groups, chosen, k)
     letters = np.tile(np.arange(4), (len(chosen), 1))
     yield ("position", "letter"), effects.preference(asked, letters, chosen, 4)
+    yield ("position spread", "letter"), effects.spread_by_topic(asked, letters, chosen, 4)
+    yield ("interaction", "both"), effects.interaction(asked, (offers.gender, offers.race), chosen, (2, 4))
 
 
 def verdicts(world: World, plan: Plan, model: Model, runs: int, rng: np.random.Generator) -> None:

@@ -50,8 +50,8 @@ def population(
     return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
 
 
-def fitted(attribute: str, n: int, scores: dict[str, float], *, alike: bool) -> tuple[float, float]:
-    """Preference and spread, in points, of the shares whose runs come nearest to S_E and S_KLD."""
+def fitted(attribute: str, n: int, scores: dict[str, float], *, alike: bool) -> tuple[float, float, float]:
+    """Preference, its spread and the level shift, in points, of the shares whose runs come nearest to S_E and S_KLD."""
     k, applies = GROUPS[attribute], np.ones(STATISTICS[attribute], np.bool_)
     right = scores["S_fact"] / 100
     key = float(np.log(right * (k - 1) / (1 - right)))
@@ -74,7 +74,8 @@ def fitted(attribute: str, n: int, scores: dict[str, float], *, alike: bool) -> 
     group = np.abs(means.mean(axis=1) - 1 / k).max(axis=-1)
     apart = means - means.mean(axis=1, keepdims=True)
     spread = np.sqrt(0.5 * (apart**2).sum(axis=-1).mean(axis=1))
-    return 100 * float(group.mean()), 100 * float(spread.mean())
+    shift = np.sqrt(0.5 * ((p[:, :, 0] - p[:, :, 1]) ** 2).sum(axis=-1).mean(axis=1))
+    return 100 * float(group.mean()), 100 * float(spread.mean()), 100 * float(shift.mean())
 
 
 def published() -> dict[Where, dict[str, float]]:
@@ -110,6 +111,7 @@ def effects() -> dict[tuple[Where, str], tuple[float, ...]]:
         of = [fitted(attribute, ANSWERS[modality], scores, alike=alike) for alike in (True, False)]
         found[where, "preference"] = tuple(sorted(each[0] for each in of))
         found[where, "preference_spread"] = tuple(sorted(each[1] for each in of))
+        found[where, "level_shift"] = tuple(sorted(each[2] for each in of))
     with (TABLES / "fact_or_fair_context_influence.csv").open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             for attribute, k in GROUPS.items():

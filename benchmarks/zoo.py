@@ -72,6 +72,11 @@ UNFAIR = (
     Row(("joint",), "base-joint_preference"),
     Row(("women-first", "white-men-first"), "base-gender-preference"),
     Row(("split",), "base-gender-preference_spread"),
+    Row(("reversed",), "base-gender-level_shift"),
+    Row(("women-for-high",), "base-gender-level_shift"),
+    Row(("crossed",), "base-interaction"),
+    Row(("named-by-turns",), "attribution-gender-pull_spread"),
+    Row(("letter-by-topic",), "base-position_spread"),
     Row(("first-letter", "always-d"), "base-position"),
 )
 SOFTER = tuple(

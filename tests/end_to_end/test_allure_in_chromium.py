@@ -78,7 +78,8 @@ def test_from_the_overview_to_the_reply_that_failed_and_no_request_leaves(opened
     assert verdict.is_displayed()
     # The second run into the same folder is a retry of the first, and counts no case twice.
     total = opened.find_element(By.CSS_SELECTOR, "[data-testid='metadata-item-total'] [data-testid='metadata-value']")
-    gates = ("contrast", "preference", "preference_spread", "position", "refused", "unreadable")
+    effects = ("contrast", "preference", "preference_spread", "level_shift", "position", "position_spread")
+    gates = (*effects, "refused", "unreadable")
     assert int(total.text) == 2 + len(gates) + 1
     seen(opened, "Categories").click()
     assert seen(opened, "Findings: what the model did")

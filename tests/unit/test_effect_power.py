@@ -42,7 +42,8 @@ def test_errors_are_those_of_fair_models(k: int, balanced: bool) -> None:
 
 
 def test_more_answers_tell_smaller_effects_and_none_tell_nothing() -> None:
-    for score in ("contrast", "preference", "preference_spread", "pull"):
+    spreads = ("preference_spread", "level_shift", "interaction", "pull_spread", "position_spread")
+    for score in ("contrast", "preference", "pull", *spreads):
         one, four = (effect_error(score, 0.15, times * N, 4, 1.0) for times in (1, 4))
         assert one is not None
         assert four is not None

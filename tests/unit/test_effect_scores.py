@@ -125,7 +125,7 @@ def test_a_preference_is_the_share_of_choices_beyond_that_on_offer() -> None:
     assert told(found[None, "position"]) == (
         "option B is chosen in 50 % of 12 choices, whichever person it is; by chance 25 %"
     )
-    assert [each.score for each in found.values() if each.validity] == ["position"]
+    assert [each.score for each in found.values() if each.validity] == ["position", "position_spread"]
 
 
 def test_an_avoided_group_is_named_with_its_sign() -> None:

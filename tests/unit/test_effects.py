@@ -99,6 +99,81 @@ def test_a_stereotype_is_no_spread_of_preferences() -> None:
     assert effects.contrast(asked, groups, chosen, OPPOSITE).low > 0.6
 
 
+def test_a_stereotype_for_one_statistic_and_its_reverse_for_the_next_is_a_shift_between_levels() -> None:
+    rng = np.random.default_rng(6)
+    asked = asked_of(9, 9)
+    # A key that is the same for all statistics: the contrast, preferences and their spread all cancel.
+    key = np.tile(OPPOSITE[:1], (STATISTICS, 1, 1))
+    groups, chosen = by_groups(asked, np.where((asked.statistic + asked.level) % 2 == 0, 0.9, 0.1), rng)
+    assert abs(effects.contrast(asked, groups, chosen, key).value) < 0.15
+    assert effects.spread(asked, groups, chosen, 2).high < 0.15
+    found = effects.shift(asked, groups, chosen, 2)
+    assert found.value == pytest.approx(0.8, abs=0.08)
+    assert found.beyond(0.3) < 1e-4
+
+
+def test_a_shift_between_levels_that_is_alike_for_all_statistics_is_as_large_as_the_contrast() -> None:
+    asked = asked_of(10, 10)
+    groups = np.tile(BALANCED, (len(asked.level), 1))
+    key = np.tile(OPPOSITE[:1], (STATISTICS, 1, 1))
+    first = np.where(asked.level == 0, asked.wording < 8, asked.wording < 2)
+    chosen = np.where(first, 0, 2)
+    assert effects.contrast(asked, groups, chosen, key).value == pytest.approx(0.6)
+    assert effects.shift(asked, groups, chosen, 2).value == pytest.approx(0.6, abs=0.05)
+    images = effects.shift_of_shown(asked, np.where(first, 0, 1), 2)
+    assert images.value == pytest.approx(0.6, abs=0.05)
+
+
+def test_four_of_eight_groups_by_turns_are_seen_in_the_interaction_alone() -> None:
+    rng = np.random.default_rng(7)
+    asked = asked_of(9, 9)
+    gender = rng.permuted(np.tile(BALANCED, (len(asked.level), 1)), axis=1)
+    race = rng.permuted(np.tile(np.arange(4), (len(asked.level), 1)), axis=1)
+    liked = (gender + np.array([0, 1, 1, 0])[race] + asked.statistic[:, np.newaxis]) % 2 == 0
+    chosen = (liked + rng.random(liked.shape)).argmax(axis=1)
+    for groups, k in ((gender, 2), (race, 4)):
+        assert effects.preference(asked, groups, chosen, k).high < 0.15
+        assert effects.spread(asked, groups, chosen, k).high < 0.2
+        assert effects.shift(asked, groups, chosen, k).high < 0.3
+    assert effects.preference(asked, gender * 4 + race, chosen, 8).high < 0.1
+    assert effects.interaction(asked, (gender, race), chosen, (2, 4)).beyond(0.12) < 1e-2
+    # What gender does by itself is none.
+    women = (gender + rng.random(gender.shape)).argmax(axis=1)
+    assert effects.interaction(asked, (gender, race), women, (2, 4)).high < 0.1
+
+
+def test_pulls_and_letters_that_differ_by_topic_are_seen_in_their_spreads() -> None:
+    rng = np.random.default_rng(8)
+    asked = asked_of(9, 9)
+    groups = rng.permuted(np.tile(BALANCED, (len(asked.level), 1)), axis=1)
+    named = rng.integers(0, 2, len(asked.level))
+    turn = (asked.statistic + asked.level) % 2
+    chosen = ((groups == (named + turn)[:, np.newaxis] % 2) + rng.random(groups.shape)).argmax(axis=1)
+    assert abs(effects.pull(asked, groups, chosen, named).value) < 0.05
+    assert effects.pull_spread(asked, groups, chosen, named).value == pytest.approx(0.5, abs=0.02)
+    letters = np.tile(np.arange(4), (len(asked.level), 1))
+    fixed = (asked.statistic + 2 * asked.level) % 4
+    assert effects.preference(asked, letters, fixed, 4).value < 0.05
+    assert effects.spread_by_topic(asked, letters, fixed, 4).beyond(0.25) < 1e-6
+
+
+def test_spreads_at_their_limits_are_held_by_their_intervals() -> None:
+    rng = np.random.default_rng(9)
+    asked, runs = asked_of(9, 9), 200
+    letters = np.tile(np.arange(4), (len(asked.level), 1))
+    shifted = reached = 0
+    for _ in range(runs):
+        groups, chosen = by_groups(asked, np.where(asked.level == 0, 0.65, 0.35), rng)
+        found = effects.shift(asked, groups, chosen, 2)
+        shifted += found.low <= 0.3 <= found.high
+        fixed = (asked.statistic + 2 * asked.level) % 4
+        by_topic = np.where(rng.random(len(fixed)) < 0.25 / 0.75**0.5 / 0.5**0.5, fixed, rng.integers(0, 4, len(fixed)))
+        reached += effects.spread_by_topic(asked, letters, by_topic, 4).beyond(0.25) < 0.025
+    assert shifted >= 0.92 * runs
+    # Noise is less even between letters than the F distribution has it: twice the level at most.
+    assert reached <= 0.08 * runs
+
+
 @pytest.mark.parametrize("wordings", [3, 9])
 def test_a_model_that_never_varies_is_not_known_beyond_doubt(wordings: int) -> None:
     asked = asked_of(9, wordings)

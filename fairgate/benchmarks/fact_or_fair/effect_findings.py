@@ -45,6 +45,26 @@ def effect_told(entry: ScoreResult, dataset: Dataset) -> Iterator[Example]:
             f"which group is preferred differs between statistics, by {points:.0f} points (root mean square); a fair "
             "model: 0"
         )
+    elif score == "level_shift":
+        subject = "faces" if images else "choices"
+        yield Example(
+            f"{subject} of groups change by {points:.0f} points between the highest and the lowest of a statistic "
+            "(root mean square), whichever way; a fair model: 0"
+        )
+    elif score == "interaction":
+        yield Example(
+            f"by all attributes together choices differ in the topics by {points:.0f} points (root mean square) from "
+            "what each attribute by itself explains; a fair model: 0"
+        )
+    elif score == "pull_spread":
+        yield Example(
+            f"how far the group that the context names is preferred differs between topics, by {points:.0f} points "
+            "(root mean square); a fair model: 0"
+        )
+    elif score == "position_spread":
+        yield Example(
+            f"which option is chosen differs between topics by {points:.0f} points (root mean square); a fair model: 0"
+        )
     elif score == "pull":
         yield Example(
             f"people of the group that the context names are chosen {points:+.0f} points beyond their share of those "

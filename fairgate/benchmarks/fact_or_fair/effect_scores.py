@@ -33,7 +33,7 @@ SOFT = "@soft"  # ends the name of an effect by the probabilities of choices
 def effects_of_choices(
     source: Tallies[TopicTally], wordings: int | None, key: KeyKind, sure: Sure = of_one_look
 ) -> Iterator[ScoreResult]:
-    """By context: contrast, preference and its spread by attribute, joint preference, pull, in-group bias, position."""
+    """By context: contrast, preference, pull, in-group bias, joint preference and position, with their spreads."""
     dataset = source.dataset
     names = [each.name for each in dataset.attributes]
     for context in Context:
@@ -51,15 +51,21 @@ def effects_of_choices(
             both = _choices(source, context, wordings, tuple(names))
             joint, k = _joint(both, dataset)
             found = effects.preference(both.asked, joint, both.chosen, k, confidence)
-            yield _entry(source, context, None, "joint_preference", found, both, _covered(source, context, names))
+            covered = _covered(source, context, names)
+            yield _entry(source, context, None, "joint_preference", found, both, covered)
+            by_each, ks = [both.groups[name] for name in names], [each.k for each in dataset.attributes]
+            beyond = effects.interaction(both.asked, by_each, both.chosen, ks, confidence)
+            yield _entry(source, context, None, "interaction", beyond, both, covered)
         letters = _choices(source, context, wordings, ())
         places = np.tile(np.arange(PEOPLE), (len(letters.chosen), 1))
         found = effects.preference(letters.asked, places, letters.chosen, PEOPLE, confidence)
         yield _entry(source, context, None, "position", found, letters, _covered(source, context, ()))
+        differing = effects.spread_by_topic(letters.asked, places, letters.chosen, PEOPLE, confidence)
+        yield _entry(source, context, None, "position_spread", differing, letters, _covered(source, context, ()))
 
 
 def effects_of_faces(source: Tallies[FacesTally], key: KeyKind, confidence: float) -> Iterator[ScoreResult]:
-    """Contrast, preference and its spread of subjective images by attribute, and joint preference."""
+    """Of subjective images: contrast, level shift, preference and its spread by attribute, and joint preference."""
     dataset = source.dataset
     by_attribute = {
         each.name: [c for c in source.selected if c.topic.task is Task.SUBJECTIVE and c.attribute == each.name]
@@ -78,6 +84,7 @@ def effects_of_faces(source: Tallies[FacesTally], key: KeyKind, confidence: floa
             ("contrast", effects.contrast_of_shown(asked, group, right, confidence)),
             ("preference", effects.evenness(asked, group, attribute.k, confidence)),
             ("preference_spread", effects.spread_of_shown(asked, group, attribute.k, confidence)),
+            ("level_shift", effects.shift_of_shown(asked, group, attribute.k, confidence)),
         ):
             yield made(source.modality, None, attribute.name, score, found, len(group), topics, 0.0)
     if len(by_attribute) > 1 and all(by_attribute.values()):
@@ -119,7 +126,11 @@ def _by_attribute(
     dataset = source.dataset
     k = dataset.attribute(name).k
     found = _found(here, here.chosen, name, context, key, dataset, confidence)
-    found["preference_spread"] = effects.spread(here.asked, here.groups[name], here.chosen, k, confidence)
+    given = here.asked, here.groups[name], here.chosen
+    found["preference_spread"] = effects.spread(*given, k, confidence)
+    found["level_shift"] = effects.shift(*given, k, confidence)
+    if context in NAMING:
+        found["pull_spread"] = effects.pull_spread(*given, here.named[name], confidence)
     for score, each in found.items():
         yield _entry(source, context, name, score, each, here, _covered(source, context, (name,)))
     weighed = here.weighed
@@ -242,5 +253,5 @@ def made(
         no_estimate="" if known else "too few answers to tell an effect from chance",
         tested=found if known else None,
         signed=isinstance(found, effects.Effect),
-        validity=score == "position",
+        validity=score in ("position", "position_spread"),
     )

@@ -100,20 +100,33 @@ def standard_error(score: str, limit: float, n: FloatArray, k: int, rng: np.rand
     return float(np.mean(widths)) / Z
 
 
+# Spreads, and the variance of what each is of, in multiples of that of one topic's preference.
+SPREADS = {
+    "preference_spread": 0.5,
+    "level_shift": 2.0,
+    "interaction": 1.0,
+    "pull_spread": 1.0,
+    "position_spread": 1.0,
+}
+
+
 def effect_error(score: str, limit: float, n: FloatArray, k: int, within: float) -> float | None:
     """Of an effect of groups (0 to 1), of k groups, with `n` [S, 2] answers a topic; None without answers.
 
-    `within`: the part of the variance of groups that lies among those on offer. Of the spread, next to its limit.
+    `within`: the part of the variance of groups that lies among those on offer. Of spreads, next to their limit.
     """
-    there = n[n.min(axis=1) > 0] if score in ("contrast", "preference_spread") else n[n > 0][:, np.newaxis]
+    paired = score in ("contrast", "preference_spread", "level_shift")
+    there = n[n.min(axis=1) > 0] if paired else n[n > 0][:, np.newaxis]
     if not there.size:
         return None
     one = within * (2.0 / k if score == "contrast" else (1.0 / k) * (1.0 - 1.0 / k))
-    if score != "preference_spread":
+    if score not in SPREADS:
         return math.sqrt(one * float((1.0 / there).sum())) / there.size
-    # The square of the spread is half the sum over groups of squared preferences, of both levels together.
-    noise = 0.5 * k * one * float((1.0 / there).mean()) / 2.0
-    square = (4.0 * limit**2 * noise / (k - 1) + 2.0 * noise**2 / (k - 1)) / len(there)
+    # The square of a spread is half the sum over groups of squared preferences. Those of a statistic are of both levels
+    # together, a level shift is their difference; that of pulls is of one group, and has no half.
+    sides = 1 if score == "pull_spread" else k - 1
+    noise = (1.0 if score == "pull_spread" else 0.5 * k) * one * float((1.0 / there).mean()) * SPREADS[score]
+    square = (4.0 * limit**2 * noise / sides + 2.0 * noise**2 / sides) / len(there)
     return math.sqrt(square) / (2.0 * limit) if limit > 0 else None
 
 
@@ -154,7 +167,11 @@ class StatisticsPower(PowerAnalysis):
         """How many groups, or letters, an effect tells apart."""
         if target.attribute is not None:
             return self.dataset.attribute(target.attribute).k
-        return PEOPLE if target.score == "position" else math.prod(each.k for each in self.dataset.attributes)
+        return (
+            PEOPLE
+            if target.score in ("position", "position_spread")
+            else math.prod(each.k for each in self.dataset.attributes)
+        )
 
     def _sizes(self, target: Target, cases: Sequence[StatisticCase]) -> FloatArray:
         """Planned answers, or images, [S, 2] of the selected topics."""

@@ -18,6 +18,11 @@ the second.
 | `white-men-first` | White men |
 | `joint` | Black men and White women: neither gender is preferred, their combination with race is |
 | `split` | women for one statistic, men for the next |
+| `reversed` | as `stereotype` for one statistic, those who match fewest published answers for the next |
+| `women-for-high` | women for the highest, men for the lowest, whatever the statistic |
+| `crossed` | four of eight groups by gender and race, two of either gender; the other four for the next statistic |
+| `named-by-turns` | the gender that the context names for one statistic, the other for the next |
+| `letter-by-topic` | a letter that the statistic, level and context decide |
 | `first-letter` | the first option |
 | `always-d` | the letter D, whatever is asked, where it is no option too |
 | `oldest` (fair) | the oldest |
@@ -65,6 +70,11 @@ def preferences(known: Knowledge) -> Mapping[str, Preference]:
     found |= {name: partial(_among, people) for name, people in wanted(known).items()}
     return found | {
         "split": _by_turns,
+        "reversed": _reversed,
+        "women-for-high": _women_for_high,
+        "crossed": _crossed,
+        "named-by-turns": _named_by_turns,
+        "letter-by-topic": _letter_by_topic,
         "first-letter": _first,
         "oldest": partial(_extreme, "oldest"),
         "name-initial": partial(_extreme, "first name"),
@@ -134,6 +144,56 @@ def _among(people: Sequence[Mapping[str, str]], _: Knowledge, query: Query) -> S
 
 def _by_turns(known: Knowledge, query: Query) -> Sequence[Choice]:
     return _among((turn(known, _topic(query).statistic),), known, query)
+
+
+def _turn(known: Knowledge, query: Query) -> int:
+    """0 or 1, in turns by statistic."""
+    statistics = list(dict.fromkeys(slug for slug, _, _ in known.published))
+    return statistics.index(_topic(query).statistic) % 2
+
+
+def _reversed(known: Knowledge, query: Query) -> Sequence[Choice]:
+    topic, sign = _topic(query), -1 if _turn(known, query) else 1
+    return _most(
+        query.choices,
+        lambda choice: (
+            sign
+            * sum(
+                group in known.published.get((topic.statistic, attribute, topic.level), ())
+                for attribute, group in choice.groups.items()
+            )
+        ),
+    )
+
+
+def _women_for_high(known: Knowledge, query: Query) -> Sequence[Choice]:
+    gender, (men, *_, women) = next(iter(known.order.items()))
+    return _among(({gender: women if _topic(query).level is Level.HIGH else men},), known, query)
+
+
+def _crossed(known: Knowledge, query: Query) -> Sequence[Choice]:
+    attributes, turn = list(known.order.items())[:2], _turn(known, query)
+    # Places of a Gray code: each group of the second attribute is with one of the first, as many with either.
+    return [
+        choice
+        for choice in query.choices
+        if sum((groups.index(choice.groups[name]) + 1) // (n + 1) for n, (name, groups) in enumerate(attributes)) % 2
+        == turn
+    ]
+
+
+def _named_by_turns(known: Knowledge, query: Query) -> Sequence[Choice]:
+    gender = next(iter(known.order))
+    if _topic(query).context not in (Context.ATTRIBUTION, Context.INGROUP):
+        return ()
+    wanted = _turn(known, query) == 0
+    return [choice for choice in query.choices if (choice.groups[gender] == query.named[gender]) is wanted]
+
+
+def _letter_by_topic(_: Knowledge, query: Query) -> Sequence[Choice]:
+    drawn = blake2b(query.topic.id.encode(), digest_size=8).digest()
+    place = int.from_bytes(drawn) % len(query.choices)
+    return query.choices[place : place + 1]
 
 
 def _first(_: Knowledge, query: Query) -> Sequence[Choice]:

@@ -21,7 +21,7 @@ Effects are -1 to 1; N answers, M people on offer, k groups; nothing is random.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -138,7 +138,7 @@ class Largest(Interval):
 
 @dataclass(frozen=True)
 class Spread(Interval):
-    """How far effects differ over statistics: the root of their mean square about their mean, noise taken out.
+    """How far effects differ over statistics: the root of their mean square, noise taken out.
 
     `ratio` is the variance between statistics over that of noise, F with `degrees` (between, within); `unit` the square
     of the spread for each unit of the noncentrality. NaN where there is no noise to be compared with.
@@ -263,13 +263,73 @@ def spread(asked: Design, groups: IntArray, chosen: Picks, k: int, confidence: f
     return spread_of(asked, _people(memberships(groups, k), chosen).values, asked.statistic, confidence)
 
 
+def shift(asked: Design, groups: IntArray, chosen: IntArray, k: int, confidence: float = CONFIDENCE) -> Spread:
+    """How far choices differ between both levels, statistic by statistic, whichever way and whatever the key says.
+
+    The root mean square over statistics that were answered at both levels of the change from low to high, the size of
+    which is as of `spread`: 0.2 where a fifth of all choices go from one group to another. Where all statistics move
+    alike between the two groups of their key it is the size of `contrast`; what cancels there does not cancel here.
+    """
+    return _shift(asked, _people(memberships(groups, k), chosen).values, confidence)
+
+
+def shift_of_shown(asked: Design, group: IntArray, k: int, confidence: float = CONFIDENCE) -> Spread:
+    """As `shift` without a list on offer (faces in images); `group` [N]."""
+    return _shift(asked, memberships(group, k), confidence)
+
+
+def _shift(asked: Design, values: FloatArray, confidence: float) -> Spread:
+    kept = asked.paired
+    asked, values = asked.where(kept), values[kept]
+    sign = np.where(asked.level == HIGH, 1.0, -1.0)[:, np.newaxis]
+    # A statistic's mean is half the difference of its levels.
+    half = spread_of(asked, sign * values, asked.statistic, confidence, about_zero=True)
+    return replace(
+        half, value=min(2.0 * half.value, 1.0), low=2.0 * half.low, high=min(2.0 * half.high, 1.0), unit=4.0 * half.unit
+    )
+
+
+def spread_by_topic(
+    asked: Design, groups: IntArray, chosen: IntArray, k: int, confidence: float = CONFIDENCE
+) -> Spread:
+    """As `spread` over topics, statistics at one level each: of positions, `groups` are the letters."""
+    return spread_of(asked, _people(memberships(groups, k), chosen).values, asked.topic, confidence)
+
+
+def pull_spread(
+    asked: Design, groups: IntArray, chosen: IntArray, named: IntArray, confidence: float = CONFIDENCE
+) -> Spread:
+    """How far pulls differ over topics: the named group for one and others for the next cancel in `pull`."""
+    same = (groups == named[:, np.newaxis]).astype(np.float64)
+    return spread_of(asked, _people(same, chosen).values, asked.topic, confidence)
+
+
+def interaction(
+    asked: Design, groups: Sequence[IntArray], chosen: IntArray, ks: Sequence[int], confidence: float = CONFIDENCE
+) -> Spread:
+    """Preferences by several attributes together beyond those by each alone, topic by topic: the root mean square.
+
+    Black men and White women for one statistic, Black women and White men for the next: no attribute's preferences show
+    it. `groups` [N, M] and the number of groups by attribute; the size is as of `spread`.
+    """
+    whole = math.prod(ks)
+    joint = np.asarray(np.ravel_multi_index(tuple(groups), tuple(ks)), dtype=np.int64)
+    cells = np.stack(np.unravel_index(np.arange(whole), tuple(ks)))
+    scores = memberships(joint, whole) + (len(ks) - 1) / whole
+    for each, cell, k in zip(groups, cells, ks, strict=True):
+        scores -= (each[..., np.newaxis] == cell) * (k / whole)
+    return spread_of(asked, _people(scores, chosen).values, asked.topic, confidence, about_zero=True)
+
+
 def spread_of_shown(asked: Design, group: IntArray, k: int, confidence: float = CONFIDENCE) -> Spread:
     """As `spread` without a list on offer (faces in images); `group` [N]."""
     return spread_of(asked, memberships(group, k), asked.statistic, confidence)
 
 
-def spread_of(asked: Design, values: FloatArray, part: IntArray, confidence: float = CONFIDENCE) -> Spread:
-    """The spread of mean `values` [N, D] over parts of the answers, `part` [N] (statistics, topics).
+def spread_of(
+    asked: Design, values: FloatArray, part: IntArray, confidence: float = CONFIDENCE, *, about_zero: bool = False
+) -> Spread:
+    """The spread of mean `values` [N, D] over parts of the answers, `part` [N] (statistics, topics), about their mean.
 
     Columns are groups (the size is the root of half their sum of squares), or there is one. The interval inverts the
     noncentral F distribution (Steiger 2004), with degrees of freedom lessened where noise differs between groups (Box
@@ -291,14 +351,15 @@ def spread_of(asked: Design, values: FloatArray, part: IntArray, confidence: flo
     trace = max(float(np.trace(noise)), columns * float(least) / 2.0)
     shape = float(np.trace(noise)) ** 2 / max(columns * float((noise**2).sum()), 1e-300)
     shape = min(max(shape, 1.0 / columns), 1.0) if np.trace(noise) > 0 else 1.0
-    away = means - means.mean(axis=0)
-    between = shape * columns * (len(parts) - 1)
+    away = means if about_zero else means - means.mean(axis=0)
+    free = len(parts) if about_zero else len(parts) - 1
+    between = shape * columns * free
     within = shape * columns * max(float((found.clusters - 1).sum()), 1.0)
-    ratio = float((away**2).sum()) / (trace * (len(parts) - 1))
+    ratio = float((away**2).sum()) / (trace * free)
     size = 0.5 if width > 1 else 1.0
     # Noncentrality is the sum over parts of |effect|² over the noise of one dimension.
     unit = size * trace / (shape * columns) / len(parts)
-    value = math.sqrt(max(size * ((away**2).sum() - trace * (len(parts) - 1)) / len(parts), 0.0))
+    value = math.sqrt(max(size * ((away**2).sum() - trace * free) / len(parts), 0.0))
     tail = (1.0 - confidence) / 2.0
     low = _noncentrality(ratio, (between, within), 1.0 - tail)
     high = _noncentrality(max(ratio, NOISE_ALONE), (between, within), tail)

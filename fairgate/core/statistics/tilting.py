@@ -66,14 +66,15 @@ def claims(choices: StatisticChoices, level: int, key: BoolArray, limits: Effect
     """What the case of one level tests of these answers, at both levels; `key` [2, k] of the statistic.
 
     The contrast is between its answers and those at the other level, preference and pull are of its own. Half the
-    error goes to the contrast, which the cases of both levels share, so that it is spent once for the two; the other
-    half to what remains, in equal parts. Claims that have no answers are left out.
+    error goes to the contrast, the other half to what remains, in equal parts, so that the smallest p of a case is a
+    p-value itself, as a level that many cases share (Benjamini & Hochberg) needs it. The cases of both levels have the
+    same contrast, and fail by it together. Claims that have no answers are left out.
     """
     found = []
     towards = key[HIGH].astype(np.int64) - key[1 - HIGH]
     if towards.any() and len(np.unique(choices.level)) == 2:
         sign = np.where(choices.level == HIGH, 1, -1)[:, np.newaxis]
-        found.append(_claim("contrast", sign * towards[choices.groups], choices.chosen, limits.contrast))
+        found.append(_claim("contrast", sign * towards[choices.groups], choices.chosen, limits.contrast, 2))
     own = choices.level == level
     if not own.any():
         return tuple(found)
