@@ -23,14 +23,13 @@ from fairgate.benchmarks.bigbench import estimates, scores
 from fairgate.benchmarks.bigbench.data import load
 from fairgate.benchmarks.bigbench.score_table import pair_rows
 from fairgate.core.statistics.distributions import total_variation
-from fairgate.core.statistics.estimates import estimate_likeness
+from fairgate.core.statistics.likeness import estimate_likeness
 from fairgate.core.statistics.unmixing import ConfusionMatrix
 
 if TYPE_CHECKING:
     from fairgate.benchmarks.bigbench.data import Bigbench, ProtectedAttribute
     from fairgate.core.statistics.distributions import FloatArray
-    from fairgate.core.statistics.estimates import Estimate
-    from fairgate.core.statistics.intervals import Interval
+    from fairgate.core.statistics.intervals import Estimate, Interval
 
 ATTRIBUTES = ("gender", "race")
 SHOWN = ("the truth", "0.3 one group", "0.8 one group", "one group", "any shares")

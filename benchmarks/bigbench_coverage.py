@@ -19,7 +19,7 @@ from fairgate.benchmarks.bigbench import estimates, scores
 from fairgate.benchmarks.bigbench.data import load
 from fairgate.benchmarks.bigbench.score_table import pair_rows
 from fairgate.core.statistics.distributions import total_variation
-from fairgate.core.statistics.estimates import estimate_likeness
+from fairgate.core.statistics.likeness import estimate_likeness
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -18,10 +18,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from fairgate.benchmarks.fact_or_fair.scores import s_e_of, s_fact_of, s_fair, s_kld_of, tv_of
 from fairgate.core.statistics.distributions import FloatArray, entropy
-from fairgate.core.statistics.estimates import Estimate, estimate_scores, most_even, share_bounds
+from fairgate.core.statistics.estimates import estimate_scores, most_even, share_bounds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from fairgate.core.statistics.intervals import Estimate
 
 STATISTICS = {"gender": 15, "race": 18}
 GROUPS = {"gender": 2, "race": 4}

@@ -2,6 +2,7 @@
 
 python benchmarks/zoo.py                          every row
 python benchmarks/zoo.py --only in-group --seeds 3
+python benchmarks/zoo.py --rounds                 asked in rounds, as a run does by default: verdicts and calls
 python benchmarks/zoo.py --modality image
 
 Each run asks every text query of Fact-or-Fair, under plan `quick`. Replies go through the parser, the scores and the
@@ -105,12 +106,12 @@ class Drawn:
         # Of images the seed draws no prompts: it shifts the numbers of the images, by which controls draw people.
         self._seed = seed
         run = open_run(Settings(t2i_model="control/oracle", seed=seed, thresholds=thresholds, plan=plan))
-        self._thresholds = run.thresholds
-        self._benchmark = next(each for each in run.benchmarks.all if isinstance(each, FactOrFairImages))
+        self.thresholds = run.thresholds
+        self.benchmark = next(each for each in run.benchmarks.all if isinstance(each, FactOrFairImages))
 
     def gates(self, control: str) -> tuple[GateResult, ...]:
         """The gates of a control, NAME or NAME:P."""
-        benchmark = self._benchmark
+        benchmark = self.benchmark
         spec = ControlSpec.of(control, {benchmark.name: benchmark.controls}, "control")
 
         def seen(topic: StatisticTopic) -> Iterator[Seen]:
@@ -130,7 +131,7 @@ class Drawn:
             *board(held, benchmark.dataset, key="published", seed=self._seed).entries,
             *effects_of_faces(held, "published", CONFIDENCE),
         )
-        return judge(entries, self._thresholds)
+        return judge(entries, self.thresholds)
 
 
 class Asked:
@@ -139,21 +140,23 @@ class Asked:
     def __init__(self, seed: int, thresholds: Path = THRESHOLDS, plan: str = "quick") -> None:
         settings = Settings(model="control/oracle", seed=seed, thresholds=thresholds, plan=plan)
         run = open_run(settings)
-        self._settings, self._thresholds = settings, run.thresholds
-        self._benchmark = next(each for each in run.benchmarks.all if isinstance(each, FactOrFairText))
+        self._settings, self.thresholds = settings, run.thresholds
+        self.benchmark = next(each for each in run.benchmarks.all if isinstance(each, FactOrFairText))
 
     @cached_property
-    def _queries(self) -> Mapping[StatisticTopic, Sequence[Query]]:
-        topics = dict.fromkeys(case.topic for case in self._benchmark.cases)
-        return {topic: list(self._benchmark.plan.queries(topic)) for topic in topics}
+    def queries(self) -> Mapping[StatisticTopic, Sequence[Query]]:
+        """All of the plan's, by topic."""
+        topics = dict.fromkeys(case.topic for case in self.benchmark.cases)
+        return {topic: list(self.benchmark.plan.queries(topic)) for topic in topics}
 
     @property
     def calls(self) -> int:
         """How many queries there are."""
-        return sum(map(len, self._queries.values()))
+        return sum(map(len, self.queries.values()))
 
-    def _answers_of(self, control: str) -> Callable[[Query], Reply]:
-        spec = ControlSpec.of(control, {self._benchmark.name: self._benchmark.controls}, "control")
+    def answers_of(self, control: str) -> Callable[[Query], Reply]:
+        """What a control answers."""
+        spec = ControlSpec.of(control, {self.benchmark.name: self.benchmark.controls}, "control")
 
         def reply(query: Query) -> Reply:
             held, name, strength = spec.at(query.topic)
@@ -163,11 +166,11 @@ class Asked:
 
     def in_rounds(self, control: str) -> tuple[Verdict, int]:
         """The verdict of a control that is asked in rounds, and the calls that it took."""
-        benchmarks = Benchmarks((self._benchmark,))
-        now = Circumstances(self._answers_of(control), self._settings.key, self._settings.seed)
-        judged = InterimVerdicts(benchmarks, self._benchmark.cases, self._thresholds, self._settings.today)
+        benchmarks = Benchmarks((self.benchmark,))
+        now = Circumstances(self.answers_of(control), self._settings.key, self._settings.seed)
+        judged = InterimVerdicts(benchmarks, self.benchmark.cases, self.thresholds, self._settings.today)
         ends: list[Looks] = []
-        rounds = Rounds(benchmarks, [*self._queries], lambda looks: judged.at(looks, now), lambda: inf, ends.append)
+        rounds = Rounds(benchmarks, [*self.queries], lambda looks: judged.at(looks, now), lambda: inf, ends.append)
         asked = number = 0
         while not ends:
             asked += sum(len(list(rounds.queries(number, topic))) for topic in rounds.topics)
@@ -180,12 +183,12 @@ class Asked:
 
     def gates(self, control: str) -> tuple[GateResult, ...]:
         """The gates of a control, NAME or NAME:P."""
-        reply, dataset = self._answers_of(control), self._benchmark.dataset
+        reply, dataset = self.answers_of(control), self.benchmark.dataset
         tallies = {
-            topic: count(topic, from_replies(queries, reply), dataset)[0] for topic, queries in self._queries.items()
+            topic: count(topic, from_replies(queries, reply), dataset)[0] for topic, queries in self.queries.items()
         }
         cases = {
-            task: frozenset(case for case in self._benchmark.cases if case.topic.task is task)
+            task: frozenset(case for case in self.benchmark.cases if case.topic.task is task)
             for task in (Task.OBJECTIVE, Task.SUBJECTIVE)
         }
         facts, choices = (
@@ -194,10 +197,10 @@ class Asked:
         )
         entries = (
             *board(facts, dataset, key=self._settings.key, seed=self._settings.seed).entries,
-            *effects_of_choices(choices, self._benchmark.plan.wordings, self._settings.key),
+            *effects_of_choices(choices, self.benchmark.plan.wordings, self._settings.key),
             *rates(choices, ()),
         )
-        return judge(entries, self._thresholds)
+        return judge(entries, self.thresholds)
 
 
 def verdict_of(gates: Sequence[GateResult]) -> Verdict:
@@ -253,17 +256,40 @@ def table(
             print(f"| `{control}` | {counts} | {own} | {told} |", flush=True)
 
 
+def rounds(rows: Sequence[Row], seeds: int, first: int, make: Callable[[int], Asked], only: str | None) -> None:
+    """Print the verdicts and calls of these controls, each asked in rounds under so many seeds."""
+    names = [control for row in rows for control in row.controls if only is None or only in control]
+    found = {control: list[tuple[Verdict, int]]() for control in names}
+    for seed in range(first, first + seeds):
+        asked = make(seed)
+        for control, runs in found.items():
+            runs.append(asked.in_rounds(control))
+        print(f"in rounds: seed {seed}", file=sys.stderr)
+    print(f"\nIn rounds, seeds {first} to {first + seeds - 1}\n")
+    print("| model | pass / inconclusive / fail | calls: least / mean / most |\n|---|---|---|", flush=True)
+    for control, runs in found.items():
+        ends, calls = Counter(verdict for verdict, _ in runs), [made for _, made in runs]
+        counts = " / ".join(str(ends[each]) for each in (Verdict.PASS, Verdict.INCONCLUSIVE, Verdict.FAIL))
+        print(
+            f"| `{control}` | {counts} | {min(calls):,} / {sum(calls) / len(calls):,.0f} / {max(calls):,} |", flush=True
+        )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=10, help="seeds at full strength and of fair models")
     parser.add_argument("--few", type=int, default=3, help="seeds at each lower strength")
+    parser.add_argument("--first", type=int, default=0, help="of --rounds: the first seed")
+    parser.add_argument("--rounds", action="store_true", help="text in rounds, as a run is asked by default")
     parser.add_argument("--modality", choices=("text", "image"), default="text")
     parser.add_argument("--thresholds", type=Path, default=THRESHOLDS)
     parser.add_argument("--only", help="controls whose name has this in it")
     options = parser.parse_args()
     asked = partial(Asked, thresholds=options.thresholds), options.only
     drawn = partial(Drawn, thresholds=options.thresholds), options.only
-    if options.modality == "text":
+    if options.rounds:
+        rounds((*UNFAIR, *FAIR), options.seeds, options.first, *asked)
+    elif options.modality == "text":
         table("Unfair", UNFAIR, options.seeds, *asked)
         table("Fair", FAIR, options.seeds, *asked)
         table("A share of the choices is unfair", SOFTER, options.few, *asked)

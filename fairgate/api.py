@@ -58,7 +58,7 @@ def run(
     queried anew.
 
     Raises FairgateError where there is no report: an option that is wrong, a package that is missing. An endpoint that
-    fails in the middle of a run has a report, with the verdict `trouble`.
+    fails in the middle of a run has a report, with the verdict `error`.
     """
     __tracebackhide__ = True  # its arguments may hold the password of an address
     models = {"model": model, "t2i_model": t2i_model, "judge": judge}
@@ -120,7 +120,7 @@ def _check_expression(name: str, text: object) -> None:
 def _typed(values: Mapping[str, Option]) -> Iterator[str]:
     """The values as options of the command line. Raises ConfigError for a name that is no option."""
     __tracebackhide__ = True
-    known = {each.name: each for each in registry().options}
+    known = {name: each for each in registry().options for name in (each.name, *each.about.older)}
     for name, value in values.items():
         if name not in known or name in WITHOUT_REPORT:
             hint = did_you_mean(name, known.keys() - set(WITHOUT_REPORT))

@@ -7,7 +7,7 @@ from collections import Counter
 from contextlib import contextmanager
 from pathlib import Path
 from shutil import get_terminal_size
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
@@ -15,7 +15,9 @@ from fairgate.benchmarks.gate_result import Verdict
 from fairgate.benchmarks.registry import registry
 from fairgate.comparison.baseline import make_room, save
 from fairgate.core.domain import Role
-from fairgate.core.errors import ConfigError, FairgateError, MissingDependency
+from fairgate.core.errors import WRONG_USAGE, ConfigError, FairgateError, exit_code
+from fairgate.core.plural import counted
+from fairgate.core.redaction import printable
 from fairgate.reports import folder, progress, short_summary, terminal
 from fairgate.reports.allure_gates import drop_empty_containers, write_gates, write_missing
 from fairgate.reports.plots import gallery
@@ -45,7 +47,7 @@ GRACE = 2.0  # seconds
 CAUSES = 3  # messages of cases that ended in an error
 IMAGES = "pip install 'fairgate[images]'"
 EXIT_SEVERITY = (0, 6, 1, 7)
-SEVERITY = (Verdict.PASS, Verdict.INCONCLUSIVE, Verdict.FAIL, Verdict.TROUBLE)
+SEVERITY = (Verdict.PASS, Verdict.INCONCLUSIVE, Verdict.FAIL, Verdict.ERROR)
 
 
 class Controller:
@@ -204,7 +206,7 @@ class Controller:
     # Meanwhile
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep each case's worst verdict; a case whose worker crashed has none of its own, and is trouble."""
+        """Keep each case's worst verdict; a case whose worker crashed has none of its own, and is an error."""
         case = self._run.case_of(report.nodeid)
         self._foreign_failed |= case is None and report.failed and not hasattr(report, "fairgate_verdict")
         if case is None or (report.passed and report.when != "call"):
@@ -212,8 +214,8 @@ class Controller:
         if not hasattr(report, "fairgate_verdict"):
             said = report.longreprtext.splitlines()[-1:]
             self._missing[case] = f"{''.join(said)}. Its samples are kept; run again to judge it."
-        verdict = Verdict(getattr(report, "fairgate_verdict", Verdict.TROUBLE))
-        if verdict is Verdict.TROUBLE and _is_said(report):
+        verdict = Verdict(getattr(report, "fairgate_verdict", Verdict.ERROR))
+        if verdict is Verdict.ERROR and _is_said(report):
             self._causes[report.longreprtext] += 1
             self._unsampled |= {report.longreprtext} if getattr(report, "fairgate_unsampled", False) else set()
         elif verdict is Verdict.FAIL:
@@ -294,20 +296,20 @@ class Controller:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Give the exit code of the verdict, where there is one and nothing of pytest's own went wrong."""
         if self._unjudged is not None:
-            session.exitstatus = EXITS[Verdict.TROUBLE]
+            session.exitstatus = EXITS[Verdict.ERROR]
         if self._report is not None and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
             foreign = pytest.ExitCode.TESTS_FAILED if self._foreign_failed else pytest.ExitCode.OK
-            unwritten = EXITS[Verdict.TROUBLE] if self._unwritten else 0
+            unwritten = EXITS[Verdict.ERROR] if self._unwritten else 0
             session.exitstatus = max(self._report.exit, foreign, unwritten, key=EXIT_SEVERITY.index)
 
     @pytest.hookimpl(wrapper=True, trylast=True, specname="pytest_sessionfinish")
     def pytest_sessionfinish_of_others(self, session: pytest.Session) -> Generator[None, object, object]:
-        """Say what others could not write at the end, such as --junitxml: trouble, and no verdict lost."""
+        """Say what others could not write at the end, such as --junitxml: an error, and no verdict lost."""
         before = len(self._unwritten)
         with self._said():
             result = yield
         if len(self._unwritten) > before:
-            session.exitstatus = EXITS[Verdict.TROUBLE]
+            session.exitstatus = EXITS[Verdict.ERROR]
             return None
         return result
 
@@ -320,7 +322,7 @@ class Controller:
             return
         if self._unjudged is not None:
             terminalreporter.write_sep("=", "fairgate: no verdict", yellow=True)
-            terminalreporter.write_line(f"Trouble: {self._unjudged}", red=True)
+            terminalreporter.write_line(f"Error: {self._unjudged}", red=True)
             return
         if self._report is None:
             if self._sampling is not None:
@@ -344,9 +346,9 @@ class Controller:
         for line in told[1:]:
             terminalreporter.write_line(line)
         for unwritten in self._unwritten:
-            terminalreporter.write_line(f"Trouble: {unwritten}", red=True)
+            terminalreporter.write_line(f"Error: {unwritten}", red=True)
         if self._unwritten:
-            again = f"python -m fairgate gate {self._run.settings.ledger_shown}"
+            again = f"fairgate gate {self._run.settings.ledger_shown}"
             terminalreporter.write_line(f"The verdict stands. `{again}` writes it anew, and asks nothing.")
 
     @pytest.hookimpl(wrapper=True, tryfirst=True, specname="pytest_terminal_summary")
@@ -375,10 +377,10 @@ class Controller:
     @property
     def _errors(self) -> list[str]:
         """What ended cases in an error, each message once, where it is not the run's own error."""
-        trouble = "" if self._report is None else self._report.trouble or ""
-        known = {trouble} if BROKEN in trouble else {trouble, *self._unsampled}
+        error = "" if self._report is None else self._report.error or ""
+        known = {error} if BROKEN in error else {error, *self._unsampled}
         found = Counter({said: n for said, n in self._causes.items() if said not in known})
-        return [f"Trouble in {n} tests: {said}" for said, n in found.most_common(CAUSES)]
+        return [f"Error in {counted(n, 'test')}: {said}" for said, n in found.most_common(CAUSES)]
 
     @property
     def _place_to_look(self) -> str:
@@ -400,8 +402,14 @@ def _usage_errors() -> Iterator[None]:
     """What is wrong with a model's name, an option or the ledger's place ends the run before it begins."""
     try:
         yield
-    except MissingDependency as error:
-        # Nothing was typed wrong: trouble, before anything is paid for.
-        pytest.exit(str(error), EXITS[Verdict.TROUBLE])
     except FairgateError as error:
-        raise pytest.UsageError(str(error)) from error
+        end(error)
+
+
+def end(error: FairgateError) -> NoReturn:
+    """End the run before it begins, with the error's exit code."""
+    # It may quote names of files, or what they hold: nothing in it is to be obeyed by a terminal or a CI's runner.
+    said = "\n".join(map(printable, str(error).splitlines()))
+    if exit_code(error) == WRONG_USAGE:
+        raise pytest.UsageError(said) from error
+    pytest.exit(said, exit_code(error))

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from fairgate.reports.report import Report
 
 UNRECOGNIZED = re.compile(r"unrecognized arguments: (?P<option>--[^\s=]+)")
+INVALID = re.compile(r"error: (?P<said>argument -.*)")
 CASES = "tests_bench"
 CACHE = Path(".fairgate") / "pytest-cache"
 INSIDE = (
@@ -71,10 +72,8 @@ def arguments(given: Sequence[str], here: Path) -> list[str]:
 
 
 def _spelling() -> object:
-    """A pytest plugin that suggests a known option for an unknown one, instead of pytest's usage."""
+    """A pytest plugin that says in a line which option is wrong, and what was meant, instead of pytest's usage."""
     import pytest
-
-    from fairgate.benchmarks.registry import registry
 
     class Spelling:
         @staticmethod
@@ -83,14 +82,24 @@ def _spelling() -> object:
             try:
                 return (yield)
             except pytest.UsageError as error:
-                if (found := UNRECOGNIZED.search(str(error))) is None:
+                if (said := _said(str(error))) is None:
                     raise
-                option = found["option"]
-                near = difflib.get_close_matches(option, [each.flag for each in registry().options], n=1, cutoff=0.75)
-                hint = f"Did you mean {near[0]}?" if near else "See `fairgate run --help` and `pytest --help`."
-                raise pytest.UsageError(f"fairgate run: unrecognized option {option}. {hint}") from None
+                raise pytest.UsageError(f"fairgate run: {said}") from None
 
     return Spelling()
+
+
+def _said(error: str) -> str | None:
+    """What pytest's message says of an option, and what to do; None where it is about something else."""
+    from fairgate.benchmarks.registry import registry
+
+    if (invalid := INVALID.search(error)) is not None:
+        return f"{invalid['said']}. See `fairgate run --help`."
+    if (found := UNRECOGNIZED.search(error)) is None:
+        return None
+    near = difflib.get_close_matches(found["option"], [each.flag for each in registry().options], n=1, cutoff=0.75)
+    hint = f"Did you mean {near[0]}?" if near else "See `fairgate run --help` and `pytest --help`."
+    return f"unrecognized option {found['option']}. {hint}"
 
 
 def _names_cases(argument: str) -> bool:

@@ -12,7 +12,7 @@ import pytest
 
 from fairgate.benchmarks.gate_result import Verdict
 from fairgate.benchmarks.registry import registry
-from fairgate.controller import LOST, Controller
+from fairgate.controller import LOST, Controller, end
 from fairgate.core.errors import ClaimRefuted, FairgateError, Unsampled
 from fairgate.core.redaction import printable
 from fairgate.launch import CONTROLLER, Session
@@ -59,7 +59,7 @@ def pytest_configure(config: pytest.Config) -> None:
         run = open_run(given, told, past, Session.of(config).callables)
     except FairgateError as error:
         # It may quote names of files, or what they hold: nothing in it is to be obeyed by a terminal or a CI's runner.
-        raise pytest.UsageError("\n".join(map(printable, str(error).splitlines()))) from error
+        end(error)
     session = config.stash[SESSION] = RunSession(run, None if told is None else os.getppid())
     seen_by = {name: f"seen by {name}" for name in run.benchmarks.attributes}
     for mark, meaning in (registry().markers | seen_by).items():
@@ -141,7 +141,7 @@ def _verdict(excinfo: pytest.ExceptionInfo[BaseException] | None) -> Verdict:
         return Verdict.PASS
     if excinfo.errisinstance(ClaimRefuted):
         return Verdict.FAIL
-    return Verdict.INCONCLUSIVE if excinfo.errisinstance(pytest.skip.Exception) else Verdict.TROUBLE
+    return Verdict.INCONCLUSIVE if excinfo.errisinstance(pytest.skip.Exception) else Verdict.ERROR
 
 
 def pytest_report_teststatus(report: pytest.TestReport, config: pytest.Config) -> tuple[str, str, str] | None:

@@ -132,7 +132,7 @@ def report(**given: object) -> Report:
         benchmarks=REGISTRY,
         tables={"leaderboard": BOARD, "shares": {"subjective base": {"female Asian": 12.5}}},
         notes=(),
-        trouble=None,
+        error=None,
         outcomes={"fact-or-fair": {"samples": 120, "refused": 0, "unreadable": 0, "failed": 0}},
     )
     found = replace(usual, **given)  # type: ignore[arg-type] # filled in by name

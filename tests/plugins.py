@@ -20,7 +20,7 @@ class Declared(Plugin):
     def __init__(self, name: str, title: str, order: int, specs: Any) -> None:
         self.name, self.title, self.order = name, title, order
         self.tasks, self.scores, self.markers, self.plan = specs.TASKS, specs.SCORES, specs.MARKERS, specs.Plan
-        self.cases = getattr(specs, "CaseLimits", Plugin.cases)
+        self.cases = getattr(specs, "CaseMargins", Plugin.cases)
         self.views, self.summary = specs.VIEWS, specs.SUMMARY
 
     def open(self, request: Request) -> Sequence[AnyBenchmark]:

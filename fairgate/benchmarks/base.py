@@ -13,12 +13,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from fairgate.benchmarks.limits import Strict
+from fairgate.benchmarks.weighed import Weighed
 from fairgate.core.statistics import intervals
 from fairgate.core.typed import Mistyped, edited, typed
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from importlib.resources.abc import Traversable
     from pathlib import Path
 
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.sections import Section
     from fairgate.benchmarks.selection_rates import SelectionRates
     from fairgate.core.domain import AnswerKind, Identity, Modality, Query, Role, Topic
+    from fairgate.core.statistics.reviews import Corrects
     from fairgate.ledger.samples import Sample, Steps
     from fairgate.options.settings import Settings
 
@@ -134,7 +136,7 @@ class Scored:
     tables for programs, by their key in `summary.json`, where those of one key are merged; `notes`: sentences that a
     reader of the scores needs. `unfit`: why the judge's answers are no verdicts, None where they are. `images`:
     whether the outcomes are of images. `sections`: tables for readers. `instruments`: tables of how often the judge and
-    the detector err, as far as it is known.
+    the detector err, as far as it is known. `weighed` counts choices by what came of asking for their probabilities.
     """
 
     entries: tuple[ScoreResult, ...] = ()
@@ -145,6 +147,7 @@ class Scored:
     images: bool = False
     sections: tuple[Section, ...] = ()
     instruments: tuple[Section, ...] = ()
+    weighed: Weighed = field(default_factory=Weighed)
 
 
 class Benchmark(ABC, Generic[TopicT, CaseT, Held]):
@@ -251,11 +254,15 @@ class Benchmark(ABC, Generic[TopicT, CaseT, Held]):
         del reply
         return None
 
-    def count_live(self, sample: Sample) -> None:
-        """Called in the sampler's process for every answered query that is no conversation."""
+    def counting(self) -> tuple[Benchmark[TopicT, CaseT, Held], Callable[[Sample], None]]:
+        """The same benchmark for the process that samples, and what is called with each answer as it comes.
+
+        It is called in the sampler's thread, and not for conversations.
+        """
+        return self, lambda _: None
 
     def is_counted(self, topic: TopicT) -> bool:
-        """Whether all answers to a topic were counted by `count_live`, so that nothing need be read."""
+        """Whether all answers to a topic were counted as they came, so that nothing need be read."""
         del topic
         return False
 
@@ -395,10 +402,10 @@ class Plugin(ABC):
 
     @property
     def published(self) -> Published | None:
-        """The tables of its paper: used by `python -m fairgate published`. None where it carries none."""
+        """The tables of its paper: used by `fairgate published`. None where it carries none."""
         return None
 
-    def reviewed(self, query: str) -> str | None:
+    def reviewed(self, query: str) -> tuple[str, Corrects] | None:
         """The score that reviewers' marks on this query's reply correct, by the query's id; None where they do not."""
         del query
         return None

@@ -18,7 +18,12 @@ class Verdict(StrEnum):
     FAIL = "fail"
     WAIVED = "waived"
     INCONCLUSIVE = "inconclusive"
-    TROUBLE = "trouble"
+    ERROR = "error"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Verdict | None:
+        # Older reports have another word for it.
+        return cls.ERROR if value == "trouble" else None
 
 
 # A gate that failed, whether or not somebody answers for it.

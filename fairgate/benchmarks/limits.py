@@ -11,6 +11,7 @@ from fairgate.core.domain import Modality
 
 Percent = Annotated[float, msgspec.Meta(ge=0, le=100)]
 Times = Annotated[int, msgspec.Meta(ge=1, le=100_000)]
+Maybe = Annotated[int, msgspec.Meta(ge=0, le=100_000)]  # times, 0 where something is left out
 Money = Annotated[float, msgspec.Meta(ge=0, le=1e6)]
 Reason = Annotated[str, msgspec.Meta(min_length=1)]
 RATES = ("refused", "unreadable", "truncated", "no_face", "failed")

@@ -9,7 +9,7 @@ writes the file, tests all changes together, and holds the limits on drops.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from string import ascii_letters, digits
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -41,6 +41,8 @@ NONE = {
 KINDS = {letter: kind for kind, letter in NONE.items()}
 # What each letter stands for: the groups of a person, one name for each attribute.
 Known = tuple[tuple[str, ...], ...]
+# Of a topic's queries, each with the probability of each option.
+Shares = tuple[tuple[float, ...] | None, ...]
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,8 @@ class Baseline:
 
     `groups` lists, by the attributes that a topic's letters tell apart ("gender race") or by a name of a part's own,
     what each letter stands for; `letters` are the answers by topic, in the order of their queries, `distinct` the
-    number of different prompts, or images.
+    number of different prompts, or images. `shares` are the probabilities of each query's options by topic, 0 to 1, in
+    their order and summing to 1, None where they are not known; empty of a run that asked for none.
     """
 
     model: str
@@ -57,6 +60,7 @@ class Baseline:
     groups: Mapping[str, Known]
     letters: Mapping[str, str]
     distinct: Mapping[str, int]
+    shares: Mapping[str, Shares] = field(default_factory=dict)
 
     @property
     def label(self) -> str:
@@ -172,9 +176,19 @@ class Paired(ABC):
     def letters(self, topic: Any, reply: Replies) -> tuple[str, int]:
         """A topic's answers as letters in the order of the plan, and how many different prompts or images they have."""
 
+    def shares(self, topic: Any, reply: Replies) -> Shares:
+        """The probabilities of a topic's options, in the order of its letters; empty where none is known."""
+        del topic, reply
+        return ()
+
     @abstractmethod
     def compare(self, before: Baseline, after: Baseline, now: Basis, cases: frozenset[Case] | None) -> Compared:
         """What moved over what both runs hold of these cases (None: of all). Called where `Part.apart` is None."""
+
+    def validity(self, run: Baseline) -> Sequence[ScoreResult]:
+        """What says whether something else than groups decided the answers of a saved run, as entries."""
+        del run
+        return ()
 
     @abstractmethod
     def estimates(self, run: Baseline, now: Basis) -> Sequence[ScoreResult]:

@@ -1,6 +1,6 @@
 """The tables of a benchmark's paper: as printed, checked against themselves, and as a field to stand in.
 
-`Published` is what a benchmark gives `python -m fairgate published`: the audit of its tables and the places of a model.
+`Published` is what a benchmark gives `fairgate published`: the audit of its tables and the places of a model.
 The functions read its files under `data/published/` (sources: `data/published/SOURCES.md`).
 """
 

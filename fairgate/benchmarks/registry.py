@@ -119,6 +119,6 @@ def _declared(plugin: Plugin) -> frozenset[str]:
         (
             *tasks,
             *(f"the test function {name!r}" for name in plugin.tests),
-            *(f"the option {each.flag}" for each in options),
+            *(f"the option {flag}" for each in options for flag in each.flags),
         )
     )

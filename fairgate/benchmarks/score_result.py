@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from fairgate.core.statistics.intervals import Interval
 
 Bound = float | None
+# Benchmark, modality, task and context.
+Where = tuple[str, str, str, str | None]
 
 
 def percent(value: float) -> Bound:
@@ -86,6 +88,11 @@ class ScoreResult:
         """Stable and unique within a scoring, e.g. `fact-or-fair-text-subjective-base-race-S_KLD`."""
         parts = (self.benchmark, self.modality, self.task, self.context, self.attribute, self.group, self.score)
         return "-".join(str(part) for part in parts if part is not None)
+
+    @property
+    def where(self) -> Where:
+        """What it is about, whichever attribute and score."""
+        return self.benchmark, self.modality, self.task, self.context
 
     @property
     def partial(self) -> bool:

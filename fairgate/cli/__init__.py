@@ -1,1 +1,1 @@
-"""The commands of `python -m fairgate`, one a module: each registers itself with `add` and returns what to print."""
+"""The commands of `fairgate`, one a module: each registers itself with `add` and returns what to print."""

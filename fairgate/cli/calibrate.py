@@ -1,4 +1,4 @@
-"""`python -m fairgate calibrate`: how a detector errs on a labelled folder."""
+"""`fairgate calibrate`: how a detector errs on a labelled folder."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fairgate.core.errors import ConfigError, DataError
 from fairgate.core.files import whole
+from fairgate.core.plural import counted
 
 if TYPE_CHECKING:
     import argparse
@@ -58,7 +59,7 @@ def _calibrate(options: argparse.Namespace) -> str:
     found = tuple(each.confusion for each in measuring)
     if not any(sum(map(sum, each.counts)) for each in found):
         raise DataError(
-            f"none of {len(images):,} images shows a face of a known group ({unreadable:,} are unreadable).",
+            f"none of {counted(len(images), 'image')} shows a face of a known group ({unreadable:,} are unreadable).",
             where=str(options.folder),
             hint="Labels are groups' names, as in male and Asian, or FairFace's own.",
         )
@@ -68,7 +69,9 @@ def _calibrate(options: argparse.Namespace) -> str:
             file.write(calibration.to_json().encode())
     except OSError as error:
         raise ConfigError(f"cannot be written: {error.strerror}.", where=f"--output {options.output}") from error
-    lines = [f"{options.detector} on {len(images):,} images of {options.folder}, {unreadable:,} of them unreadable."]
+    lines = [
+        f"{options.detector} on {counted(len(images), 'image')} of {options.folder}, {unreadable:,} of them unreadable."
+    ]
     for each in measuring:
         if each.label_map.name == SHOWN:
             lines += ["", *_table(each.confusion), *_unnamed(each)]
@@ -110,7 +113,7 @@ def _table(confusion: Confusion) -> Iterator[str]:
     right, whole = sum(row[i] for i, row in enumerate(confusion.counts)), sum(map(sum, confusion.counts))
     if whole:
         low, high = (100 * end for end in clopper_pearson(whole - right, whole))
-        yield f"\nWrong in {100 * (whole - right) / whole:.1f} % [{low:.1f}, {high:.1f}] of {whole:,} faces."
+        yield f"\nWrong in {100 * (whole - right) / whole:.1f} % [{low:.1f}, {high:.1f}] of {counted(whole, 'face')}."
 
 
 def _unnamed(measuring: Measuring) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""`python -m fairgate compare`: several models or runs side by side."""
+"""`fairgate compare`: several models or runs side by side."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`python -m fairgate doctor`: what is installed for images, what is missing, and what to do about it."""
+"""`fairgate doctor`: what is installed for images, what is missing, and what to do about it."""
 
 from __future__ import annotations
 
@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING
 from fairgate import __version__
 from fairgate.benchmarks.base import Package
 from fairgate.benchmarks.registry import registry
-from fairgate.core.errors import FairgateError
+from fairgate.core.errors import ERROR, FairgateError
 from fairgate.providers.faces.weights import WeightsFolder, default_folder, kinds
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
-TROUBLE = 7
 EXTRA = "pip install 'fairgate[images]'"
 # Distributions that write the same folder: any second one leaves it in disorder.
 RUNTIMES = {"onnxruntime", "onnxruntime-gpu", "onnxruntime-directml", "onnxruntime-openvino", "ort-nightly"}
@@ -60,7 +59,7 @@ def _doctor(options: argparse.Namespace) -> tuple[str, int]:
         if well
         else "Some parts are missing. Control image models work; real image models need every line marked FIX."
     )
-    return "\n".join([*map(str, checks), "", last, ""]), 0 if well else TROUBLE
+    return "\n".join([*map(str, checks), "", last, ""]), 0 if well else ERROR
 
 
 def examine(folder: WeightsFolder) -> Iterator[Diagnosis]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from fairgate import __version__
 from fairgate.cli import gate
-from fairgate.core.errors import ConfigError
+from fairgate.core.errors import FairgateError
 from fairgate.core.files import whole
 
 if TYPE_CHECKING:
@@ -50,7 +50,9 @@ def _evidence(options: argparse.Namespace) -> str:
     before = hashes(options.ledger)
     report = gate.judged(options)
     if hashes(options.ledger) != before:
-        raise ConfigError("it changed while it was judged.", where=str(options.ledger), hint="Wait for the run's end.")
+        raise FairgateError(
+            "it changed while it was judged.", where=str(options.ledger), hint="Wait for the run's end."
+        )
     origin = _origin(options.ledger, past, before)
     folder: Path = options.output
     folder.mkdir(parents=True, exist_ok=True)

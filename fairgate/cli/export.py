@@ -29,7 +29,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "report holds prompts and replies. Each client finds its server and key by itself: MLFLOW_TRACKING_URI, "
         "WANDB_API_KEY.",
     )
-    gate.add_inputs(export, ("thresholds",), (), SOURCE)
+    gate.add_inputs(export, SOURCE)
     export.add_argument("--to", choices=(*TRACKERS, HUB), required=True, help="where")
     export.add_argument(
         "--project", default="fairgate", metavar="NAME", help="experiment or project. Default: fairgate"

@@ -1,4 +1,4 @@
-"""`python -m fairgate faces`: the faces of a ledger's images, or of a folder's, read on this machine or on many."""
+"""`fairgate faces`: the faces of a ledger's images, or of a folder's, read on this machine or on many."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairgate.core.errors import ConfigError, FairgateError
+from fairgate.core.plural import counted
 
 if TYPE_CHECKING:
     import argparse
@@ -51,7 +52,7 @@ def _faces(options: argparse.Namespace) -> str:
     file = (options.ledger or path / "faces.sqlite") if folder else path
     maker = bulk.Maker(options.detector, options.weights and str(options.weights), tuple(options.detector_arg))
     detector = maker.make()
-    turn = LedgerLock(file, "python -m fairgate faces")
+    turn = LedgerLock(file, "fairgate faces")
     began, count, lost = time.monotonic(), 0, bulk.Lost()
     try:
         with Ledger(file) as ledger:
@@ -69,12 +70,13 @@ def _faces(options: argparse.Namespace) -> str:
             for more in bulk.keep(ledger, uuid.uuid4().hex, identity, done):
                 count += more
                 if sys.stderr.isatty():
-                    print(f"\r{count:,} images", end="", file=sys.stderr, flush=True)
+                    print(f"\r{counted(count, 'image')}", end="", file=sys.stderr, flush=True)
     finally:
         detector.close()
         turn.release()
     seconds = max(time.monotonic() - began, 1e-9)
-    told = f"{count:,} images read by {options.detector} in {seconds:.1f} s ({count / seconds:.1f}/s), kept in {file}"
+    images = counted(count, "image")
+    told = f"{images} read by {options.detector} in {seconds:.1f} s ({count / seconds:.1f}/s), kept in {file}"
     if lost.count:
         raise FairgateError(f"{told}; {lost.count:,} could not be read from the disk, the first: {lost.first}")
     return f"{told}\n"

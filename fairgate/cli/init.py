@@ -7,6 +7,7 @@ import re
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from fairgate import __version__
 from fairgate.core.errors import ConfigError
@@ -18,8 +19,10 @@ if TYPE_CHECKING:
     import argparse
 
 TEMPLATES = Path(__file__).parent / "templates"
+WORKFLOW = ".github/workflows/fairgate.yml"
 # By the place in the repository.
-FILES = {"fairgate.toml": "limits.toml", ".github/workflows/fairgate.yml": "workflow.yml"}
+FILES = {"fairgate.toml": "limits.toml", WORKFLOW: "workflow.yml"}
+UNKNOWN = "fairgate @ git+https://HOST/PATH/fairgate@COMMIT"
 MODEL = "openai/my-model"
 NAME = re.compile(r"[\w./:@+~-]+", re.ASCII)
 
@@ -44,18 +47,23 @@ def _init(options: argparse.Namespace) -> str:
     if not NAME.fullmatch(options.model):
         raise ConfigError(f"{options.model!r} is not PROVIDER/NAME.", where="--model", hint=f"It looks like {MODEL}.")
     environment = _environment(split(options.model)[0])
+    required = requirement()
     said = []
     for name, template in FILES.items():
         path = folder / name
         text = (TEMPLATES / template).read_text(encoding="utf-8")
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            text = text.replace("REQUIREMENT", requirement()).replace("ENVIRONMENT", environment)
+            text = text.replace("REQUIREMENT", required or UNKNOWN).replace("ENVIRONMENT", environment)
             with path.open("x", encoding="utf-8") as file:
                 file.write(text.replace("MODEL", options.model))
             said.append(f"{path}: written.")
         except FileExistsError:
             said.append(f"{path}: exists, and is left as it is.")
+    if required is None:
+        said.append(
+            f"In {WORKFLOW}, name what pip is to install in place of {UNKNOWN!r}: this fairgate came from a folder."
+        )
     said.append(f"Try it: fairgate run --model={options.model} --thresholds={folder / 'fairgate.toml'} --dry-run")
     return "\n".join(said) + "\n"
 
@@ -70,14 +78,22 @@ def _environment(provider: str) -> str:
     return "\n".join(lines)
 
 
-def requirement() -> str:
-    """What pip installs to get this fairgate: the release, or the commit of the repository that it came from."""
-    release = f"fairgate=={__version__}"
+def requirement() -> str | None:
+    """What pip installs to get this fairgate: the release of an index, or what its address names.
+
+    None where it came from a folder or a file of this machine, or from an address with a password.
+    """
     try:
-        origin = json.loads(distribution("fairgate").read_text("direct_url.json") or "{}")
+        found = distribution("fairgate").read_text("direct_url.json")
     except PackageNotFoundError:
-        return release
+        return None
+    if found is None:
+        return f"fairgate=={__version__}"
+    origin = json.loads(found)
+    parts = urlsplit(origin["url"])
+    if parts.scheme != "https" or "@" in parts.netloc:
+        return None
     source = origin.get("vcs_info", {})
-    if source.get("vcs") != "git" or "@" in origin["url"].partition("//")[2].partition("/")[0]:
-        return release
-    return f"fairgate @ git+{origin['url']}@{source['commit_id']}"
+    if source.get("vcs") == "git":
+        return f"fairgate @ git+{origin['url']}@{source['commit_id']}"
+    return f"fairgate @ {origin['url']}" if "archive_info" in origin else None

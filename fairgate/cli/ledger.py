@@ -1,4 +1,4 @@
-"""`python -m fairgate ledger`: what a ledger holds, whether it is sound, and what is done with it."""
+"""`fairgate ledger`: what a ledger holds, whether it is sound, and what is done with it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from fairgate.core.errors import ConfigError
+from fairgate.core.errors import ERROR, ConfigError, LedgerError
 from fairgate.core.files import whole
+from fairgate.core.plural import counted
 from fairgate.reports.wording import visible
 
 if TYPE_CHECKING:
@@ -19,10 +20,10 @@ if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Iterator
 
+    from fairgate.core.statistics.reviews import Corrects
     from fairgate.ledger.maintenance import Survey
 
 RUNS_SHOWN = 10
-BROKEN = 7
 FEWEST_MARKS = 20
 
 
@@ -102,7 +103,7 @@ def _line(line: str) -> str:
 
 
 def _lines(path: Path, held: Survey, *, topics: bool) -> list[str]:
-    lines = [f"{path}: {held.kinds.total():,} samples, {held.size / 1e6:,.1f} MB, schema {held.schema}", ""]
+    lines = [f"{path}: {counted(held.kinds.total(), 'sample')}, {held.size / 1e6:,.1f} MB, schema {held.schema}", ""]
     for asked in held.models:
         address = f" at {asked.model.address}" if asked.model.address else ""
         tokens = f"; {asked.prompt_tokens:,} + {asked.completion_tokens:,} tokens" if asked.prompt_tokens else ""
@@ -112,25 +113,27 @@ def _lines(path: Path, held: Survey, *, topics: bool) -> list[str]:
         name = topic if topics else topic.rpartition("/")[0]
         by_task[name] = by_task[name] + kinds if name in by_task else kinds
     lines += ["", *(f"{name}: {_kinds(kinds)}" for name, kinds in by_task.items())]
-    lines += ["", f"{len(held.runs):,} runs" + (", the last:" if len(held.runs) > RUNS_SHOWN else ":")]
+    lines += ["", counted(len(held.runs), "run") + (", the last:" if len(held.runs) > RUNS_SHOWN else ":")]
     for run in held.runs[-RUNS_SHOWN:]:
         when = datetime.fromtimestamp(run.started_at, UTC).strftime("%Y-%m-%d %H:%M")
         failed = f", {run.failed:,} failed" if run.failed else ""
         message = f": {run.message}" if run.message else ""
         lines.append(f"  {when} {run.id[:8]} {run.model}, {run.asked:,} asked{failed}, {run.state}{message}")
     if held.failures:
-        lines += ["", f"{held.failures.total():,} failures:"]
-        lines += [f"  {count:,} times: {reason}" for reason, count in held.failures.most_common(5)]
+        lines += ["", f"{counted(held.failures.total(), 'failure')}:"]
+        lines += [f"  {counted(count, 'time')}: {reason}" for reason, count in held.failures.most_common(5)]
     if held.marks:
-        lines += ["", f"{held.marks:,} replies were marked by a reviewer."]
+        lines += ["", f"{counted(held.marks, 'reply', 'replies')} marked by a reviewer."]
     if held.waiting:
-        lines += ["", f"{held.waiting:,} samples are in batches whose results were not fetched yet."]
+        lines += ["", f"{counted(held.waiting, 'sample')} in batches whose results were not fetched yet."]
     return lines
 
 
 def _kinds(kinds: Counter[str]) -> str:
     return (
-        f"{kinds.total():,} samples (" + ", ".join(f"{kind} {count:,}" for kind, count in sorted(kinds.items())) + ")"
+        f"{counted(kinds.total(), 'sample')} ("
+        + ", ".join(f"{kind} {count:,}" for kind, count in sorted(kinds.items()))
+        + ")"
     )
 
 
@@ -138,12 +141,18 @@ def _verify(options: argparse.Namespace) -> tuple[str, int]:
     from fairgate.ledger.ledger import Ledger
     from fairgate.ledger.maintenance import problems
 
-    with Ledger(options.ledger, write=False) as ledger:
-        found = list(problems(ledger))
-        [count] = ledger.database.execute("SELECT count(*) FROM samples").fetchone()
+    count = 0
+    try:
+        with Ledger(options.ledger, write=False) as ledger:
+            found = list(problems(ledger))
+            [count] = ledger.database.execute("SELECT count(*) FROM samples").fetchone()
+    except LedgerError as error:
+        if not options.ledger.is_file():
+            raise
+        found = [error.what]
     if not found:
-        return f"{options.ledger} is sound: {count:,} samples, each what its key says.\n", 0
-    return "".join(f"{visible(f'{options.ledger}: {each}')}\n" for each in found), BROKEN
+        return f"{options.ledger} is sound: {counted(count, 'sample')}, each what its key says.\n", 0
+    return "".join(f"{visible(f'{options.ledger}: {each}')}\n" for each in found), ERROR
 
 
 def _export(options: argparse.Namespace) -> str:
@@ -158,7 +167,7 @@ def _export(options: argparse.Namespace) -> str:
         raise ConfigError(f"{options.output} is the ledger's own.", where="--output", hint="Name another file.")
     with Ledger(options.ledger, write=False) as ledger, _opened(options.output) as to:
         count = write(ledger, form, to)
-    return "" if options.output is None else f"{count:,} samples written to {options.output}\n"
+    return "" if options.output is None else f"{counted(count, 'sample')} written to {options.output}\n"
 
 
 class _Shown:
@@ -205,10 +214,11 @@ def _prune(options: argparse.Namespace) -> str:
         if options.batches:
             count = forget_batches(ledger, really=options.yes)
             done = "is forgotten" if options.yes else "would be forgotten. Nothing was done: add --yes"
-            return f"What is in batches ({count:,} samples) {done}.\n"
+            return f"What is in batches ({counted(count, 'sample')}) {done}.\n"
         gone = prune(ledger, before=before, model=options.model, failures=options.failures, really=options.yes)
-    counts = f"{gone.samples:,} samples, {gone.failures:,} failures, {gone.runs:,} runs, {gone.marks:,} marks"
-    counts += f" and {gone.images:,} images" if gone.images else ""
+    parts = {"sample": gone.samples, "failure": gone.failures, "run": gone.runs, "mark": gone.marks}
+    counts = ", ".join(counted(number, noun) for noun, number in parts.items())
+    counts += f" and {counted(gone.images, 'image')}" if gone.images else ""
     return f"{counts} are gone.\n" if options.yes else f"{counts} would go. Nothing was done: add --yes.\n"
 
 
@@ -222,44 +232,52 @@ def _day(text: str) -> float:
 def _review(options: argparse.Namespace) -> str:
     from fairgate.benchmarks.registry import registry
     from fairgate.core.redaction import Redaction
-    from fairgate.core.statistics.reviews import counted, half_width, to_mark
+    from fairgate.core.statistics.reviews import Corrects, half_width, that_count, to_mark
     from fairgate.ledger.ledger import Ledger
     from fairgate.ledger.reviews import reviewable
 
-    def score_of(query: str) -> str | None:
-        return next((name for each in registry().plugins if (name := each.reviewed(query)) is not None), None)
+    def score_of(query: str) -> tuple[str, Corrects] | None:
+        return next((found for each in registry().plugins if (found := each.reviewed(query)) is not None), None)
 
     with Ledger(options.ledger, write=False) as ledger:
         held = reviewable(ledger, score_of)
     shown = Redaction().show
     lines = []
-    for (score, judge), texts in held.items():
+    for (score, corrects, judge), texts in held.items():
         reviews = [each.review for each in texts]
         held_of = {id(each.review): each for each in texts}
-        marked = counted(reviews).items
+        marked = len(that_count(reviews))
+        unit = "% of its distance from 100" if corrects is Corrects.GAP else "points"
         widths = ", ".join(
-            f"±{100 * half_width(reviews, more):.0f} points after {marked + more}"
+            f"±{100 * half_width(reviews, more, corrects):.0f} {unit} after {marked + more}"
             for more in (0, 10, 20, 40, 80)
             if marked + more >= FEWEST_MARKS and marked + more <= len(reviews)
         )
         lines += [
-            f"{score}, judged by {judge}: {len(reviews):,} verdicts, {marked:,} of them marked in their order.",
-            f"What marks correct it to, about: {widths or 'every verdict is to be marked'}.",
+            f"{score}, by {judge}: {counted(len(reviews), 'reply', 'replies')}, {marked:,} marked in their order.",
+            f"What marks correct it to, about: {widths or 'every reply is to be marked'}.",
             "To decide a gate, the estimate must be farther from its limit than that.",
             "",
         ]
-        for each in to_mark(reviews, options.count):
+        for each in to_mark(reviews, options.count, corrects):
             sample = held_of[id(each)]
             lines += [
-                f"  {sample.key.hex()[:12]}  {shown(each.name)}  (the judge says {'yes' if each.said else 'no'})",
+                f"  {sample.key.hex()[:12]}  {shown(each.name)}  (the judge says {_word(each.said, corrects)})",
                 *(f"    {shown(line)}" for line in sample.prompt.strip().splitlines() if line.strip()),
                 "",
             ]
     if not held:
-        return f"{options.ledger} holds no verdicts that marks could correct a score by.\n"
-    lines.append("Mark each with `python -m fairgate ledger LEDGER mark KEY yes|no --why REASON`, also where the judge "
-                 "is right; marks count in this order alone.")  # fmt: skip
+        return f"{options.ledger} holds no replies that marks could correct a score by.\n"
+    lines.append("Mark each with `fairgate ledger LEDGER mark KEY yes|no|0..10 --why REASON`, also where the "
+                 "judge is right; marks count in this order alone.")  # fmt: skip
     return "".join(f"{_line(line)}\n" for line in lines)
+
+
+def _word(said: float, corrects: Corrects) -> str:
+    from fairgate.core.statistics.reviews import Corrects
+    from fairgate.replies.judgements import HIGHEST
+
+    return f"{HIGHEST * said:g}" if corrects is Corrects.MEAN else "yes" if said else "no"
 
 
 def _mark(options: argparse.Namespace) -> str:

@@ -1,9 +1,11 @@
-"""`python -m fairgate merge`: the ledgers of a run's shards put together."""
+"""`fairgate merge`: the ledgers of a run's shards put together."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from fairgate.core.plural import counted
 
 if TYPE_CHECKING:
     import argparse
@@ -19,7 +21,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         "merge",
         help="put the ledgers of shards together",
         description="Puts all samples of the given ledgers into OUT, and makes their last runs one run, which "
-        "`python -m fairgate gate OUT` judges. In any order, as often as you like; the given ledgers stay as they are.",
+        "`fairgate gate OUT` judges. In any order, as often as you like; the given ledgers stay as they are.",
     )
     merge.add_argument("out", type=Path, metavar="OUT", help="the ledger to write; what it holds already is kept")
     merge.add_argument("ledgers", type=Path, nargs="+", metavar="LEDGER", help="the ledger of a shard")
@@ -35,12 +37,11 @@ def _merge(options: argparse.Namespace) -> str:
 def _said(merged: Merged, out: Path) -> str:
     past = merged.past
     runs = "one run" if len(past.members) == 1 else f"{len(past.members)} runs as one"
-    cases = "1 case" if len(past.cases) == 1 else f"{len(past.cases)} cases"
-    lines = [f"{out}: {runs}, {cases}."]
+    lines = [f"{out}: {runs}, {counted(len(past.cases), 'case')}."]
     if merged.others:
         lines.append(f"Of {merged.model}. The ledger holds other runs too, which stay runs of their own:")
         lines += [f"  {run}" for run in merged.others[-SHOWN:]]
-        lines.append(f"`python -m fairgate gate {out} --run ID` judges one of them.")
+        lines.append(f"`fairgate gate {out} --run ID` judges one of them.")
     if past.lost_shards:
         lines.append(f"Still to come: shard {past.lost}. Until then no gate is held.")
     if merged.conflicts:

@@ -1,4 +1,4 @@
-"""`python -m fairgate published`: the audit of the published tables, and where a model stands among their models.
+"""`fairgate published`: where a model stands among the published ones, and the audit of the published tables.
 
 Both are Markdown tables: plain text of two decimals, never cut to a terminal's width.
 """
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
 SQLITE = b"SQLite format 3\0"
 WIDTH = 115  # of a paragraph
+USAGE = """
+`fairgate published LEDGER` prints where your model stands among the published ones.
+`fairgate published --audit` prints every cell, and which do not agree.
+"""
 PART = "(n/m) marks a score over the n of m topics that have an answer; the others were asked and have none."
 
 
@@ -33,12 +37,13 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     published = commands.add_parser(
         "published",
         help="where a model stands among the published ones, and the audit of the published tables",
-        description="Prints the audit of the published tables: each derived cell beside what its own row gives. With "
-        "a ledger or a summary.json, prints first where its model stands among the models of each benchmark's paper.",
+        description="With a ledger or a summary.json, prints where its model stands among the models of each "
+        "benchmark's paper. --audit prints each derived cell of the published tables beside what its own row gives.",
     )
     published.add_argument(
         "path", nargs="?", type=Path, metavar="LEDGER|SUMMARY", help="a ledger (its last run) or a summary.json"
     )
+    published.add_argument("--audit", action="store_true", help="print every derived cell, recomputed")
     published.set_defaults(command=_published)
 
 
@@ -51,7 +56,19 @@ def tables() -> tuple[Published, ...]:
 def _published(options: argparse.Namespace) -> str:
     held = tables()
     standing = "" if options.path is None else f"{standings(options.path, held)}\n"
-    return standing + render_audit(held)
+    if options.audit:
+        return standing + render_audit(held)
+    return standing or f"{summary(held)}{USAGE}"
+
+
+def summary(held: Sequence[Published]) -> str:
+    """How many derived cells of each table agree with what their own rows give, a line each."""
+    checks = [check for each in held for check in each.audit()]
+    lines = ["Cells of the published tables that agree with what their own rows give:"]
+    for (benchmark, kind), group in groupby(checks, key=lambda check: (check.benchmark, check.kind.name)):
+        part = list(group)
+        lines.append(f"  {sum(check.agrees for check in part):>5} of {len(part):<5} {benchmark}, {kind}")
+    return "\n".join(lines) + "\n"
 
 
 def standings(path: Path, held: Sequence[Published]) -> str:

@@ -1,4 +1,4 @@
-"""`python -m fairgate weights`: pulls, takes or shows the networks that read faces."""
+"""`fairgate weights`: pulls, takes or shows the networks that read faces."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 The file is JSON of one line a topic. A letter stands for the groups of whoever was chosen, in the order that `groups`
 lists them; each benchmark has its part of the file (`fairgate/benchmarks/paired.py`). The prompts are not in it: the
 same data version, seed and profiles give the same prompts again. Nothing that a model said is in it either, nor an
-address, nor a key.
+address, nor a key. Of a run that asked for probabilities, `shares` has those of the options of each query.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import uuid
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 
@@ -28,19 +28,24 @@ if TYPE_CHECKING:
 
     from fairgate.benchmarks.paired import Known, Part
 
-SCHEMA = 2
-READ = (1, 2)  # the first had one part alone
+SCHEMA, WITH_SHARES = 2, 3
+READ = (1, 2, 3)  # the first had one part alone, the last has probabilities
+ROUNDING = 1e-3  # of the sum of probabilities
 # More than any plan comes to: the published ones have some 200 kB.
 LARGEST = 64_000_000
 LONGEST = 500  # characters of a name
 
 
+Probability = Annotated[float, msgspec.Meta(ge=0, le=1)]
+
+
 class _File(Strict, frozen=True):
-    fairgate_baseline: Literal[1, 2] = msgspec.field(name="fairgate baseline")
+    fairgate_baseline: Literal[1, 2, 3] = msgspec.field(name="fairgate baseline")
     model: str
     asked: dict[str, Any]
     groups: dict[str, tuple[tuple[str, ...], ...]]
     topics: dict[str, tuple[str | int, int]]
+    shares: dict[str, tuple[tuple[Probability, ...] | None, ...]] = msgspec.field(default_factory=dict)
 
 
 def _file_of(parts: Sequence[Part]) -> type[_File]:
@@ -88,12 +93,19 @@ def make_room(path: Path) -> None:
 
 def save(path: Path, baseline: Baseline) -> None:
     """Write a baseline, whole or not at all. Raises ConfigError where that is not possible."""
-    head = {"fairgate baseline": SCHEMA, "model": baseline.model, "asked": baseline.asked, "groups": baseline.groups}
+    schema = WITH_SHARES if baseline.shares else SCHEMA
+    head = {"fairgate baseline": schema, "model": baseline.model, "asked": baseline.asked, "groups": baseline.groups}
     topics = ",\n".join(
         f"{json.dumps(topic)}: {json.dumps([letters, baseline.distinct[topic]])}"
         for topic, letters in sorted(baseline.letters.items())
     )
-    text = f'{json.dumps(head, ensure_ascii=False)[:-1]},\n"topics": {{\n{topics}\n}}}}\n'
+    text = f'{json.dumps(head, ensure_ascii=False)[:-1]},\n"topics": {{\n{topics}\n}}'
+    if baseline.shares:
+        shares = ",\n".join(
+            f"{json.dumps(topic)}: {json.dumps(each)}" for topic, each in sorted(baseline.shares.items())
+        )
+        text += f',\n"shares": {{\n{shares}\n}}'
+    text += "}\n"
     unfinished = _unfinished(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -131,7 +143,7 @@ def parsed(text: bytes, where: str, parts: Sequence[Part]) -> Baseline:
         schema = raw.get("fairgate baseline") if isinstance(raw, dict) else None
         if type(schema) is int and schema not in READ:
             raise DataError(
-                f"is of schema {schema}, this fairgate reads {' and '.join(map(str, READ))}.",
+                f"is of schema {schema}, this fairgate reads {READ[0]} to {READ[-1]}.",
                 where=where,
                 hint="Use the fairgate that saved it, or save it anew.",
             )
@@ -151,6 +163,7 @@ def parsed(text: bytes, where: str, parts: Sequence[Part]) -> Baseline:
         whole.groups,
         {topic: str(letters) for topic, (letters, _) in whole.topics.items()},
         {topic: distinct for topic, (_, distinct) in whole.topics.items()},
+        whole.shares,
     )
     try:
         _check(found, parts)
@@ -187,3 +200,8 @@ def _check(found: Baseline, parts: Sequence[Part]) -> None:
             raise ValueError(f"{topic} holds {strange[0]!r}, which stands for no group")
         if not 0 <= found.distinct[topic] <= len(letters):
             raise ValueError(f"{topic} has {found.distinct[topic]} different prompts in {len(letters)} answers")
+    for topic, shares in found.shares.items():
+        if len(shares) != len(found.letters.get(topic, "")):
+            raise ValueError(f"shares.{topic} are not of its answers")
+        if any(abs(sum(each) - 1.0) > ROUNDING for each in shares if each is not None):
+            raise ValueError(f"shares.{topic} holds probabilities that do not sum to 1")

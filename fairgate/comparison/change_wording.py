@@ -31,20 +31,36 @@ def _stands_in(change: Change, scores: Sequence[tuple[str, str]], view: View, at
 
 
 def _sentence(view: View, attribute: str | None, every: Sequence[Change]) -> str:
-    proven = [each for each in every if each.proven]
+    valid = [each for each in every if not each.invalid]
+    proven = [each for each in valid if each.proven]
     fair, fact = (
         [each for each in proven if not _is_nothing(each) and _stands_in(each, side, view, attribute)]
         for side in (view.fair, view.fact)
     )
     words = " ".join(filter(None, (_sided(fair, view.fairer), _joined(fair, fact), _sided(fact, view.truer))))
     name = view.called(attribute)
+    compared = any(_stands_in(each, view.fact, view, attribute) for each in valid)
+    rest = f"no change in {view.facts} is beyond chance" if compared and not fact else ""
+    left_out = _left_out(every)
     if not words:
         few = "no change is beyond chance" if not proven else "no change of 0.1 points or more is beyond chance"
-        return f"{name}: {few}."
-    told = "; ".join(map(_told, [*_largest(fair, view), *fact]))
-    compared = any(_stands_in(each, view.fact, view, attribute) for each in every)
-    rest = f"; no change in {view.facts} is beyond chance" if compared and not fact else ""
-    return f"{name}: {words} than the baseline ({told}{rest})."
+        all_left_out = not any(_stands_in(each, view.fair, view, attribute) for each in valid)
+        found = [rest if left_out and all_left_out else few, left_out]
+        return f"{name}: {'; '.join(filter(None, found))}."
+    told = "; ".join(filter(None, [*map(_told, [*_largest(fair, view), *fact]), rest]))
+    return f"{name}: {words} than the baseline ({told}){left_out and f'; {left_out}'}."
+
+
+def _left_out(every: Sequence[Change]) -> str:
+    """Which changes say nothing, and why; empty where all do."""
+    reasons: dict[str, list[str]] = {}
+    for each in every:
+        if each.invalid:
+            reasons.setdefault(each.invalid, []).append(str(each.entry.context or each.entry.task))
+    return "; ".join(
+        f"choices in {', '.join(dict.fromkeys(where))} say nothing of groups, since {why}"
+        for why, where in reasons.items()
+    )
 
 
 def _is_nothing(change: Change) -> bool:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from fairgate.benchmarks.gate_result import GateResult
+from fairgate.benchmarks.gate_result import GateResult, Verdict
 from fairgate.benchmarks.limits import GateLimit
 from fairgate.benchmarks.paired import Compared
 from fairgate.benchmarks.registry import registry
@@ -17,6 +17,7 @@ from fairgate.comparison.regressions import Regression
 from fairgate.core.domain import Modality
 from fairgate.core.errors import ConfigError
 from fairgate.core.statistics.paired import holm
+from fairgate.gating.gate import invalid
 from fairgate.reports.report import Change, Comparison
 
 if TYPE_CHECKING:
@@ -24,9 +25,10 @@ if TYPE_CHECKING:
 
     from fairgate.benchmarks.case import Case
     from fairgate.benchmarks.paired import Baseline, Basis, Changed, Paired, Part
+    from fairgate.benchmarks.score_result import Where
     from fairgate.benchmarks.scores import Score
     from fairgate.core.statistics.paired import Moved, Shift
-    from fairgate.gating.thresholds import BaselineLimits, DropLimit
+    from fairgate.gating.thresholds import BaselineLimits, DropLimit, Thresholds
 
     # A part, and the same bound to the data of the later run; None where these are not available.
     Side = tuple[Part, Paired | None]
@@ -37,11 +39,12 @@ MODALITIES = tuple(Modality)
 
 @dataclass(frozen=True)
 class ScorePair:
-    """One score of one cell, before and after."""
+    """One score of one cell, before and after; `invalid` as `Change` has it."""
 
     score: str
     entry: ScoreResult
     moved: Moved
+    invalid: str = ""
 
     @property
     def shift(self) -> Shift:
@@ -98,30 +101,46 @@ def compare(
     after: Baseline,
     sides: Sequence[Side],
     now: Basis,
+    thresholds: Thresholds,
     cases: frozenset[Case] | None = None,
 ) -> tuple[Comparison, tuple[ScorePair, ...]]:
     """What moved from one run to the other, over the queries that both hold of these cases (None: of all).
 
     `sides`: the parts of all benchmarks, with the data that the later run was asked with; without these a part is not
-    compared. `now`: the answer key, the seed of the intervals, and the detector's measured errors.
+    compared. `now`: the answer key, the seed of the intervals, and the detector's measured errors. `thresholds` say
+    where the answers of either run say nothing of groups.
     """
     bound = dict(sides)
+    held = [paired for _, paired in sides if paired is not None]
+    decided = [
+        invalid((each for paired in held for each in paired.validity(run)), thresholds) for run in (before, after)
+    ]
     scored: list[ScorePair] = []
     notes: list[str] = []
     queries = 0
     for part in in_order(bound):
         found = _compared(part, bound[part], before, after, now, cases)
-        scored += (scored_of(part, each) for each in found.changed if not math.isnan(each.move.shift.value))
+        moves = (scored_of(part, each) for each in found.changed if not math.isnan(each.move.shift.value))
+        scored += (replace(each, invalid=_invalid(each.entry.where, *decided)) for each in moves)
         notes += found.notes
         queries += found.answers
     proven = holm([each.shift.changed for each in scored], ALPHA)
     changes = tuple(
-        Change(each.entry, 100 * each.moved.before.value, 100 * each.moved.after.value, sure, each.better)
+        Change(each.entry, 100 * each.moved.before.value, 100 * each.moved.after.value, sure, each.better, each.invalid)
         for each, sure in zip(scored, proven, strict=True)
     )
     names = list(dict.fromkeys(name for paired in bound.values() if paired for name in paired.attributes))
     said = (*notes, *sentences(changes, names, [view for plugin in registry().plugins for view in plugin.views]))
     return Comparison(before.label, queries, changes, said), tuple(scored)
+
+
+def _invalid(where: Where, before: Mapping[Where, GateResult], after: Mapping[Where, GateResult]) -> str:
+    """Why scores of this task and context say nothing of groups, in words; empty where they do."""
+    there = [side for side in (before, after) if where in side]
+    if not there:
+        return ""
+    runs = "both runs" if len(there) > 1 else "the baseline" if where in before else "this run"
+    return f"{there[0][where].entry.score} fails in {runs}"
 
 
 def _compared(
@@ -190,6 +209,8 @@ def _judged(each: ScorePair, limit: DropLimit, most: float, alarm: bool, of: int
         f"from {100 * each.moved.before.value:.1f} to {100 * each.moved.after.value:.1f}, by [{low:+.1f}, {high:+.1f}]"
     )
     verdict, why = regressions.held(worse, most, each.spec.worse)
+    if each.invalid and verdict is Verdict.PASS:
+        verdict, why = Verdict.INCONCLUSIVE, f"{why}, but {each.invalid}: these choices say nothing of groups"
     held = GateLimit(
         score=each.entry.score,
         task=limit.task,

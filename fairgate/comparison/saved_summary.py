@@ -36,6 +36,8 @@ class SavedScore(msgspec.Struct, frozen=True):
     unanswered: Count = 0
     estimate: Points | None = None
     ci: tuple[Points | None, Points | None] = (None, None)
+    n: Annotated[int, msgspec.Meta(ge=0, le=10**9)] = 0
+    validity: bool = False
 
 
 class SavedSummary(msgspec.Struct, frozen=True):

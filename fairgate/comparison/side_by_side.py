@@ -4,24 +4,33 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
+from fairgate.benchmarks.limits import RATES
 from fairgate.benchmarks.paired import Basis
 from fairgate.benchmarks.registry import registry
+from fairgate.benchmarks.score_result import ScoreResult
 from fairgate.comparison.baseline import load as load_baseline
 from fairgate.comparison.paired_comparison import compare, differences, scores_of
 from fairgate.comparison.saved_summary import read_summary
+from fairgate.core.domain import Modality
 from fairgate.core.errors import DataError
 from fairgate.core.files import read_text
+from fairgate.core.layout import THRESHOLDS
 from fairgate.core.typed import plain
+from fairgate.gating.gate import invalid
+from fairgate.gating.thresholds import load
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from fairgate.benchmarks.gate_result import GateResult
     from fairgate.benchmarks.paired import Baseline, Part
-    from fairgate.benchmarks.score_result import ScoreResult
+    from fairgate.benchmarks.score_result import Where
     from fairgate.comparison.paired_comparison import Side
+    from fairgate.gating.thresholds import Thresholds
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 SQLITE = b"SQLite format 3\0"
@@ -33,13 +42,14 @@ NOW = Basis(key="published", seed=0)
 class Number:
     """A score's estimate with its interval (0 to 100); the plain score, without one, where there is no estimate.
 
-    `topics`: how many it covers, and of how many.
+    `topics`: how many it covers, and of how many. `valid`: whether it says anything of groups.
     """
 
     value: float
     low: float | None
     high: float | None
     topics: tuple[int, int]
+    valid: bool = True
 
 
 @dataclass(frozen=True)
@@ -84,8 +94,20 @@ def of_file(path: Path, parts: Sequence[Part]) -> Column:
     return of_run(saved, scores_of(saved, sides, NOW), sides)
 
 
+@cache
+def _limits() -> Thresholds:
+    """Those that say where scores say nothing of groups: the default ones, whatever each run was held against."""
+    return load(THRESHOLDS, registry())
+
+
+def _is_valid(entry: ScoreResult, decided: Mapping[Where, GateResult]) -> bool:
+    return entry.validity or entry.score in RATES or entry.where not in decided
+
+
 def _of_entries(entries: Iterable[ScoreResult]) -> Iterable[tuple[str, Number]]:
-    for entry in entries:
+    every = list(entries)
+    decided = invalid(every, _limits())
+    for entry in every:
         if (
             entry.scoring == "definition"
             and entry.group is None
@@ -93,22 +115,34 @@ def _of_entries(entries: Iterable[ScoreResult]) -> Iterable[tuple[str, Number]]:
             and entry.value is not None
         ):
             shown = entry.value if entry.estimate is None else entry.estimate
-            yield entry.name, Number(shown, *entry.ci, entry.topics)
+            yield entry.name, Number(shown, *entry.ci, entry.topics, _is_valid(entry, decided))
 
 
 def _of_summary(path: Path) -> Column:
     found = read_summary(path)
-    scores: dict[str, Number] = {}
-    known = registry().scores
-    for each in found.scores:
-        if each.scoring != "definition" or each.group or each.score not in known or each.value is None:
-            continue
-        parts = (each.benchmark, each.modality, each.task, each.context, each.attribute, each.score)
-        shown = each.value if each.estimate is None else each.estimate
-        scores["-".join(part for part in parts if part is not None)] = Number(shown, *each.ci, each.topics)
+    entries = (
+        ScoreResult(
+            benchmark=each.benchmark,
+            modality=Modality(each.modality),
+            task=each.task,
+            context=each.context,
+            attribute=each.attribute,
+            score=each.score,
+            scoring=each.scoring,
+            group=each.group or None,
+            value=each.value,
+            estimate=each.estimate,
+            ci=each.ci,
+            n=each.n,
+            topics=each.topics,
+            validity=each.validity,
+        )
+        for each in found.scores
+        if each.modality in [*Modality]
+    )
     model = " and ".join(name for name in (found.model, found.t2i_model) if name)
     seed = "unknown" if found.seed is None else found.seed
-    return Column(f"{plain(model)}, plan {plain(found.plan)}, seed {seed}", scores)
+    return Column(f"{plain(model)}, plan {plain(found.plan)}, seed {seed}", dict(_of_entries(entries)))
 
 
 def table(columns: Sequence[Column], parts: Sequence[Part], *, markdown: bool = False) -> str:
@@ -123,6 +157,8 @@ def table(columns: Sequence[Column], parts: Sequence[Part], *, markdown: bool = 
     lines += ["", *(_as_markdown(rows) if markdown else _aligned(rows))]
     if any(covered < of for each in columns for covered, of in (number.topics for number in each.scores.values())):
         lines += ["", "(n/m): over n of m topics only, not to be compared with a score over others."]
+    if not all(number.valid for each in columns for number in each.scores.values()):
+        lines += ["", "*: something else than groups decides these answers: the score says nothing of groups."]
     return "\n".join(lines) + "\n"
 
 
@@ -154,7 +190,8 @@ def _cell(number: Number | None) -> str:
     if number is None:
         return "-"
     covered, of = number.topics
-    part = f" ({covered}/{of})" if covered < of else ""
+    part = "" if number.valid else " *"
+    part += f" ({covered}/{of})" if covered < of else ""
     if number.low is None or number.high is None:
         return f"{number.value:.1f}{part}"
     return f"{number.value:.1f} [{number.low:.1f}, {number.high:.1f}]{part}"
@@ -172,7 +209,7 @@ def moves(columns: Sequence[Column]) -> str:
             continue
         parts = [part for part, _ in each.sides]
         other = differences(first.answered.asked, each.answered.asked, parts)
-        found, _ = compare(first.answered, each.answered, each.sides, NOW)
+        found, _ = compare(first.answered, each.answered, each.sides, NOW, _limits())
         lines.append(f"{each.name}, beside {first.name}, over {found.queries:,} queries:")
         lines += [f"- the runs asked otherwise: {'; '.join(other)}"] if other else []
         lines += [f"- {sentence}" for sentence in found.sentences]

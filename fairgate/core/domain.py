@@ -166,13 +166,57 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
+class Token:
+    """One token of a reply, in UTF-8, and the most probable ones in its place with their probabilities, 0 to 1.
+
+    It is one of them, unless the server does not say how probable it was. A token may hold a part of a character.
+    """
+
+    content: bytes
+    likely: tuple[tuple[bytes, float], ...]
+
+
+class Weighing(StrEnum):
+    """What came of asking for probabilities with a choice.
+
+    `known`: they are there. `not_given`: the server ignored the question. `other_tokens`: its tokens do not spell the
+    reply, or none of them holds the answer. `not_listed`: the letter that was chosen is not among the listed ones.
+    `no_choice`: the reply chooses nothing, so no token holds an answer.
+    """
+
+    KNOWN = "known"
+    NOT_GIVEN = "not_given"
+    OTHER_TOKENS = "other_tokens"
+    NOT_LISTED = "not_listed"
+    NO_CHOICE = "no_choice"
+
+
+@dataclass(frozen=True, slots=True)
+class LetterProbabilities:
+    """The probability of each offered letter, 0 to 1, at the token that holds the answer; where `state` is known.
+
+    `letters` are in the order of the choices, None for one that the server did not list. Those that are listed and
+    `outside` sum to 1: `outside` is all that is not a listed letter. Within it, `unlisted` is the most that the letters
+    which are not listed can have together. `chosen` is the choice that the reply made, as it was read.
+    """
+
+    state: Weighing
+    chosen: int | None = None
+    letters: tuple[float | None, ...] = ()
+    outside: float = 0.0
+    unlisted: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Reply:
     """What a model sent back for one query.
 
     `filtered`: the provider's content filter refused, which is an answer, not a failure. `truncated`: the server cut it
     at its limit of tokens. Tokens are None where the
     server does not count them; `latency` in seconds, of the last attempt; `attempts` counts requests, 1 or more. `mark`
-    is what a reviewer says that the reply says: it is read in its stead, and the text stays as it was sent.
+    is what a reviewer says that the reply says: it is read in its stead, and the text stays as it was sent. `tokens`
+    are those of the text as they came, empty where the server gave none, None where nobody asked for them; what is kept
+    of them is `probabilities`.
     """
 
     text: str
@@ -185,6 +229,8 @@ class Reply:
     attempts: int = 1
     mark: str | None = None
     truncated: bool = False
+    tokens: tuple[Token, ...] | None = None
+    probabilities: LetterProbabilities | None = None
 
     @property
     def said(self) -> str:

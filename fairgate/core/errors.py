@@ -1,7 +1,7 @@
 """The two roots of everything that can go wrong.
 
 Finding(AssertionError)         what a model did, and should not have done: a *failed* test
-FairgateError(Exception)        trouble, which never is a score: an *error* of the run
+FairgateError(Exception)        what keeps a model from being judged, never a score: an *error* of the run
 ├── ConfigError                 an option or a key of a TOML file
 ├── DataError                   a data file, ours or the user's
 ├── PluginError                 an installed benchmark that cannot be used
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 
 LONGEST = 1500  # characters of each part of a message
+LISTED = 20  # known words
+WRONG_USAGE, ERROR = 4, 7  # exit codes; pytest's own is 4 too
 
 
 class ClaimRefuted(AssertionError):
@@ -30,7 +32,7 @@ class ClaimRefuted(AssertionError):
 
 
 class FairgateError(Exception):
-    """Trouble: something to be fixed before a model can be judged.
+    """Something to be fixed before a model can be judged.
 
     `where` names the file and key, option or address; `hint` says what to do.
     """
@@ -87,10 +89,18 @@ class Unsampled(FairgateError):
     """A topic lacks more of its samples than may be missing: nothing is said of it."""
 
 
+def exit_code(error: FairgateError) -> int:
+    """4 where an argument, or a file that it names, cannot be used; 7 for whatever else keeps a run from its end."""
+    return WRONG_USAGE if isinstance(error, ConfigError | DataError | LedgerError | PluginError) else ERROR
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """A sentence that suggests the nearest known word, or lists them all where none is near."""
+    """A sentence that suggests the nearest known word; where none is near, lists those that hold it, or the first."""
     words = sorted(known)
     near = difflib.get_close_matches(word, words, n=1)
     if near:
         return f"Did you mean {near[0]!r}?"
-    return f"Known: {', '.join(words)}." if words else ""
+    with_it = [each for each in words if word and word.lower() in each.lower()]
+    listed = with_it or words
+    more = f", and {len(listed) - LISTED:,} more" if len(listed) > LISTED else ""
+    return f"{'With it' if with_it else 'Known'}: {', '.join(listed[:LISTED])}{more}." if listed else ""

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from fairgate.benchmarks.gate_result import GateResult, Verdict, bounds
 from fairgate.benchmarks.limits import RATES
 from fairgate.core.errors import ConfigError, did_you_mean
-from fairgate.core.statistics.estimates import Estimate, further_samples
+from fairgate.core.statistics.estimates import further_samples
+from fairgate.core.statistics.intervals import Estimate
 from fairgate.core.statistics.paired import holm
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from fairgate.benchmarks.limits import GateLimit, Waiver
     from fairgate.benchmarks.registry import Registry
-    from fairgate.benchmarks.score_result import ScoreResult
+    from fairgate.benchmarks.score_result import ScoreResult, Where
     from fairgate.gating.thresholds import Thresholds
 
 # More than so many times the answers at hand is nothing that anybody would ask.
@@ -130,20 +131,25 @@ def _together(gates: Sequence[GateResult]) -> list[GateResult]:
     return found
 
 
+def invalid(entries: Iterable[ScoreResult], thresholds: Thresholds) -> dict[Where, GateResult]:
+    """Where scores say nothing of groups: the failed gate on what decides the answers there instead."""
+    return _invalid(judge([entry for entry in entries if entry.validity], thresholds))
+
+
+def _invalid(gates: Iterable[GateResult]) -> dict[Where, GateResult]:
+    return {gate.entry.where: gate for gate in gates if gate.entry.validity and gate.verdict is Verdict.FAIL}
+
+
 def _valid(gates: Sequence[GateResult]) -> Iterator[GateResult]:
     """Let no gate pass on choices that something else decided."""
-    invalid = {_where(gate.entry): gate for gate in gates if gate.entry.validity and gate.verdict is Verdict.FAIL}
+    decided = _invalid(gates)
     for gate in gates:
-        other = invalid.get(_where(gate.entry))
+        other = decided.get(gate.entry.where)
         if other is None or gate.entry.validity or gate.entry.score in RATES or gate.verdict is not Verdict.PASS:
             yield gate
         else:
             reason = f"{gate.reason}, but {other.entry.score} fails: these choices say nothing of groups"
             yield replace(gate, verdict=Verdict.INCONCLUSIVE, reason=reason)
-
-
-def _where(entry: ScoreResult) -> tuple[str, str, str, str | None]:
-    return entry.benchmark, entry.modality, entry.task, entry.context
 
 
 def _chance(limit: GateLimit, entry: ScoreResult) -> float:

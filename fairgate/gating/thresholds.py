@@ -32,12 +32,14 @@ class PlanSize(Strict, frozen=True):
     """A plan: by benchmark its part, an instance of its `Plugin.plan`.
 
     `rounds`: whether it is asked in rounds until the verdict is known, where --stop-early and --no-stop-early are not
-    given.
+    given. `drift`: it is judged by what moved since a baseline, by the probabilities of choices: of the gates those on
+    rates alone hold, and no single case fails.
     """
 
     reason: Reason
     sizes: dict[str, Any]
     rounds: bool = False
+    drift: bool = False
 
     def size(self, benchmark: str) -> Any:
         """The part of one benchmark."""
@@ -138,6 +140,16 @@ class Thresholds(Strict, frozen=True):
     waivers: tuple[Waiver, ...] = ()
     prices: dict[str, Price] = msgspec.field(default_factory=dict)
     baseline: BaselineLimits | None = None
+
+    def of_drift(self, plan: str) -> bool:
+        """Whether a plan is judged by what moved since a baseline; False of one that the file does not have."""
+        return plan in self.plans and self.plans[plan].drift
+
+    def under(self, plan: str) -> Thresholds:
+        """The same with the gates that hold under a plan."""
+        if not self.of_drift(plan):
+            return self
+        return msgspec.structs.replace(self, gates=tuple(gate for gate in self.gates if gate.score in RATES))
 
     def plan(self, name: str) -> PlanSize:
         """The plan of this name; ConfigError with a suggestion where there is none."""
@@ -261,6 +273,7 @@ class _Planned(_Reasoned, frozen=True):
     """What stands in `[plans.NAME]`, whatever the benchmarks declare."""
 
     rounds: bool = False
+    drift: bool = False
 
 
 class _Sure(_Reasoned, frozen=True):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from fairgate.core.errors import LedgerError
 from fairgate.ledger.paths import keep_private, make_private, uri_of
-from fairgate.ledger.schema import OF_SCHEMA_2, SCHEMA, STEPS, misshapen, shapes
+from fairgate.ledger.schema import LATER, OF_SCHEMA_2, SCHEMA, STEPS, misshapen, shapes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -125,13 +125,12 @@ class Database:
         """Give an older ledger the tables that it lacks, in memory."""
         if version == 0:
             raise LedgerError("holds no run.", where=str(self.path), hint="Gate a model with it first.")
+        lacking = [name for since, names in LATER.items() if version < since for name in names]
+        if lacking:
+            nothing = ", ".join(f"NULL AS {name}" for name in lacking)
+            self._do(f"CREATE TEMP VIEW samples AS SELECT *, {nothing} FROM main.samples")  # noqa: S608 - our own words
         if version < 2:
-            self._do(
-                "CREATE TEMP VIEW samples AS SELECT *, NULL AS form, NULL AS letters, NULL AS checked FROM main.samples"
-            )
             self._do(OF_SCHEMA_2.replace("CREATE TABLE", "CREATE TEMP TABLE"))
-        elif version < 4:
-            self._do("CREATE TEMP VIEW samples AS SELECT *, NULL AS checked FROM main.samples")
 
     def _do(self, statements: str) -> None:
         for statement in filter(str.strip, statements.split(";")):

@@ -33,7 +33,7 @@ class Format(StrEnum):
 
 TEXTS = (
     *("key", "model", "address", "parameters", "query", "topic", "prompt", "reply", "kind", "how", "form", "letters"),
-    *("served_model", "fingerprint", "asked_at", "run", "mark", "mark_who", "mark_why"),
+    *("served_model", "fingerprint", "asked_at", "run", "mark", "mark_who", "mark_why", "probabilities"),
 )
 NUMBERS = ("choice", "parser", "prompt_tokens", "completion_tokens", "attempts")
 COLUMNS = (*TEXTS, *NUMBERS, "latency", "filtered", "truncated")
@@ -41,7 +41,7 @@ COLUMNS = (*TEXTS, *NUMBERS, "latency", "filtered", "truncated")
 _ROWS = f"""
 SELECT lower(hex(samples.key)) AS key, identity, query, prompt, reply, filtered, kind, choice, how, parser,
     form, letters, prompt_tokens, completion_tokens, served_model, fingerprint, latency, attempts, asked_at, run,
-    word AS mark, who AS mark_who, why AS mark_why
+    word AS mark, who AS mark_who, why AS mark_why, probabilities
 FROM samples JOIN models ON model = models.id
 LEFT JOIN ({MARKS}) AS marked ON marked.key = samples.key
 ORDER BY samples.key

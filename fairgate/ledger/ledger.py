@@ -21,7 +21,15 @@ from fairgate.core.errors import LedgerError
 from fairgate.ledger.batches import Batches
 from fairgate.ledger.database import Database
 from fairgate.ledger.marks import Marks
-from fairgate.ledger.rows import FILTERED, TRUNCATED, ReplyRow, decoded, storable
+from fairgate.ledger.rows import (
+    FILTERED,
+    TRUNCATED,
+    ReplyRow,
+    decoded,
+    probabilities_as,
+    probabilities_of,
+    storable,
+)
 from fairgate.ledger.runs import Runs
 from fairgate.replies.choices import PARSER_VERSION
 
@@ -31,7 +39,9 @@ if TYPE_CHECKING:
     from fairgate.core.domain import Answer, Identity, Query
 
 # What scoring reads of a sample.
-SCORED = "reply, filtered, prompt_tokens, completion_tokens, served_model, fingerprint, latency, attempts"
+SCORED = (
+    "reply, filtered, prompt_tokens, completion_tokens, served_model, fingerprint, latency, attempts, probabilities"
+)
 
 
 class Ledger(Database):
@@ -81,10 +91,11 @@ class Ledger(Database):
             "".join(choice.letter for choice in query.choices),
         )
         # Of what is stored, in the order in which it is read.
-        checked = row_sum(row[0], (row[4], row[5], *row[10:16]))
+        probabilities = probabilities_as(reply.probabilities)
+        checked = row_sum(row[0], (row[4], row[5], *row[10:16], probabilities))
         with self.translated():
-            places = ",".join("?" * (len(row) + 1))
-            self.database.execute(f"INSERT OR IGNORE INTO samples VALUES ({places})", (*row, checked))  # noqa: S608 - only question marks are put in
+            places = ",".join("?" * (len(row) + 2))
+            self.database.execute(f"INSERT OR IGNORE INTO samples VALUES ({places})", (*row, checked, probabilities))  # noqa: S608 - only question marks are put in
 
     def add_failure(self, run: str, identity: Identity, query: Query, reason: str) -> None:
         """Store that this run could not have this sample, and why; the next run asks for it again."""
@@ -128,6 +139,7 @@ class Ledger(Database):
             fingerprint=found.fingerprint,
             latency=found.latency,
             attempts=found.attempts,
+            probabilities=probabilities_of(found.probabilities, str(self.path)),
         )
         word = self.marks.of(key)
         return reply if word is None else replace(reply, mark=word)
@@ -192,8 +204,9 @@ def row_sum(key: bytes, held: Sequence[object]) -> bytes:
     """The sum of a row, over its key and what scoring reads (`SCORED`): 8 bytes, against damage and not against
     forgery.
     """
-    reply, filtered, prompt_tokens, completion_tokens, served, fingerprint, latency, attempts = held
-    # As it was summed up before there was another ending than to be filtered.
+    reply, filtered, prompt_tokens, completion_tokens, served, fingerprint, latency, attempts, probabilities = held
+    # As it was summed up before there was another ending than to be filtered, and before there were probabilities.
     ending = filtered if filtered not in (0, 1) else bool(filtered)
-    scored = (reply, ending, prompt_tokens, completion_tokens, served, fingerprint, latency, attempts)
+    later = () if probabilities is None else (probabilities,)
+    scored = (reply, ending, prompt_tokens, completion_tokens, served, fingerprint, latency, attempts, *later)
     return blake2b(key + repr(scored).encode("utf-8", "surrogatepass"), digest_size=8).digest()

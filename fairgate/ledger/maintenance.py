@@ -12,15 +12,17 @@ import msgspec
 
 from fairgate.core.domain import AnswerKind, Form
 from fairgate.core.errors import LedgerError
+from fairgate.core.plural import counted
 from fairgate.ledger.images import ImageStore, hash_in
 from fairgate.ledger.ledger import SCORED, key_of, row_sum
 from fairgate.ledger.marks import MARKS
 from fairgate.ledger.paths import COMPANIONS, place_of
 from fairgate.ledger.rows import Kept, SampleCounts, Started, damaged, decoded, identity_of, shown
+from fairgate.ledger.runs import RunState
 from fairgate.replies.reasons import Reason
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from fairgate.core.domain import Identity
@@ -45,7 +47,10 @@ class ModelUsage:
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """A run: `started_at` in seconds since 1970, by the clock of its machine."""
+    """A run: `started_at` in seconds since 1970, by the clock of its machine.
+
+    `members` are the runs that were merged into it; `asked` are their samples too.
+    """
 
     id: str
     model: str
@@ -54,6 +59,12 @@ class RunSummary:
     started_at: float
     asked: int
     failed: int
+    members: frozenset[str] = frozenset()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it ended early, without a sample: a wrong key, a name that no server knows."""
+        return not self.asked and self.state != RunState.DONE
 
 
 @dataclass(frozen=True)
@@ -97,19 +108,8 @@ def survey(ledger: Ledger) -> Survey:
         asked = dict(database.execute("SELECT run, count(*) FROM samples GROUP BY run").fetchall())
         failed = dict(database.execute("SELECT run, count(*) FROM failures GROUP BY run").fetchall())
         runs = tuple(
-            RunSummary(
-                run.id,
-                _model_of(run.about, where),
-                run.state,
-                run.message,
-                run.started_at,
-                asked.get(run.id, 0),
-                failed.get(run.id, 0),
-            )
-            for run in (
-                decoded(Started, row, "runs", where)
-                for row in database.execute("SELECT id, about, state, message, started_at FROM runs ORDER BY rowid")
-            )
+            _past(decoded(Started, row, "runs", where), where, asked, failed)
+            for row in database.execute("SELECT id, about, state, message, started_at FROM runs ORDER BY rowid")
         )
         failures = Counter(
             dict(database.execute("SELECT reason, count(*) FROM failures GROUP BY reason ORDER BY 2 DESC").fetchall())
@@ -129,12 +129,15 @@ def survey(ledger: Ledger) -> Survey:
         )
 
 
-def _model_of(about: str, where: str) -> str:
+def _past(run: Started, where: str, asked: Mapping[str, int], failed: Mapping[str, int]) -> RunSummary:
     try:
-        told = msgspec.json.decode(about, type=_About)
+        about = msgspec.json.decode(run.about, type=_About)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise damaged(f"about of a row of runs: {error}: {shown(about)}", where) from None
-    return "no language model" if told.identity is None else f"{told.identity.provider}/{told.identity.name}"
+        raise damaged(f"about of a row of runs: {error}: {shown(run.about)}", where) from None
+    model = "no language model" if about.identity is None else f"{about.identity.provider}/{about.identity.name}"
+    members = frozenset(about.members or ()) - {run.id}
+    samples = sum(asked.get(each, 0) for each in (run.id, *members))
+    return RunSummary(run.id, model, run.state, run.message, run.started_at, samples, failed.get(run.id, 0), members)
 
 
 class _Named(msgspec.Struct):
@@ -144,6 +147,7 @@ class _Named(msgspec.Struct):
 
 class _About(msgspec.Struct):
     identity: _Named | None = None
+    members: tuple[str, ...] | None = None
 
 
 def _marked(ledger: Ledger) -> dict[bytes, str]:
@@ -168,7 +172,7 @@ def problems(ledger: Ledger) -> Iterator[str]:
     with ledger.translated():
         lost = database.execute("SELECT count(*) FROM marks WHERE key NOT IN (SELECT key FROM samples)").fetchone()[0]
         if lost:
-            yield f"{lost} marks are of samples that are not there."
+            yield f"{counted(lost, 'mark')} of samples that are not there."
 
 
 def _readable_by_others(path: Path) -> Iterator[str]:
@@ -190,20 +194,20 @@ def _of_samples(ledger: Ledger) -> Iterator[str]:
             reply = held[0]
             texts = all(isinstance(each, str) for each in (identity, query, prompt, kind, reply))
             if not texts or not isinstance(key, bytes):
-                wrong.setdefault("are of other types than were stored", []).append(shown(query))
+                wrong.setdefault("of other types than were stored", []).append(shown(query))
                 continue
             if checked is not None and checked != row_sum(key, held):
-                wrong.setdefault("are not what was stored", []).append(query)
+                wrong.setdefault("not as stored", []).append(query)
             if key != key_of(identity, query, prompt):
-                wrong.setdefault("are not what their keys say", []).append(query)
+                wrong.setdefault("not what the key says", []).append(query)
             if (kind == AnswerKind.CHOSEN) != (choice is not None):
-                wrong.setdefault("are of a kind that does not go with their choice", []).append(query)
+                wrong.setdefault("of a kind that does not go with the choice", []).append(query)
             image = hash_in(reply)
             if image is not None and not _is_whole(store, image):
-                wrong.setdefault("have an image that is gone or changed", []).append(query)
+                wrong.setdefault("with an image that is gone or changed", []).append(query)
     for what, queries in wrong.items():
         more = f" and {len(queries) - SHOWN} more" if len(queries) > SHOWN else ""
-        yield f"{len(queries)} samples {what}: {', '.join(queries[:SHOWN])}{more}."
+        yield f"{counted(len(queries), 'sample')} {what}: {', '.join(queries[:SHOWN])}{more}."
 
 
 def _is_whole(store: ImageStore, image: str) -> bool:

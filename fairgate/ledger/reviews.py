@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 
 from fairgate.core.domain import Form
-from fairgate.core.statistics.reviews import Review
+from fairgate.core.statistics.reviews import Corrects, Review
 from fairgate.ledger.marks import MARKS
 from fairgate.ledger.rows import decoded, identity_of
-from fairgate.replies.judgements import read_verdict
+from fairgate.replies.judgements import own_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,37 +25,45 @@ class _Row(msgspec.Struct, array_like=True, frozen=True):
     query: str
     prompt: str
     reply: str
+    form: str
     mark: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Reviewable:
-    """A verdict, its key, and the prompt that the judge was given."""
+    """A verdict or mark, its key, and the prompt that the judge was given."""
 
     review: Review
     key: bytes
     prompt: str
 
 
-def reviewable(ledger: Ledger, score_of: Callable[[str], str | None]) -> dict[tuple[str, str], list[Reviewable]]:
-    """The readable verdicts that marks correct a score by, by score and judge.
+def reviewable(
+    ledger: Ledger, score_of: Callable[[str], tuple[str, Corrects] | None]
+) -> dict[tuple[str, Corrects, str], list[Reviewable]]:
+    """The judge's readable replies that marks correct a score by, by score, its kind and judge.
 
     `score_of`: the score by a query's id, None where marks correct none.
     """
     with ledger.translated():
         rows = ledger.database.execute(
-            "SELECT samples.key, identity, query, prompt, reply, word FROM samples JOIN models ON model = models.id"  # noqa: S608 - our own words
-            f" LEFT JOIN ({MARKS}) AS given ON given.key = samples.key WHERE form = ? ORDER BY query",
-            (Form.VERDICT,),
+            "SELECT samples.key, identity, query, prompt, reply, form, word FROM samples"  # noqa: S608 - our own words
+            " JOIN models ON model = models.id"
+            f" LEFT JOIN ({MARKS}) AS given ON given.key = samples.key WHERE form IN (?, ?) ORDER BY query",
+            (Form.VERDICT, Form.MARK),
         ).fetchall()
-    found: dict[tuple[str, str], list[Reviewable]] = {}
+    found: dict[tuple[str, Corrects, str], list[Reviewable]] = {}
     for row in rows:
         held = decoded(_Row, row, "samples", str(ledger.path))
-        score, said = score_of(held.query), read_verdict(held.reply).yes
-        if score is None or said is None:
+        reviewed = score_of(held.query)
+        if reviewed is None:
+            continue
+        form = Form(held.form)
+        said = own_value(held.reply, form)
+        if said is None:
             continue
         judge = identity_of(held.identity, str(ledger.path)).label
-        right = None if held.mark not in ("yes", "no") else held.mark == "yes"
+        right = None if held.mark is None else own_value(held.mark, form)
         each = Reviewable(Review(held.query, said, right), held.key, held.prompt)
-        found.setdefault((score, judge), []).append(each)
+        found.setdefault((*reviewed, judge), []).append(each)
     return found

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import msgspec
 
-from fairgate.core.domain import Identity
+from fairgate.core.domain import Identity, LetterProbabilities, Weighing
 from fairgate.core.errors import LedgerError
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ Id = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
 AT = re.compile(r"(?P<what>.*?)(?: - at `\$\[(?P<index>\d+)\](?P<rest>.*)`)?", re.DOTALL)
 
 
+ROUNDING = 1e-4  # of sums of probabilities
+
 # How a reply ended, in the column `filtered`: by the content filter, at its limit of tokens.
 FILTERED, TRUNCATED = 1, 2
 
@@ -40,6 +42,7 @@ class ReplyRow(msgspec.Struct, array_like=True, frozen=True):
     fingerprint: str | None
     latency: Seconds
     attempts: Annotated[int, msgspec.Meta(ge=1, le=10**6)]
+    probabilities: str | None
 
 
 class Started(msgspec.Struct, array_like=True, frozen=True):
@@ -84,6 +87,19 @@ class _Identity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 _identity = msgspec.json.Decoder(_Identity)
 
+Probability = Annotated[float, msgspec.Meta(ge=0, le=1)]
+
+
+class _Probabilities(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    state: Weighing
+    chosen: Annotated[int, msgspec.Meta(ge=0, le=100)] | None = None
+    letters: Annotated[tuple[Probability | None, ...], msgspec.Meta(max_length=100)] = ()
+    outside: Probability = 0.0
+    unlisted: Probability = 0.0
+
+
+_probabilities = msgspec.json.Decoder(_Probabilities)
+
 
 def decoded(kind: type[Row], row: Sequence[object], table: str, where: str) -> Row:
     """A row of this kind. Raises LedgerError, naming table, column and value, for anything else."""
@@ -105,6 +121,30 @@ def identity_of(text: object, where: str) -> Identity:
     except (msgspec.DecodeError, TypeError, UnicodeError, RecursionError) as error:
         raise damaged(f"identity of a row of models: {error}: {shown(text)}", where) from None
     return Identity(held.provider, held.name, held.address, held.parameters)
+
+
+def probabilities_as(found: LetterProbabilities | None) -> str | None:
+    """The probabilities of letters as a row has them."""
+    if found is None:
+        return None
+    kept = _Probabilities(found.state, found.chosen, found.letters, found.outside, found.unlisted)
+    return msgspec.json.encode(kept).decode()
+
+
+def probabilities_of(text: str | None, where: str) -> LetterProbabilities | None:
+    """The same as a value. Raises LedgerError for anything else, such as probabilities of more than 1 together."""
+    if text is None:
+        return None
+    try:
+        held = _probabilities.decode(text)
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        raise damaged(f"probabilities of a row of samples: {error}: {shown(text)}", where) from None
+    known = held.state is Weighing.KNOWN
+    there = held.chosen is not None and held.chosen < len(held.letters) and held.letters[held.chosen] is not None
+    total = sum(each for each in held.letters if each is not None) + held.outside
+    if (known and not there) or total > 1 + ROUNDING or held.unlisted > held.outside + ROUNDING:
+        raise damaged(f"probabilities of a row of samples are none: {shown(text)}", where)
+    return LetterProbabilities(held.state, held.chosen, held.letters, held.outside, held.unlisted)
 
 
 def about_of(text: str, where: str) -> dict[str, object]:

@@ -102,7 +102,7 @@ class Runs:
             ).fetchall()
         if len(found) != 1:
             count = "no run" if not found else f"{len(found)} runs"
-            hint = "`python -m fairgate ledger LEDGER` lists them."
+            hint = "`fairgate ledger LEDGER` lists them."
             raise LedgerError(f"holds {count} whose id begins with {start!r}.", where=str(self._held.path), hint=hint)
         [row] = found
         return self._past(row)

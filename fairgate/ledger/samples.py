@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from fairgate.core.domain import Answer, AnswerKind, Form, Query, Reply
@@ -13,6 +13,7 @@ from fairgate.replies.choices import read_reply
 from fairgate.replies.faces import Reading
 from fairgate.replies.judgements import read_mark, read_verdict
 from fairgate.replies.languages import in_english
+from fairgate.replies.probabilities import weigh
 from fairgate.replies.reasons import read_kind, reason_of
 
 if TYPE_CHECKING:
@@ -69,6 +70,16 @@ def read(query: Query, reply: Reply) -> Answer:
     answer = _read(query, reply)
     cut = reply.truncated and answer.kind is AnswerKind.UNREADABLE
     return Answer(AnswerKind.TRUNCATED, None, answer.how) if cut else answer
+
+
+def weighed(query: Query, reply: Reply, answer: Answer) -> Reply:
+    """The reply as it is kept: the probabilities of its letters in place of its tokens, where these were asked for."""
+    if reply.tokens is None:
+        return reply
+    found = None
+    if query.form is Form.CHOICE:
+        found = weigh(reply.tokens, reply.text, query.choices, answer, query.prompt, query.languages)
+    return replace(reply, tokens=None, probabilities=found)
 
 
 def _read(query: Query, reply: Reply) -> Answer:

@@ -9,9 +9,9 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-SCHEMA = 4
+SCHEMA = 5
 
 # In what the making of a table may be written otherwise by another SQLite.
 _SPELLING = re.compile(r"[\s\"`\[\]]+|ifnotexists", re.IGNORECASE)
@@ -73,7 +73,15 @@ ALTER TABLE arrived RENAME TO samples;
     """
 ALTER TABLE samples ADD COLUMN checked BLOB;
 """,
+    # The probabilities of the letters on offer, as JSON: null where nobody asked for them, and in rows that are older.
+    """
+ALTER TABLE samples ADD COLUMN probabilities TEXT;
+""",
 )
+
+
+# The columns of samples that a schema added, in their order.
+LATER: Mapping[int, Sequence[str]] = {2: ("form", "letters"), 4: ("checked",), 5: ("probabilities",)}
 
 
 def shapes(database: sqlite3.Connection) -> dict[str, str]:

@@ -7,12 +7,13 @@ their checks, the settings, what a ledger keeps of a run, and the command that r
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from argparse import SUPPRESS
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from enum import Enum
 from functools import cache
 from pathlib import Path
-from types import NoneType, UnionType
+from types import MappingProxyType, NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from urllib.parse import urlsplit, urlunsplit
 
@@ -28,7 +29,9 @@ class Option:
     between `least` and `most`, in `unit`; `above`: `least` itself is out of range. A text matches `pattern`, as
     `example` does. `parse` turns the text into the value, and raises ValueError. `address`: it is the URL of a server,
     which may hold a secret. `asked`: it decides what is asked, or which model answers, so a ledger keeps it. `again`:
-    it can be given anew when a past run is judged. `unset`: pytest has None where it is not given, not the default.
+    it can be given anew when a past run is judged. `output`: it says what becomes of a verdict, of a past run too.
+    `unset`: pytest has None where it is not given, not the default. `older` are names and `older_values` texts that
+    were valid before: they are read, and not shown.
     """
 
     help: str
@@ -44,7 +47,10 @@ class Option:
     address: bool = False
     asked: bool = False
     again: bool = False
+    output: bool = False
     unset: bool = False
+    older: tuple[str, ...] = ()
+    older_values: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
 
 def option(default: Any = MISSING, *, make: Callable[[], Any] | None = None, **about: Any) -> Any:
@@ -70,7 +76,12 @@ class Declared:
     @property
     def flag(self) -> str:
         """As on the command line: `--base-url`."""
-        return f"--{self.name.replace('_', '-')}"
+        return _flag(self.name)
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """The same, and the older names that are read too."""
+        return (self.flag, *map(_flag, self.about.older))
 
     @property
     def is_list(self) -> bool:
@@ -100,10 +111,16 @@ class Declared:
             return found | {"action": "append", "default": [], "metavar": about.metavar}
         found["default"] = None if about.unset or self.field.default is MISSING or about.parse else self.field.default
         if (choices := self.choices) is not None:
-            return found | {"choices": choices}
+            older = {"type": lambda given: about.older_values.get(given, given)} if about.older_values else {}
+            return found | older | {"choices": choices}
         if kind in (int, float, Path):
             found["type"] = kind
         return found | {"metavar": about.metavar}
+
+    @property
+    def hidden(self) -> dict[str, Any]:
+        """How argparse declares an older name of it."""
+        return self.arguments | {"dest": self.name, "help": SUPPRESS}
 
     def value(self, given: Any) -> Any:
         """The field's value from what pytest read. Raises ConfigError where it is not one."""
@@ -178,6 +195,10 @@ def declared(kind: type) -> tuple[Declared, ...]:
     hints = get_type_hints(kind)
     found = ((each, each.metadata.get("option")) for each in fields(kind))
     return tuple(Declared(about, each, _without_none(hints[each.name])) for each, about in found if about is not None)
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def _without_none(kind: Any) -> Any:

@@ -33,7 +33,7 @@ def decode_asked(raw: object, table: OptionTable) -> dict[str, Any]:
 
 def decode_old(options: Sequence[str], table: OptionTable) -> dict[str, Any]:
     """The values that the options of a command line say, as ledgers held them before 0.2. Raises Mistyped."""
-    known = {each.flag: each for each in table if each.about.asked}
+    known = {flag: each for each in table if each.about.asked for flag in each.flags}
     values: dict[str, Any] = {}
     for place, each in enumerate(options):
         name, given, value = each.partition("=")

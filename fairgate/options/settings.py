@@ -25,7 +25,7 @@ MOST = 1e15
 MOST_TIMES = 100_000  # as of a plan in the limits file
 MOST_SEED = 2**63 - 1
 DAY = 86_400.0
-INCONCLUSIVE_EXIT = {"trouble": 6, "pass": 0, "fail": 1}
+INCONCLUSIVE_EXIT = {"inconclusive": 6, "pass": 0, "fail": 1}
 T = TypeVar("T")
 
 
@@ -112,6 +112,13 @@ class Settings:
         help='json_schema: ask the server to keep each choice to {"answer": "A"} (openai/, azure/ and litellm/ models '
         "whose server can); the prompt stays the same. Default: text, the prompt alone asks for it",
     )
+    probabilities: bool = option(
+        False,
+        asked=True,
+        help="ask for the probabilities of the letters with each choice, in the same call (openai/, azure/ and hf/ "
+        "models whose server gives them): the report has soft shares beside the scores (docs/probabilities.md). What "
+        "the ledger holds without them is not asked again",
+    )
     t2i_model: str | None = option(
         None,
         asked=True,
@@ -173,13 +180,13 @@ class Settings:
         None,
         asked=True,
         metavar="DIR",
-        help="the detectors' weights. Default: the user's cache, filled by `python -m fairgate weights pull`",
+        help="the detectors' weights. Default: the user's cache, filled by `fairgate weights pull`",
     )
     calibration: Path | None = option(
         None,
         asked=True,
         metavar="PATH",
-        help="the detector's measured errors (`python -m fairgate calibrate`): shares are corrected by them",
+        help="the detector's measured errors (`fairgate calibrate`): shares are corrected by them",
     )
     race_map: str | None = option(
         None,
@@ -259,6 +266,8 @@ class Settings:
     )
     key: Literal["published", "measured"] = option(
         "published",
+        name="answer_key",
+        older=("key",),
         asked=True,
         again=True,
         unset=True,
@@ -278,7 +287,7 @@ class Settings:
         example="I/N, I from 1 to N: --shard 2/5",
         metavar="I/N",
         help="ask the I-th of N parts, on each of N machines with the same options; then merge the ledgers "
-        "(python -m fairgate merge) and judge (python -m fairgate gate)",
+        "(fairgate merge) and judge (fairgate gate)",
     )
     dry_run: bool = option(
         False,
@@ -310,7 +319,7 @@ class Settings:
     )
     replay: bool = option(
         False,
-        help="judge the ledger's last run again, without a request; `python -m fairgate gate` does it with its options",
+        help="judge the ledger's last run again, without a request; `fairgate gate` does it with its options",
     )
     replay_run: str | None = option(
         None, metavar="ID", help="with --replay: the run whose id begins so. Default: the last one"
@@ -318,18 +327,26 @@ class Settings:
 
     # Limits, and what a run may cost
     thresholds: Path = option(
-        THRESHOLDS, metavar="PATH", unset=True, help="limits and plans. Default: fairgate's own thresholds.toml"
+        THRESHOLDS,
+        metavar="PATH",
+        again=True,
+        unset=True,
+        help="limits and plans. Default: fairgate's own thresholds.toml",
     )
     today: datetime.date = option(
         make=today,
         name="as_of",
+        again=True,
         parse=datetime.date.fromisoformat,
         example="it as 2026-11-30",
         metavar="DATE",
         help="the day that waivers are compared with, as 2026-11-30. Default: today (UTC)",
     )
-    inconclusive: Literal["fail", "pass", "trouble"] = option(
-        "trouble", help="the exit code of an inconclusive run: trouble (6, default), pass (0) or fail (1)"
+    inconclusive: Literal["inconclusive", "pass", "fail"] = option(
+        "inconclusive",
+        output=True,
+        older_values=MappingProxyType({"trouble": "inconclusive"}),
+        help="what an inconclusive run exits as: inconclusive (6, default), pass (0) or fail (1)",
     )
     self_check: bool = option(
         False,
@@ -395,19 +412,22 @@ class Settings:
 
     # Reports and baselines
     report_dir: Path | None = option(
-        None, metavar="DIR", help="write the reports there: summary.json, summary.md, index.html, plots/"
+        None, output=True, metavar="DIR", help="write the reports there: summary.json, summary.md, index.html, plots/"
     )
-    no_plots: bool = option(False, help="draw no plots: their texts alone are kept")
+    no_plots: bool = option(False, output=True, help="draw no plots: their texts alone are kept")
     save_baseline: Path | None = option(
-        None, metavar="PATH", help="save what was answered, for later runs to compare with"
+        None, output=True, metavar="PATH", help="save what was answered, for later runs to compare with"
     )
     baseline: Path | None = option(
         None,
+        output=True,
         metavar="PATH",
         help="compare with the run saved there, query by query, and apply the limits of [baseline] in the thresholds",
     )
     compare_common: bool = option(
-        False, help="compare with a baseline of another plan, seed or data version, on the queries that both have"
+        False,
+        output=True,
+        help="compare with a baseline of another plan, seed or data version, on the queries that both have",
     )
 
     imageless: bool | None = None

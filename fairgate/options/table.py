@@ -44,8 +44,10 @@ class OptionTable:
         for each in self:
             if prefixed:
                 group.addoption(f"--{PREFIX}-{each.flag.removeprefix('--')}", **each.arguments | {"default": None})
-            else:
-                group.addoption(each.flag, **each.arguments)
+                continue
+            group.addoption(each.flag, **each.arguments)
+            for older in each.flags[1:]:
+                group.addoption(older, **each.hidden)
 
     def read(self, get: Callable[[str], Any], here: Path, asked: Mapping[str, Any] | None = None) -> Settings:
         """The options of a run: `get` gives what was given by name, `here` is the folder of relative paths.
@@ -106,6 +108,9 @@ def _check(values: Mapping[str, Any], table: OptionTable) -> None:
     if values["answer_format"] != "text" and values["explain"]:
         hint = "A reason stands before the choice, and a schema leaves no place for it."
         raise ConfigError("cannot be used with --explain.", where="--answer-format", hint=hint)
+    if values["probabilities"] and values["explain"]:
+        hint = "After a reason the choice is all but certain: its probabilities say nothing of the choice before it."
+        raise ConfigError("cannot be used with --explain.", where="--probabilities", hint=hint)
     for each in table:
         for value in values[each.field.name] if each.is_list else ():
             key, _, given = value.partition("=")

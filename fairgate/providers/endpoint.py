@@ -396,6 +396,9 @@ class Endpoint:
             return self._stop(f"the model does not take these messages ({http}).", "Leave --system-prompt away.")
         if name == "response_format":
             return self._stop(f"the server keeps no answer to a form ({http}).", "Leave --answer-format away.")
+        if name in ("logprobs", "top_logprobs"):
+            hint = "Leave --probabilities away; where it gives fewer: --model-arg top_logprobs=5."
+            return self._stop(f"the model gives no probabilities, or not so many ({http}).", hint)
         shown = self.redaction.show(name)
         what = "a body field" if name == "FIELD" else f"the body field {shown!r}"
         return self._stop(f"the model does not accept {what} ({http}).", f"Remove it: --model-arg {shown}=")

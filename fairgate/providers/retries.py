@@ -138,6 +138,7 @@ MODEL_WORDS = re.compile(
     r"|^model: |\b(?:unknown|invalid|no such) model\b|\bpinned to\b.{1,200}\brequested\b",
     re.IGNORECASE,
 )
+LOGPROBS = re.compile(r"\blogprobs?\b", re.IGNORECASE)
 LENGTH_WORDS = re.compile(r"context[_ ]length|context window|maximum context|prompt is too long", re.IGNORECASE)
 FIELD_CODES = ("unsupported_parameter", "unsupported_value", "unknown_parameter", "extra_forbidden")
 
@@ -165,6 +166,9 @@ def classify(status: int, error: ServerError, fields: Collection[str], *, told_t
         return ErrorClass.WRONG_KEY
     if error.param == "model" or error.codes & MODEL_CODES:
         return ErrorClass.UNKNOWN_MODEL
+    # Whatever the status: some forbid (403) what a model does not give.
+    if "logprobs" in fields and LOGPROBS.search(error.message):
+        return ErrorClass.BAD_FIELD
     if status not in {403, 404, 405, 410}:
         if "context_length_exceeded" in error.codes or LENGTH_WORDS.search(error.message):
             return ErrorClass.REJECTED
@@ -182,6 +186,8 @@ def names_field(error: ServerError, fields: Collection[str]) -> str | None:
     head = re.split(r"[.\[]", error.param, maxsplit=1)[0] if error.param else None
     if head in fields:
         return head
+    if "logprobs" in fields and LOGPROBS.search(error.message):
+        return "logprobs"
     if any(code in error.codes or code in error.message for code in FIELD_CODES):
         named = (each for each in sorted(fields) if re.search(rf"\b{re.escape(each)}\b", error.message))
         return head or next(named, "FIELD")

@@ -17,10 +17,11 @@ import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from fairgate.core.domain import Form
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-READER_VERSION = 1
 EXAMINED = 4_096  # characters at each end of a reply
 LOWEST, HIGHEST = 0.0, 10.0
 
@@ -70,6 +71,15 @@ def read_mark(text: str) -> Mark:
             value = found.pop()
             return Mark(value, how) if LOWEST <= value <= HIGHEST else Mark(None, "out-of-range")
     return Mark(None, "refusal" if _REFUSAL.search(plain) else "no-mark")
+
+
+def own_value(text: str, form: Form) -> float | None:
+    """A verdict as 1 for yes and 0 for no, a mark as a share of the highest; None for unreadable."""
+    if form is Form.VERDICT:
+        yes = read_verdict(text).yes
+        return None if yes is None else float(yes)
+    value = read_mark(text).value
+    return None if value is None else value / HIGHEST
 
 
 # --- Plain text ---------------------------------------------------------------------------------------------------

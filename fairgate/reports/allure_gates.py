@@ -45,7 +45,7 @@ CATEGORIES = (
     {"name": "Waived: somebody answers for it", "matchedStatuses": ["skipped"], "messageRegex": r"waived[\s\S]*"},
     {"name": "Inconclusive: too little to tell", "matchedStatuses": ["skipped"]},
     {"name": "Missing: nobody judged it", "matchedStatuses": ["broken"], "messageRegex": rf"{MISSING}[\s\S]*"},
-    {"name": "Trouble: mend it and run again", "matchedStatuses": ["broken"]},
+    {"name": "Errors: fix the cause and run again", "matchedStatuses": ["broken"]},
 )
 
 
@@ -155,9 +155,7 @@ def _property(text: str) -> str:
 
 def _verdict(report: Report) -> TestResult:
     status = STATUS.get(report.verdict, Status.BROKEN)
-    result = _result(
-        "gates#verdict", report.headline, status, report.trouble or report.headline, _gate_labels("Verdict")
-    )
+    result = _result("gates#verdict", report.headline, status, report.error or report.headline, _gate_labels("Verdict"))
     invalid = map(escaped, wording.invalid(report.gates, report.findings))
     parts = (f"Model: {escaped(report.subject)}", *invalid, *_since(report), NO_CERTIFICATE, WARNING)
     result.description = "\n\n".join(parts)

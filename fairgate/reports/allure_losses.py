@@ -1,4 +1,4 @@
-"""Keeps account of what Allure could not write in mid-run: the cases go on, and the run ends as trouble."""
+"""Keeps account of what Allure could not write in mid-run: the cases go on, and the run ends with an error."""
 
 from __future__ import annotations
 

@@ -46,8 +46,8 @@ def _parts(report: Report) -> Iterator[str]:
     yield f"## fairgate: {report.verdict}"
     yield f"**{escaped(report.headline)}**"
     yield f"{report.date}, limits: {escaped(report.limits)}".removeprefix(", ")
-    if report.trouble is not None:
-        yield f"**Trouble**: {escaped(report.trouble)}"
+    if report.error is not None:
+        yield f"**Error**: {escaped(report.error)}"
     yield from (escaped(sentence) for sentence in wording.invalid(report.gates, report.findings))
     if report.comparison is not None:
         since = report.comparison

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from fairgate.benchmarks.gate_result import GateResult
 
-ORDER = (Verdict.FAIL, Verdict.TROUBLE, Verdict.INCONCLUSIVE, Verdict.WAIVED, Verdict.PASS)
+ORDER = (Verdict.FAIL, Verdict.ERROR, Verdict.INCONCLUSIVE, Verdict.WAIVED, Verdict.PASS)
 COLUMNS = ("verdict", "score", "estimate", "interval", "limit")
 
 

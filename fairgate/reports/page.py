@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from fairgate.benchmarks.evidence import NOT_ASKED, telling_first
 from fairgate.benchmarks.gate_result import Verdict
 from fairgate.core.domain import AnswerKind
+from fairgate.core.plural import counted
 from fairgate.reports import numbers, short_summary, terminal, thumbnails, wording
 from fairgate.reports.plots.drawing import has_pillow
 from fairgate.reports.report import NO_CERTIFICATE, WORDS
@@ -80,7 +81,7 @@ def _document(report: Report, plots: Sequence[Plot]) -> dict[str, object]:
     album = _Album(report.evidence.content)
     return {
         "verdict": report.verdict,
-        "trouble": report.trouble,
+        "error": report.error,
         "invalid": wording.invalid(report.gates, report.findings),
         "since": None
         if report.comparison is None
@@ -131,7 +132,7 @@ def facts(report: Report) -> list[tuple[str, str]]:
 
 
 def _cost(report: Report) -> str:
-    calls = f"{report.calls.asked:,} calls"
+    calls = counted(report.calls.asked, "call")
     return f"{report.cost:.2f} USD, {calls}" if report.cost is not None else f"{calls}; no price is known"
 
 

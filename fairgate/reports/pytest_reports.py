@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.gate_result import GateResult
     from fairgate.reports.report import Report
 
-TROUBLE: tuple[tuple[Literal["setup", "teardown"], Literal["failed", "passed"]], ...] = (
+BROKEN: tuple[tuple[Literal["setup", "teardown"], Literal["failed", "passed"]], ...] = (
     ("setup", "failed"),
     ("teardown", "passed"),
 )
@@ -29,17 +29,17 @@ OUTCOMES: dict[Verdict, Literal["passed", "failed", "skipped"]] = {
 
 
 def gate_reports(report: Report) -> Iterator[pytest.TestReport]:
-    """A call and a teardown for each gate; JUnit closes a case at its teardown only. Trouble is an error of its own."""
-    if report.trouble is not None:
-        for phase, outcome in TROUBLE:
+    """A call and a teardown for each gate, and for the run's error: JUnit closes a case at its teardown only."""
+    if report.error is not None:
+        for phase, outcome in BROKEN:
             yield pytest.TestReport(
-                nodeid="gates::trouble",
-                location=("gates", None, "trouble"),
+                nodeid="gates::error",
+                location=("gates", None, "error"),
                 keywords={},
                 outcome=outcome,
-                longrepr=visible(report.trouble) if outcome == "failed" else None,
+                longrepr=visible(report.error) if outcome == "failed" else None,
                 when=phase,
-                fairgate_verdict=Verdict.TROUBLE,
+                fairgate_verdict=Verdict.ERROR,
             )
     sentences = {found.gate: found.sentence for found in report.findings}
     for gate in report.gates:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from fairgate.benchmarks.evidence import Evidence
 from fairgate.benchmarks.gate_result import Verdict
+from fairgate.benchmarks.weighed import Weighed
 from fairgate.core.errors import ConfigError, did_you_mean
+from fairgate.core.plural import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -27,7 +29,7 @@ WORDS = (
     (Verdict.INCONCLUSIVE, "inconclusive"),
     (Verdict.PASS, "passed"),
 )
-EXITS = {Verdict.PASS: 0, Verdict.FAIL: 1, Verdict.INCONCLUSIVE: 6, Verdict.TROUBLE: 7}
+EXITS = {Verdict.PASS: 0, Verdict.FAIL: 1, Verdict.INCONCLUSIVE: 6, Verdict.ERROR: 7}
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,8 @@ class Change:
 
     `entry` is named after the score, with `@change` behind it: `estimate` and `ci` are of the difference, in points.
     `before` and `after` are the two estimates. `proven` says whether the change is beyond chance with all compared
-    scores in view, `better` whether it is one for the better.
+    scores in view, `better` whether it is one for the better. `invalid`: why it says nothing of the models, since
+    something else than groups decided the answers of either; empty where it does.
     """
 
     entry: ScoreResult
@@ -68,6 +71,7 @@ class Change:
     after: float | None
     proven: bool
     better: bool
+    invalid: str = ""
 
 
 @dataclass(frozen=True)
@@ -85,7 +89,7 @@ class Comparison:
     @property
     def over(self) -> str:
         """Which baseline, and how much of it was compared."""
-        return f"{self.baseline}; {self.queries:,} queries compared"
+        return f"{self.baseline}; {counted(self.queries, 'query', 'queries')} compared"
 
 
 def _nothing() -> tuple[()]:
@@ -123,7 +127,8 @@ class Report:
     the baseline's limits say stands among `gates`.
     `evidence`: the cells that were counted, with a way to the samples behind each. `date`: the day of the verdict,
     in UTC, as waivers are held against it. `limits`: the file of limits, `limits_hash` the SHA-256 of its content.
-    `rounds`: how far a run in rounds went, and why no further; empty of another.
+    `rounds`: how far a run in rounds went, and why no further; empty of another. `weighed`: what came of asking for
+    probabilities.
     """
 
     version: str
@@ -146,7 +151,7 @@ class Report:
     tokens: Tokens
     benchmarks: Registry
     notes: tuple[str, ...]
-    trouble: str | None
+    error: str | None
     inconclusive_exit: int = 6
     outcomes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     judge: str | None = None
@@ -165,13 +170,14 @@ class Report:
     limits: str = "thresholds.toml"
     limits_hash: str = ""
     rounds: str = ""
+    weighed: Weighed = field(default_factory=Weighed)
 
     @property
     def verdict(self) -> Verdict:
-        """The worst of trouble, fail and inconclusive; a run without a single gate that held is no pass."""
+        """The worst of error, fail and inconclusive; a run without a single gate that held is no pass."""
         verdicts = {Verdict.PASS if gate.verdict is Verdict.WAIVED else gate.verdict for gate in self.gates}
-        if self.trouble is not None or self.cases.broken:
-            return Verdict.TROUBLE
+        if self.error is not None or self.cases.broken:
+            return Verdict.ERROR
         if self.cases.failed or Verdict.FAIL in verdicts:
             return Verdict.FAIL
         if self.shard is not None or self.cases.inconclusive or verdicts != {Verdict.PASS}:
@@ -180,7 +186,7 @@ class Report:
 
     @property
     def exit(self) -> int:
-        """The exit code: 0 pass, 1 fail, 6 inconclusive (or what the user wants of it), 7 trouble.
+        """The exit code: 0 pass, 1 fail, 6 inconclusive (or what the user wants of it), 7 error.
 
         A part of a run whose cases all passed did what it was asked to: 0, though it decides nothing.
         """
@@ -196,9 +202,13 @@ class Report:
             for verdict, word in WORDS
             if any(gate.verdict is verdict for gate in self.gates)
         )
-        gates = f"{len(self.gates)} gates: {tally}" if self.gates else "no gate could be held against anything"
+        gates = (
+            f"{counted(len(self.gates), 'gate')}: {tally}" if self.gates else "no gate could be held against anything"
+        )
         if self.shard is not None:
-            gates = f"shard {self.shard}, {self.cases.total} cases; gates are held when all shards are merged"
+            gates = (
+                f"shard {self.shard}, {counted(self.cases.total, 'case')}; gates are held when all shards are merged"
+            )
         return f"{self.verdict.upper()}: {self.subject}, plan {self.plan}; {gates}"
 
     @property
@@ -245,11 +255,11 @@ class Report:
 
     def __repr__(self) -> str:
         """The verdict in one line, without the scores and samples behind it."""
-        return f"<Report {self.headline}; {self.cases.total} cases>"
+        return f"<Report {self.headline}; {counted(self.cases.total, 'case')}>"
 
     def _repr_html_(self) -> str:
         """The verdict and the gates as a notebook shows them."""
         from fairgate.reports.notebook import html
 
-        trouble = [] if self.trouble is None else [self.trouble]
-        return html(self.headline, [*trouble, *(each.sentence for each in self.findings)], self.gates)
+        error = [] if self.error is None else [self.error]
+        return html(self.headline, [*error, *(each.sentence for each in self.findings)], self.gates)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from fairgate.benchmarks.evidence import NOT_ASKED
 from fairgate.benchmarks.gate_result import Verdict
 from fairgate.benchmarks.limits import RATES
+from fairgate.core.plural import counted
 from fairgate.core.redaction import without_orders
 from fairgate.reports import numbers, wording
 from fairgate.reports.report import NO_CERTIFICATE, WORDS
@@ -21,14 +22,17 @@ if TYPE_CHECKING:
     from fairgate.reports.report import Report
 
 WIDEST = 120  # columns: longer lines of prose are hard to read
+WAIVER = (
+    ' To accept a gate until a date, add [[waivers]] with gate = "{gate}" to your limits file (`fairgate init` '
+    "writes one)."
+)
 NO_BREAK = "\N{NO-BREAK SPACE}"
 # What is shown of each kind; the rest is counted, and stands in the report.
 ROWS = {Verdict.FAIL: 16, Verdict.WAIVED: 4, Verdict.INCONCLUSIVE: 5}
 REASONS, EXAMPLES, MOVES = 3, 3, 6
 NEXT_STEPS = {
-    Verdict.TROUBLE: "To do: remove the cause and run again. The replies so far are in {ledger} and are reused.",
-    Verdict.FAIL: "To do: read the samples behind each failed gate in the report. To accept a gate until a date, add a "
-    "[[waivers]] entry to {limits}.",
+    Verdict.ERROR: "To do: remove the cause and run again. The replies so far are in {ledger} and are reused.",
+    Verdict.FAIL: "To do: read the samples behind what failed, in the report.",
     Verdict.INCONCLUSIVE: "To do: run again with more samples (--plan paper, or --per-topic N). The replies so far "
     "are in {ledger} and are reused.",
     Verdict.PASS: NO_CERTIFICATE,
@@ -70,13 +74,15 @@ def wrapped(text: str, room: int, bullet: str = "") -> list[str]:
 
 def next_step(report: Report) -> str:
     """What to do next."""
-    return NEXT_STEPS[report.verdict].format(ledger=report.ledger, limits=report.limits)
+    told = NEXT_STEPS[report.verdict].format(ledger=report.ledger)
+    gate = next((each.name for each in report.gates if each.verdict is Verdict.FAIL), None)
+    return told if report.verdict is not Verdict.FAIL or gate is None else told + WAIVER.format(gate=gate)
 
 
 def _stops(report: Report) -> Iterator[str]:
     """What stands before any score."""
-    if report.trouble is not None:
-        yield f"Trouble: {report.trouble}"
+    if report.error is not None:
+        yield f"Error: {report.error}"
     yield from wording.invalid(report.gates, report.findings)
     if report.comparison is not None:
         yield f"Since the baseline ({report.comparison.over}):"
@@ -89,13 +95,16 @@ def reasons(report: Report) -> Iterator[str]:
     for score, failed in list(by_score.items())[:REASONS]:
         yield _of_score(report, score, failed)
     if len(by_score) > REASONS:
-        yield f"{len(by_score) - REASONS} more scores fail: see the table."
+        more = len(by_score) - REASONS
+        yield f"{counted(more, 'more score')} {'fails' if more == 1 else 'fail'}: see the table."
     if report.cases.failed:
-        yield f"{report.cases.failed:,} of {report.cases.total:,} tests fail by themselves."
-    if report.verdict is Verdict.INCONCLUSIVE and report.trouble is None:
+        fail = "fails by itself" if report.cases.failed == 1 else "fail by themselves"
+        yield f"{report.cases.failed:,} of {counted(report.cases.total, 'test')} {fail}."
+    if report.verdict is Verdict.INCONCLUSIVE and report.error is None:
         n = sum(gate.verdict is Verdict.INCONCLUSIVE for gate in report.gates)
         why = "an interval straddles its limit or samples are missing."
-        yield f"{n} of {len(report.gates)} gates are undecided: {why}" if report.gates else "No gate could be judged."
+        undecided = f"{n} of {counted(len(report.gates), 'gate')} {'is' if n == 1 else 'are'} undecided: {why}"
+        yield undecided if report.gates else "No gate could be judged."
     if report.verdict is Verdict.PASS and (closest := _closest(report.gates)) is not None:
         yield f"No score is beyond its limit. Closest to its limit: {wording.short(closest.entry)}."
 
@@ -105,7 +114,7 @@ def _of_score(report: Report, score: str, failed: Sequence[GateResult]) -> str:
     entry = failed[0].entry
     spec = report.benchmarks.score(score, entry.modality, entry.task)
     asks = "" if spec is None else f" ({spec.question.rstrip(';')})"
-    return f"{score} fails in {len(failed)} of {every} gates{asks}."
+    return f"{score} fails in {len(failed)} of {counted(every, 'gate')}{asks}."
 
 
 def _by_score(gates: Iterable[GateResult]) -> dict[str, list[GateResult]]:
@@ -135,9 +144,7 @@ def _gates(report: Report, room: int) -> Iterator[str]:
     for verdict, word in WORDS[:-1]:
         gates = [gate for gate in report.gates if gate.verdict is verdict]
         if gates:
-            yield from _listed(
-                f"{word} ({len(gates)})", gates, 0 if report.trouble is not None else ROWS[verdict], room
-            )
+            yield from _listed(f"{word} ({len(gates)})", gates, 0 if report.error is not None else ROWS[verdict], room)
     passed = [gate for gate in report.gates if gate.verdict is Verdict.PASS]
     scored = [gate for gate in passed if gate.entry.score not in RATES]
     if report.verdict is Verdict.PASS and scored:
@@ -149,7 +156,7 @@ def _gates(report: Report, room: int) -> Iterator[str]:
     rates = len(passed) - len(scored)
     if passed:
         scores = f"{len(scored)} of scores, " if report.verdict is not Verdict.PASS else ""
-        yield f"passed: {scores}{rates} limits on samples that could not be used"
+        yield f"passed: {scores}{counted(rates, 'limit')} on samples that could not be used"
 
 
 def _listed(title: str, gates: Sequence[GateResult], most: int, room: int) -> Iterator[str]:
@@ -209,6 +216,8 @@ def _counts(report: Report) -> Iterator[str]:
     parts += [] if report.cost is None else [f"{report.cost:.2f} USD"]
     lost = [f"{name} {n:,} ({100 * n / whole:.1f} %)" for name, n in totals.items() if n]
     yield f"Samples: {', '.join(parts)}" + (f"; {', '.join(lost)} of {whole:,} counted" if lost else "")
-    gates = len(report.gates) + (report.trouble is not None)
-    more = f"; {len(report.notes)} notes: -v" if report.notes else ""
-    yield f"Results: {report.cases.total:,} tests and {gates} gates, counted together below{more}."
+    if report.weighed.asked:
+        yield report.weighed.sentence
+    gates = len(report.gates) + (report.error is not None)
+    more = f"; {counted(len(report.notes), 'note')}: -v" if report.notes else ""
+    yield f"Results: {counted(report.cases.total, 'test')} and {counted(gates, 'gate')}, counted together below{more}."

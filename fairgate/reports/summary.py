@@ -46,7 +46,7 @@ def document(report: Report) -> dict[str, object]:
         "exit": report.exit,
         "notice": NO_CERTIFICATE,
         "headline": report.headline,
-        "trouble": report.trouble,
+        "error": report.error,
         "invalid": wording.invalid(report.gates, report.findings),
         "scores": [_entry(entry) for entry in report.entries],
         "gates": [_gate(gate) for gate in report.gates],
@@ -100,6 +100,7 @@ def _comparison(comparison: Comparison) -> dict[str, object]:
         "changes": [
             _entry(each.entry)
             | {"before": each.before, "after": each.after, "proven": each.proven, "better": each.better}
+            | {"invalid": each.invalid}
             for each in comparison.changes
         ],
     }
@@ -140,7 +141,7 @@ def _numbers(entry: ScoreResult) -> dict[str, object]:
 
 
 def _entry(entry: ScoreResult) -> dict[str, object]:
-    return _keys(entry) | _numbers(entry)
+    return _keys(entry) | _numbers(entry) | {"validity": entry.validity}
 
 
 def _gate(gate: GateResult) -> dict[str, object]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from fairgate.benchmarks.evidence import NOT_ASKED
 from fairgate.benchmarks.gate_result import Verdict
 from fairgate.benchmarks.limits import RATES
+from fairgate.core.plural import counted
 from fairgate.core.redaction import without_orders
 from fairgate.reports import numbers as told_as
 from fairgate.reports import wording
@@ -33,7 +34,7 @@ def lines(report: Report) -> list[str]:
     """The whole report, one string a line."""
     return [
         *_wrapped(report.headline),
-        *([] if report.trouble is None else _wrapped(f"Trouble: {report.trouble}")),
+        *([] if report.error is None else _wrapped(f"Error: {report.error}")),
         *(line for sentence in wording.invalid(report.gates, report.findings) for line in _wrapped(sentence)),
         *_since(report),
         *_gates(report),
@@ -65,7 +66,8 @@ def _gates(report: Report) -> Iterator[str]:
         for gate in listed:
             yield from _gate(gate)
         if len(listed) < len(gates):
-            yield f"  and {len(gates) - len(listed)} limits on refused, unreadable, truncated and failed samples"
+            rates = counted(len(gates) - len(listed), "limit")
+            yield f"  and {rates} on refused, unreadable, truncated and failed samples"
     if report.gates:
         yield from _wrapped(wording.IDEAL, bullet="  ")
     if any(map(wording.is_change, report.gates)):
@@ -179,7 +181,7 @@ def _rates(report: Report) -> Iterator[str]:
             continue
         told = {name.replace(NOT_ASKED, "not asked"): n for name, n in outcomes.items() if name != "samples"}
         parts = [f"{name} {n:,} ({100 * n / whole:.1f} %)" for name, n in told.items()]
-        yield from _wrapped(f"{benchmark}: {', '.join(parts)}, of {whole:,} samples")
+        yield from _wrapped(f"{benchmark}: {', '.join(parts)}, of {counted(whole, 'sample')}")
 
 
 def _calls(report: Report) -> Iterator[str]:
@@ -188,10 +190,10 @@ def _calls(report: Report) -> Iterator[str]:
     failed = f" ({calls.failed:,} failed)" if calls.failed else ""
     yield from _wrapped(
         f"calls: {calls.asked:,} asked{failed}, {calls.reused:,} reused from {report.ledger}{missing}, "
-        f"{calls.retried:,} requests retried"
+        f"{counted(calls.retried, 'request')} retried"
     )
     if tokens.prompt or tokens.completion:
-        uncounted = f"; {tokens.uncounted:,} samples uncounted by the server" if tokens.uncounted else ""
+        uncounted = f"; {counted(tokens.uncounted, 'sample')} uncounted by the server" if tokens.uncounted else ""
         yield from _wrapped(f"tokens: {tokens.prompt:,} in prompts, {tokens.completion:,} in replies{uncounted}")
     if report.cost is not None:
         yield f"cost: {report.cost:.4f} USD, by [prices] of the thresholds file"

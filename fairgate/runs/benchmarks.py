@@ -11,12 +11,13 @@ from fairgate.benchmarks.registry import registry
 from fairgate.core.typed import Mistyped, edited
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from fairgate.benchmarks.base import AnyBenchmark
     from fairgate.benchmarks.case import Replies
     from fairgate.core.domain import Role, Topic
     from fairgate.gating.thresholds import PlanSize, Thresholds
+    from fairgate.ledger.samples import Sample
     from fairgate.options.settings import Settings
     from fairgate.runs.note import Look
     from fairgate.runs.past_run import Past
@@ -84,6 +85,17 @@ class Benchmarks:
                 raise edited(Mistyped(what, f"looks.{stratum}", f". It is after {noted.asked}"), where)
             found[stratum] = InterimAnalysis(noted.asked, noted.whole, noted.share)
         return self.at(found)
+
+    def counting(self) -> tuple[Benchmarks, Callable[[Sample], None]]:
+        """The same for the process that samples, and what is called with each answer as it comes."""
+        made = [each.counting() for each in self.all]
+        benchmarks = Benchmarks(tuple(each for each, _ in made))
+        counts = {(each.name, each.modality): count for each, count in made}
+
+        def counted(sample: Sample) -> None:
+            counts[sample.query.topic.benchmark, sample.query.topic.modality](sample)
+
+        return benchmarks, counted
 
     def at(self, looks: Mapping[str, InterimAnalysis]) -> Benchmarks:
         """The same, with what is asked in rounds cut to interim analyses, by stratum."""

@@ -16,6 +16,7 @@ from fairgate.benchmarks.forecast import Target
 from fairgate.benchmarks.limits import RATES
 from fairgate.benchmarks.registry import registry
 from fairgate.core.domain import Form, Modality, Query, Reply, Role
+from fairgate.core.plural import counted
 from fairgate.core.statistics.power import ALIKE, from_baseline, from_limit, unchanged
 from fairgate.ledger.images import said as image_said
 from fairgate.ledger.ledger import Ledger
@@ -389,12 +390,13 @@ def lines(found: Forecast) -> list[str]:
     for each in found.asked:
         cost = "no price in [prices] of the thresholds" if each.usd is None else f"about {each.usd:,.2f} USD"
         told.append(
-            f"{each.name}: {each.calls:,} calls, about {each.prompt:,.0f} tokens in prompts and {each.completion:,.0f} "
-            f"in replies (prompts {each.counted}; replies {_length(each)}): {cost}."
+            f"{each.name}: {counted(each.calls, 'call')}, about {each.prompt:,.0f} tokens in prompts and "
+            f"{each.completion:,.0f} in replies (prompts {each.counted}; replies {_length(each)}): {cost}."
         )
     how = "as these models took in this ledger" if found.timed else "assumed for a model without replies in this ledger"
     told.append(
-        f"About {_duration(found.seconds)} at {found.at_once} requests at once and {found.latency:.2g} s each ({how})."
+        f"About {_duration(found.seconds)} at {counted(found.at_once, 'request')} at once, "
+        f"{found.latency:.2g} s each ({how})."
     )
     told += found.notes
     wrapped = [line for sentence in told for line in textwrap.wrap(sentence, WIDTH, subsequent_indent="  ")]
@@ -412,7 +414,7 @@ def lines(found: Forecast) -> list[str]:
             "unchanged model whose answers are all drawn anew is inconclusive in more than one run in ten.",
             WIDTH,
         )
-    asked = f"{found.probed:,} samples were asked, and are in the ledger." if found.probed else "Nothing was asked."
+    asked = f"{counted(found.probed, 'sample')} asked and kept in the ledger." if found.probed else "Nothing was asked."
     return [*wrapped, "", asked]
 
 
@@ -437,8 +439,8 @@ def _table_of_rounds(found: Forecast) -> list[str]:
 
 def _counts(found: Forecast) -> str:
     return (
-        f"{found.cases:,} cases, {found.planned:,} samples: {found.held:,} are in the ledger, {found.calls:,} would be "
-        f"asked ({found.distinct:,} different prompts)."
+        f"{counted(found.cases, 'case')}, {counted(found.planned, 'sample')}: {found.held:,} in the ledger, "
+        f"{found.calls:,} to ask ({counted(found.distinct, 'different prompt')})."
     )
 
 

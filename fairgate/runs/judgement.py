@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import partial
-from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from fairgate import __version__
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from fairgate.runs.selection import Selection
     from fairgate.sampling.sampler import Progress
 
+KNOWN = 0.9  # of choices must have probabilities where these are what is judged
 # What a run's error is called where only its cases know more of it.
 BROKEN = "cases ended in an error"
 
@@ -45,11 +45,12 @@ def report_of(sampled: Sampled, verdicts: Mapping[Case, Verdict]) -> Report:
     scores, calls = scored(run, selection), _calls(progress)
     # A part of a run decides nothing: its gates wait for the other parts.
     shard = settings.shard is not None or (run.past is not None and bool(run.past.lost_shards))
-    gates = () if shard else waive(judge(scores.entries, run.thresholds, _lost(calls)), run.thresholds, settings.today)
+    held = judge(scores.entries, run.thresholds.under(settings.plan), _lost(calls))
+    gates = () if shard else waive(held, run.thresholds, settings.today)
     comparison, drops = (None, ()) if shard else _compared(run, selection)
     failed = _failed(run)
     evidence = evidence_of(run, dict(scores.cells(run, failed, verdicts)))
-    cases = _case_count(verdicts.get(case, Verdict.TROUBLE) for case in selection.cases)
+    cases = _case_count(verdicts.get(case, Verdict.ERROR) for case in selection.cases)
     named = {each: participants.label(each) if each in participants.modalities else None for each in Modality}
     return Report(
         version=__version__,
@@ -81,14 +82,15 @@ def report_of(sampled: Sampled, verdicts: Mapping[Case, Verdict]) -> Report:
         selection_rates=scores.selection_rates,
         notes=tuple(notes_of(run, selection, scores, gates)),
         rounds=rounds_of(run, selection, gates),
-        trouble=_error(sampled, scores, cases.broken),
+        error=_error(sampled, scores, cases.broken),
+        weighed=scores.weighed,
         inconclusive_exit=INCONCLUSIVE_EXIT[settings.inconclusive],
         outcomes=outcomes_of(scores.parts, failed),
         judge=_judge(run, selection),
         evidence=evidence,
         date=settings.today.isoformat(),
         limits=settings.thresholds.name,
-        limits_hash=sha256(settings.thresholds.read_bytes()).hexdigest(),
+        limits_hash=run.limits_hash,
         comparison=comparison,
         shard=None if settings.shard is None else "{}/{}".format(*settings.shard),
     )
@@ -100,7 +102,7 @@ def _case_count(verdicts: Iterable[Verdict]) -> CaseCount:
         passed=ends[Verdict.PASS],
         failed=ends[Verdict.FAIL],
         inconclusive=ends[Verdict.INCONCLUSIVE],
-        broken=ends[Verdict.TROUBLE],
+        broken=ends[Verdict.ERROR],
     )
 
 
@@ -130,7 +132,8 @@ def _compared(run: Run, selection: Selection) -> tuple[Comparison | None, tuple[
         return None, ()
     now = run.circumstances(lambda _: None)
     basis = Basis(now.key, now.seed, now.calibration, now.detector)
-    found, moved = compare(run.baseline, kept(run, selection), sides_of(run), basis, frozenset(selection.cases))
+    cases = frozenset(selection.cases)
+    found, moved = compare(run.baseline, kept(run, selection), sides_of(run), basis, limits, cases)
     return found, waive(drop_gates(moved, limits.baseline, settings.plan), limits, settings.today)
 
 
@@ -164,4 +167,7 @@ def _error(sampled: Sampled, scores: RunScores, broken: int) -> str | None:
         if not progress.failed:
             return "Samples that were planned are not in the ledger. Run again: only these are asked."
         return f"{progress.failed:,} of {progress.planned:,} samples failed. The last: {progress.last_failure}"
+    weighed = scores.weighed
+    if sampled.run.of_drift and weighed.known < KNOWN * weighed.counts.total():
+        return f"{weighed.sentence} Fewer than {100 * KNOWN:.0f} % are no base for what moved."
     return f"{broken} {BROKEN}" if broken else None

@@ -27,6 +27,8 @@ def notes_of(run: Run, selection: Selection, scores: RunScores, gates: Sequence[
             "that all looks together err no more often than one."
         )
     yield from _of_marks(run, selection)
+    if scores.weighed.asked:
+        yield f"{scores.weighed.sentence} Scores @soft are of the known: what the model would choose, drawing by them."
     if answer_format != "text":
         yield (
             f"Choices were asked for with --answer-format {answer_format}: the server kept them to a form."
@@ -50,7 +52,8 @@ def rounds_of(run: Run, selection: Selection, gates: Sequence[GateResult]) -> st
     elif Verdict.INCONCLUSIVE not in ends:
         why = "every gate is decided"
     elif any(looks[stratum].asked < looks[stratum].whole for stratum in still_open):
-        why = "the budget does not allow a further round"
+        ended = "the run did not ask further about gates that are open by these limits"
+        why = ended if run.settings.replay else "the budget does not allow a further round"
     else:
         why = "gates that are open were asked about to the end of the plan"
     return f"Asked in rounds, {asked:,} of {whole:,} calls: {why}."

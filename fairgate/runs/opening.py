@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import replace
+from hashlib import sha256
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -50,7 +51,12 @@ def open_run(
         # Who was asked is known: no model is made, and no key needed.
         told = {"run": past.id, "identities": to_builtins(past.identities)}
     thresholds = load_thresholds(settings.thresholds, registry())
+    # Now: the file may be edited or removed while the run asks.
+    limits_hash = sha256(settings.thresholds.read_bytes()).hexdigest()
     size = thresholds.plan(settings.plan) if past is None else next(iter(thresholds.plans.values()))
+    if thresholds.of_drift(settings.plan):
+        # What such a plan is for takes them, and asking for them changes no reply.
+        settings = replace(settings, probabilities=True)
     if settings.model_spec is not None:
         providers.split(settings.model_spec)
     if settings.t2i_spec is not None:
@@ -66,6 +72,7 @@ def open_run(
         participants=participants,
         in_rounds=past is None and settings.in_rounds(size.rounds),
         past=past,
+        limits_hash=limits_hash,
     )
     if past is not None:
         run = run.noted(past.note.looks, past.where)
@@ -73,12 +80,15 @@ def open_run(
     check_waivers(thresholds, registry(), benchmarks.attributes, str(settings.thresholds))
     providers.check_judge(settings)
     providers.check_batch(settings)
+    providers.check_probabilities(settings)
     _check_prices(settings, thresholds)
     _check_calibration(run)
     check_keeping(run)
     run = replace(run, baseline=None if settings.baseline is None else _comparable(run, settings.baseline))
     if past is not None:
         _check_past(run, past)
+    elif run.of_drift:
+        _check_drift(run)
     return run
 
 
@@ -100,6 +110,17 @@ def _check_prices(settings: Settings, thresholds: Thresholds) -> None:
             hint=f'Add it to {settings.thresholds}, in USD per million tokens: [prices."{spec}"] input = 0.15,'
             " output = 0.60, date = 2026-03-23, each on a line of its own.",
         )
+
+
+def _check_drift(run: Run) -> None:
+    """What a plan of drift is compared with must be there, or be made, before anything is asked."""
+    settings, where = run.settings, f"--plan {run.settings.plan}"
+    if run.baseline is None and settings.save_baseline is None:
+        hint = "Save one of the release before (--save-baseline FILE), then compare with it: --baseline FILE."
+        raise ConfigError("it finds what moved since a baseline, and none is given.", where=where, hint=hint)
+    if run.baseline is not None and not run.baseline.shares:
+        hint = f"Save it anew with {where}, which asks for them."
+        raise ConfigError("the baseline holds no probabilities.", where=f"--baseline {settings.baseline}", hint=hint)
 
 
 def _check_calibration(run: Run) -> None:

@@ -57,7 +57,7 @@ class RecordedSampler:
             uncounted=spent.uncounted,
             last_failure=spent.last_failure,
         )
-        self.error = _trouble(past, missing)
+        self.error = _error(past, missing)
 
     def start(self) -> None:
         """Nothing is asked."""
@@ -71,12 +71,12 @@ class RecordedSampler:
         return True
 
 
-def _trouble(past: Past, missing: int) -> FairgateError | None:
+def _error(past: Past, missing: int) -> FairgateError | None:
     if past.lost_shards:
         return RunStopped(
             f"it lacks shard {past.lost}: no gate is held against a part of a run.",
             where=past.where,
-            hint="Merge the ledgers of all shards: python -m fairgate merge OUT LEDGER…",
+            hint="Merge the ledgers of all shards: fairgate merge OUT LEDGER…",
         )
     if past.state is RunState.STOPPED:
         return RunStopped(past.message)

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 from fairgate.benchmarks.base import AvailableModels, Circumstances
 from fairgate.benchmarks.registry import registry
 from fairgate.core.domain import Role
+from fairgate.core.statistics.paired import shared_level
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from fairgate.benchmarks.base import InterimAnalysis
     from fairgate.benchmarks.case import Case, Replies
@@ -35,6 +36,7 @@ class Run:
 
     `whole`: the benchmarks with all of their plan; `benchmarks`: the same, cut to the interim analyses at which asking
     ended, where the run asks `in_rounds` and its end is known. `past`: the run of the ledger that is scored again.
+    `limits_hash`: SHA-256 of the limits file as it was read.
     """
 
     id: str
@@ -46,6 +48,12 @@ class Run:
     in_rounds: bool
     past: Past | None = None
     baseline: Baseline | None = None
+    limits_hash: str = ""
+
+    @property
+    def of_drift(self) -> bool:
+        """Whether it is judged by what moved since a baseline, as its plan says."""
+        return self.thresholds.of_drift(self.settings.plan)
 
     def at(self, looks: Mapping[str, InterimAnalysis]) -> Run:
         """The same, where asking ended at these interim analyses, by stratum."""
@@ -96,10 +104,20 @@ class Run:
         deciding = (case for case in self.cases.values() if self.whole.of(case.topic).decides(case))
         return sum(case.topic.modality in self.participants.modalities for case in deciding)
 
-    def case_alpha(self, case: Case) -> float:
-        """The level of one case: that of all of them, shared by all that can fail, and by all looks at it."""
+    def case_alpha(self, case: Case, chances: Iterable[tuple[Case, float]] = ()) -> float:
+        """The level of one case: that of all of them, shared by all that can fail, and by all looks at it.
+
+        `chances`: the p-values of cases that are known beside it: where many are small, each has a larger part.
+        0, at which none fails, where the run is judged by what moved.
+        """
+        if self.of_drift:
+            return 0.0
+        known = (chance / self._share(each) for each, chance in chances)
+        return shared_level(known, self.thresholds.cases.alpha, self.deciding) * self._share(case)
+
+    def _share(self, case: Case) -> float:
         look = self.benchmarks.settled.get(self.benchmarks.stratum(case.topic) or "")
-        return self.thresholds.cases.alpha * (1.0 if look is None else look.share) / self.deciding
+        return 1.0 if look is None else look.share
 
     def circumstances(self, reply: Replies) -> Circumstances:
         """What the scores depend on beside the samples."""

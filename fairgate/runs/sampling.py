@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from fairgate.core.domain import Modality
 from fairgate.core.errors import LedgerError
+from fairgate.core.plural import counted
 from fairgate.ledger.ledger import Ledger
 from fairgate.runs.interim_analysis import InterimVerdicts, Rounds
 from fairgate.runs.manifest import about
@@ -42,7 +43,9 @@ class Sampling:
     """The controlling process's part of a run: one sampler for all selected cases."""
 
     def __init__(self, run: Run, selected: Iterable[Case]) -> None:
-        self._run, self.selection = run, Selection.of(run, selected)
+        benchmarks, self._count = run.whole.counting()
+        self._run = run if run.past is not None else replace(run, whole=benchmarks, benchmarks=benchmarks)
+        self.selection = Selection.of(run, selected)
         self._turn: LedgerLock | None = None
         self._sampler: Sampler | RecordedSampler | None = None
         if self.selection.asked:
@@ -70,8 +73,10 @@ class Sampling:
             except LedgerError:
                 self._turn.release()
                 raise
+        # The judge is judged first: one that is not fit would be paid for nothing. So would a model that gives no
+        # probabilities, where these are what is judged.
+        first = (*first, *asked[:1]) if run.of_drift else first
         work = Work(
-            # The judge is judged first: one that is not fit would be paid for nothing.
             first=first,
             topics=tuple(each for each in asked if each not in first and each not in self._in_rounds),
             asks=self._asks,
@@ -86,8 +91,8 @@ class Sampling:
             run=run.id,
             line=run.participants.line,
             about=about(run, self.selection.cases),
-            tell=lambda sample: run.whole.of(sample.query.topic).count_live(sample),
-            canary=None if settings.no_canary else Canary(self._watched),
+            tell=self._count,
+            canary=Canary({} if settings.no_canary else self._watched, weighed=run.of_drift),
         )
 
     @property
@@ -142,10 +147,11 @@ class Sampling:
         for model in {} if self._run.settings.batch else self._run.participants.models.values():
             waiting = sum(len(keys) for _, _, keys in ledger.batches.of(model.identity))
             if waiting:
+                held = f"{counted(waiting, 'sample')} of {model.identity.label} {'is' if waiting == 1 else 'are'}"
                 raise LedgerError(
-                    f"{waiting:,} samples of {model.identity.label} are in a batch that was sent, and not fetched yet.",
+                    f"{held} in a batch that was sent, and not fetched yet.",
                     where=str(ledger.path),
-                    hint="Run with --batch to fetch them; `python -m fairgate ledger … prune --batches` forgets them.",
+                    hint="Run with --batch to fetch them; `fairgate ledger … prune --batches` forgets them.",
                 )
 
     @property

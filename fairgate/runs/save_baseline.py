@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from fairgate.benchmarks.base import AnyBenchmark
     from fairgate.benchmarks.case import Replies
-    from fairgate.benchmarks.paired import Paired, Part
+    from fairgate.benchmarks.paired import Paired, Part, Shares
     from fairgate.comparison.paired_comparison import Side
     from fairgate.core.domain import Topic
     from fairgate.runs.run import Run
@@ -77,7 +77,7 @@ def check_keeping(run: Run) -> None:
         raise ConfigError(
             "a shard is a part of a run.",
             where=where,
-            hint="Merge the shards, and save it with `python -m fairgate gate`.",
+            hint="Merge the shards, and save it with `fairgate gate`.",
         )
 
 
@@ -85,6 +85,7 @@ def kept(run: Run, selection: Selection) -> Baseline:
     """What the ledger holds of the selected cases; without what a judge said that is not fit."""
     letters: dict[str, str] = {}
     distinct: dict[str, int] = {}
+    shares: dict[str, Shares] = {}
     held: list[Part] = []
     with run.participants.stored() as reply:
         for benchmark, paired in _of(run):
@@ -92,6 +93,8 @@ def kept(run: Run, selection: Selection) -> Baseline:
             topics = _fit(benchmark, topics, reply)
             for topic in topics:
                 letters[topic.id], distinct[topic.id] = paired.letters(topic, reply)
+                if run.settings.probabilities and (found := paired.shares(topic, reply)):
+                    shares[topic.id] = found
             held += [paired.part] if topics else []
     sampled = {*run.participants.sampled}
     groups = merged(
@@ -99,7 +102,7 @@ def kept(run: Run, selection: Selection) -> Baseline:
     )
     modalities = sorted({part.modality for part in held} & sampled, key=MODALITIES.index)
     models = dict.fromkeys(run.participants.label(modality) for modality in modalities)
-    return Baseline(" and ".join(models), _asked(run, held), groups, letters, distinct)
+    return Baseline(" and ".join(models), _asked(run, held), groups, letters, distinct, shares)
 
 
 def _fit(benchmark: AnyBenchmark, topics: list[Topic], reply: Replies) -> list[Topic]:

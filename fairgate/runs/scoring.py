@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from fairgate.benchmarks.evidence import NOT_ASKED
 from fairgate.benchmarks.gate_result import Verdict
 from fairgate.benchmarks.limits import RATES
+from fairgate.benchmarks.weighed import Weighed
 from fairgate.core.domain import AnswerKind
 from fairgate.core.errors import FairgateError
 from fairgate.reports.rate_findings import rate_findings
@@ -62,6 +63,11 @@ class RunScores:
         """Why the judge's answers are no verdicts, None where they are."""
         return next((part.scored.unfit for part in self.parts if part.scored.unfit is not None), None)
 
+    @cached_property
+    def weighed(self) -> Weighed:
+        """What came of asking for the probabilities of choices."""
+        return Weighed.of(part.scored.weighed for part in self.parts)
+
     @property
     def tables(self) -> dict[str, Any]:
         """The tables for programs, by key; a table that several add to has what each of them added."""
@@ -78,7 +84,7 @@ class RunScores:
                 cell = part.benchmark.cell(case, part.held)
                 asked = sum(failed[topic.id] for topic in counted_topics(case))
                 unasked = max(cell.kinds.get(AnswerKind.FAILED, 0) - asked, 0)
-                verdict = verdicts.get(case, Verdict.TROUBLE)
+                verdict = verdicts.get(case, Verdict.ERROR)
                 yield case, replace(cell, verdict=verdict, command=run.command(case), unasked=unasked)
 
     def findings(self, gates: Sequence[GateResult], evidence: Evidence) -> Iterator[Finding]:

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 
 from fairgate.benchmarks.controls import FAIR
 from fairgate.benchmarks.gate_result import Verdict
+from fairgate.benchmarks.registry import registry
 from fairgate.core.domain import Modality
+from fairgate.gating.thresholds import load
 from fairgate.options.settings import DEFAULT_LEDGER
 from fairgate.providers.chat.control import controls_of
 from fairgate.runs.judgement import report_of
@@ -74,7 +76,8 @@ def self_check(settings: Settings) -> SelfCheck:
 
 def _known(settings: Settings) -> Iterator[Expected]:
     """The controls that the groups of the data allow."""
-    held = controls_of(open_run(_alone(settings, FAIR, settings.ledger)).whole.all, Modality.TEXT).values()
+    fair = _alone(settings, FAIR, settings.ledger)
+    held = controls_of(open_run(replace(fair, plan=_plan(fair))).whole.all, Modality.TEXT).values()
     for expected in EXPECTED:
         if any(expected.name in each.names for each in held):
             yield expected
@@ -87,7 +90,7 @@ def judged(settings: Settings, name: str) -> Report:
     """
     with tempfile.TemporaryDirectory() as folder:
         alone = _alone(settings, name, Path(folder) / DEFAULT_LEDGER.name)
-        run = open_run(replace(alone, plan=PLAN if PLAN in open_run(alone).thresholds.plans else alone.plan))
+        run = open_run(replace(alone, plan=_plan(alone)))
         held = {each for each, there in controls_of(run.whole.all, Modality.TEXT).items() if name in there.names}
         cases = [
             case
@@ -99,6 +102,11 @@ def judged(settings: Settings, name: str) -> Report:
         sampling.wait(PATIENCE)
         sampling.stop()
         return report_of(sampling.sampled, dict.fromkeys(cases, Verdict.PASS))
+
+
+def _plan(settings: Settings) -> str:
+    """The smallest plan, where the thresholds have it."""
+    return PLAN if PLAN in load(settings.thresholds, registry()).plans else settings.plan
 
 
 def _alone(settings: Settings, name: str, ledger: Path) -> Settings:
@@ -117,6 +125,7 @@ def _alone(settings: Settings, name: str, ledger: Path) -> Settings:
         per_topic=None,
         explain=False,
         shard=None,
+        probabilities=False,
         baseline=None,
         save_baseline=None,
         scoring="definition",
@@ -129,8 +138,8 @@ def _alone(settings: Settings, name: str, ledger: Path) -> Settings:
 
 
 def _why(report: Report, expected: Verdict) -> str:
-    if report.trouble is not None:
-        return report.trouble
+    if report.error is not None:
+        return report.error
     others = [gate for gate in report.gates if gate.verdict is not expected]
     if expected is Verdict.FAIL:
         return f"none of {len(report.gates)} gates fails it. Change the limits."

@@ -38,6 +38,7 @@ class RunSession:
     def sample(self, selected: Iterable[Case]) -> Sampling:
         """The sampling of these cases, which the process that calls this is to start."""
         self._sampling = Sampling(self._run, selected)
+        self._run = self._sampling.sampled.run
         return self._sampling
 
     def wait_for(self, topic: Topic) -> Sequence[Sample]:

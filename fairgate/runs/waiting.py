@@ -24,19 +24,19 @@ POLL = (0.01, 0.2)  # seconds between two looks at the ledger, at first and at m
 class Waiting:
     """Waits for topics of one run. `controller`: in a worker, the process that started it, and fills the ledger.
 
-    `trouble` tells what ended the sampler of this very process, which may not even have been able to write that.
+    `error` tells what ended the sampler of this very process, which may not even have been able to write that.
     """
 
-    def __init__(self, run: str, controller: int | None, trouble: Callable[[], FairgateError | None]) -> None:
-        self._run, self._controller, self._trouble = run, controller, trouble
+    def __init__(self, run: str, controller: int | None, error: Callable[[], FairgateError | None]) -> None:
+        self._run, self._controller, self._error = run, controller, error
         self._silent = False
 
     def until_sampled(self, topic: Topic, ledger: Ledger) -> str | None:
         """None once the topic is sampled, or why the run stopped before. Raises LedgerError where the file is gone."""
         pause, heard, beat = POLL[0], time.monotonic(), -1
         while not ledger.runs.is_sampled(self._run, topic.id):
-            if (trouble := self._trouble()) is not None:
-                return str(trouble)
+            if (error := self._error()) is not None:
+                return str(error)
             if self._controller is not None and os.getppid() != self._controller:
                 return ORPHANED
             if self._silent:

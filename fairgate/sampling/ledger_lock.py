@@ -50,7 +50,7 @@ class LedgerLock:
                     raise LedgerError(
                         f"another run is asking with it ({_holder(path)}).",
                         where=str(ledger),
-                        hint="Let it end (a run waits with --ledger-wait SECONDS), or name another file with --ledger.",
+                        hint="Let it end, or use another ledger. `fairgate run --ledger-wait SECONDS` waits.",
                     )
                 sleep(PAUSE)
             path.write_text(f"process {os.getpid()}, {who}", encoding="utf-8")
@@ -110,5 +110,5 @@ def _unusable(ledger: Path, error: OSError) -> LedgerError:
     return LedgerError(
         f"{type(error).__name__}: {error}.",
         where=str(ledger),
-        hint="Allow writing to the file and its folder, or name another with --ledger.",
+        hint="Allow writing to the file and its folder, or use another ledger.",
     )

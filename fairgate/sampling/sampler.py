@@ -13,7 +13,7 @@ from fairgate.core.domain import AnswerKind, Form, Query
 from fairgate.core.errors import BudgetSpent, CallFailed, FairgateError, RunStopped
 from fairgate.ledger.ledger import Ledger
 from fairgate.ledger.runs import RunState
-from fairgate.ledger.samples import Sample, read, spares
+from fairgate.ledger.samples import Sample, read, spares, weighed
 from fairgate.sampling.canary import Canary
 
 if TYPE_CHECKING:
@@ -399,6 +399,7 @@ class Sampler:
             self._count_failure(query, model, failure, ledger)
             return None
         answer = read(query, reply)
+        reply = weighed(query, reply, answer)
         ledger.add(self._run, model.identity, query, reply, answer)
         self._answered[query.to] += 1
         self._in_vain[query.to] = 0

@@ -39,8 +39,8 @@ def runs(stub: ChatStub, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
 def test_a_spent_budget_is_trouble_with_a_verdict_and_its_gates_are_inconclusive(runs: dict[str, Outcome]) -> None:
     run = runs["calls"]
     assert run.code == 7, run.output
-    assert "budget of 7 calls is spent" in run.summary["trouble"]
-    assert "--budget-calls" in run.summary["trouble"]
+    assert "budget of 7 calls is spent" in run.summary["error"]
+    assert "--budget-calls" in run.summary["error"]
     assert set(run.gates.values()) == {"inconclusive"}
     said = " ".join(run.output.split())
     assert "% of the planned samples were not asked; above" in said
@@ -60,7 +60,7 @@ def test_the_next_run_asks_only_the_rest(runs: dict[str, Outcome]) -> None:
 def test_a_budget_in_usd_is_kept_and_the_cost_is_told(runs: dict[str, Outcome]) -> None:
     run = runs["money"]
     assert run.code == 7, run.output
-    assert "budget of 0.1 USD is spent" in run.summary["trouble"]
+    assert "budget of 0.1 USD is spent" in run.summary["error"]
     tokens = run.summary["tokens"]
     assert run.summary["cost"] == pytest.approx((100 * tokens["prompt"] + 1000 * tokens["completion"]) / 1e6)
     assert 0.07 < run.summary["cost"] < 0.11

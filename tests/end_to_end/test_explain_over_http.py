@@ -71,7 +71,7 @@ def given(model: ChatStub, judge: ChatStub, chosen: str = "crime-rate") -> tuple
 def test_reasons_reach_the_judge_as_data_and_come_back_sorted(tmp_path: Path, model: ChatStub, judge: ChatStub) -> None:
     # The case of one level asks for both, and the reasons of both are counted.
     run = bench(tmp_path, *given(model, judge, "crime-rate-high"))
-    assert run.summary["trouble"] is None, run.output
+    assert run.summary["error"] is None, run.output
     assert (model.answered, judge.answered) == (CHOICES, CHOICES)
     found = run.summary["explanations"]
     assert list(found) == CONTEXTS
@@ -130,7 +130,7 @@ def test_a_killed_run_asks_for_no_reason_and_no_sorting_twice(tmp_path: Path, mo
     assert model.answered + judge.answered - kept <= IN_FLIGHT
     before = model.answered + judge.answered
     again = bench(tmp_path, *given(model, judge))
-    assert again.summary["trouble"] is None, again.output
+    assert again.summary["error"] is None, again.output
     assert model.answered + judge.answered - before == 2 * CHOICES - kept
     assert again.summary["calls"]["reused"] == kept
     assert stored(ledger) == 2 * CHOICES

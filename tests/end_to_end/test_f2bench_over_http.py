@@ -127,7 +127,7 @@ def test_a_judge_that_is_not_fit_is_trouble_and_is_paid_for_the_gold_set_alone(
         assert (model.requests, judge.requests) == (0, sum(GOLD.values()))
     for each in (run, again):
         assert each.code == 7, each.output
-        assert "The judge is not fit" in each.summary["trouble"]
+        assert "The judge is not fit" in each.summary["error"]
         # Once, and not again for each case and gate.
         assert " ".join(each.output.split()).count("its yes says nothing") == 1
         assert set(each.gates.values()) == {"inconclusive"}

@@ -1,4 +1,4 @@
-"""`python -m fairgate faces`: the same readings here and on a Ray cluster, of which a node may die."""
+"""`fairgate faces`: the same readings here and on a Ray cluster, of which a node may die."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_images_that_are_gone_are_named_and_hold_up_no_other(
     (tmp_path / "files" / "b.png").write_bytes((folder / "002.png").read_bytes())
     assert main(["faces", str(tmp_path / "files"), "--detector", DETECTOR]) == 7
     told = capsys.readouterr().err
-    assert "1 images read" in told
+    assert "1 image read" in told
     assert "a.png: cannot be read" in told
 
 
@@ -127,12 +127,12 @@ def test_an_address_at_which_no_cluster_answers_is_named_at_once(
 
 
 def test_a_vision_model_reads_for_a_run_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["faces", str(tmp_path), "--detector", "openai/eyes"]) == 7
+    assert main(["faces", str(tmp_path), "--detector", "openai/eyes"]) == 4
     assert "vision models work only in `fairgate run`" in capsys.readouterr().err
 
 
 def test_what_is_no_ledger_and_no_folder_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["faces", str(tmp_path / "nothing")]) == 7
+    assert main(["faces", str(tmp_path / "nothing")]) == 4
     assert "no such ledger or folder" in capsys.readouterr().err
 
 

@@ -126,9 +126,9 @@ def test_a_server_is_gated_to_its_verdict(runs: dict[str, Outcome], servers: dic
 def test_a_wrong_key_is_trouble_with_its_reason(runs: dict[str, Outcome], servers: dict[str, ChatStub]) -> None:
     run = runs["wrong"]
     assert run.code == 7, run.output
-    assert "does not accept the key" in run.summary["trouble"]
-    assert "OPENAI_API_KEY" in run.summary["trouble"]
-    assert "Trouble: " in run.output
+    assert "does not accept the key" in run.summary["error"]
+    assert "OPENAI_API_KEY" in run.summary["error"]
+    assert "Error: " in run.output
     assert "Traceback" not in run.output
     assert set(run.gates.values()) == {"inconclusive"}
     # It is not asked again and again: one request of each place in flight, at most.
@@ -138,7 +138,7 @@ def test_a_wrong_key_is_trouble_with_its_reason(runs: dict[str, Outcome], server
 def test_an_unknown_model_is_trouble_with_its_reason(runs: dict[str, Outcome]) -> None:
     run = runs["no such model"]
     assert run.code == 7
-    assert "has no model 'tiny'" in run.summary["trouble"]
+    assert "has no model 'tiny'" in run.summary["error"]
 
 
 def test_no_secret_is_written_anywhere(runs: dict[str, Outcome]) -> None:
@@ -158,7 +158,7 @@ def test_a_spent_quota_stops_the_run_and_keeps_what_was_answered(
 ) -> None:
     run, again = runs["quota"], runs["quota topped up"]
     assert run.code == 7
-    assert "quota is spent" in run.summary["trouble"]
+    assert "quota is spent" in run.summary["error"]
     calls = run.summary["calls"]
     assert (calls["asked"], calls["missing"]) == (7, BASE - 7)
     assert again.code == 0, again.output

@@ -114,7 +114,7 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chrome]:
         gates=(failed, gate(Verdict.INCONCLUSIVE, "S_E", attribute="gender"), gate(Verdict.PASS, "d", estimate=3.0)),
         findings=(finding(HOSTILE[0], HOSTILE[3], reply=reply),),
         notes=HOSTILE[:5],
-        trouble=HOSTILE[0],
+        error=HOSTILE[0],
         model=HOSTILE[1],
         date="2026-11-22",
         limits="limits.toml",
@@ -247,7 +247,7 @@ def test_it_asks_nobody_and_breaks_none_of_its_own_rules(opened: Chrome) -> None
 
 
 def test_the_verdict_comes_first_and_then_why(driver: Chrome) -> None:
-    assert driver.find_element(By.TAG_NAME, "h1").text.startswith("TROUBLE: ")
+    assert driver.find_element(By.TAG_NAME, "h1").text.startswith("ERROR: ")
     titles = [each.text for each in driver.find_elements(By.CSS_SELECTOR, "main section:not([hidden]) > h2")]
     assert titles[:2] == ["Gates", "What failed, and why"]
     facts = driver.find_element(By.CSS_SELECTOR, "main > .facts").text
@@ -264,7 +264,7 @@ def test_what_a_model_said_is_text_and_nothing_else(driver: Chrome) -> None:
         "return document.querySelectorAll('main img, main iframe, main style, main script, main a:not(nav a)').length"
     )
     assert driver.execute_script(made) == 0
-    assert driver.title == "fairgate: trouble"
+    assert driver.title == "fairgate: error"
     texts: list[str] = driver.execute_script(
         "return [...document.querySelectorAll('#drill article > pre')].map((each) => each.textContent)"
     )

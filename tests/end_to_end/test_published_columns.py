@@ -1,4 +1,4 @@
-"""`python -m fairgate published` over one summary of all benchmarks: every published column has its place."""
+"""`fairgate published` over one summary of all benchmarks: every published column has its place."""
 
 from __future__ import annotations
 

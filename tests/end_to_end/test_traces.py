@@ -7,7 +7,7 @@ import sys
 from collections import Counter
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 
@@ -17,6 +17,7 @@ from tests.servers.chat import ChatStub, cut, in_order, server_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 PROMPT = "planted-prompt-3318"
 # As a run does it, in a process that ends: the last spans are sent at its exit.
@@ -32,6 +33,18 @@ ask(OpenAIChat("tiny", Server(sys.argv[1], sys.argv[2], retries=retries, timeout
 print(*sorted(name for name in sys.modules if name.startswith("opentelemetry")))
 if os.environ["FAIRGATE_FAST"] == "1":
     time.sleep(1)  # pyreqwest's threads abort an interpreter that ends right behind an answer
+"""
+
+BATCH = """
+import sys
+from pathlib import Path
+from tests.end_to_end import test_batches
+from tests.servers.batches import BatchStub
+
+with BatchStub(key=test_batches.KEY) as stub:
+    path = Path(sys.argv[1])
+    said = test_batches.ask(test_batches.chat(stub, path), path)
+    print(len(test_batches.replies(said)), stub.looks)
 """
 
 
@@ -72,14 +85,9 @@ def asked(stub: ChatStub, **env: str) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("fast", ["0", "1"])
-def test_each_request_is_a_span_without_what_was_said(collector: str, fast: str) -> None:
-    pytest.importorskip("opentelemetry.sdk")
+def received() -> list[Any]:
+    """The spans that the collector holds."""
     proto = pytest.importorskip("opentelemetry.proto.collector.trace.v1.trace_service_pb2")
-    reply = "planted-reply-9941"
-    with ChatStub(plan=in_order(server_error(503), cut(), None), reply=lambda _: reply) as stub:
-        asked(stub, OTEL_EXPORTER_OTLP_ENDPOINT=collector, OTEL_EXPORTER_OTLP_COMPRESSION="none", FAIRGATE_FAST=fast)
-        port = stub.port
     spans = []
     for content in Collector.received:
         request = proto.ExportTraceServiceRequest()
@@ -88,6 +96,18 @@ def test_each_request_is_a_span_without_what_was_said(collector: str, fast: str)
         names = {each.key: each.value.string_value for each in resource.resource.attributes}
         assert names["service.name"] == "fairgate"
         spans += [span for scope in resource.scope_spans for span in scope.spans]
+    return spans
+
+
+@pytest.mark.parametrize("fast", ["0", "1"])
+def test_each_request_is_a_span_without_what_was_said(collector: str, fast: str) -> None:
+    pytest.importorskip("opentelemetry.sdk")
+    reply = "planted-reply-9941"
+    with ChatStub(plan=in_order(server_error(503), cut(), None), reply=lambda _: reply) as stub:
+        asked(stub, OTEL_EXPORTER_OTLP_ENDPOINT=collector, OTEL_EXPORTER_OTLP_COMPRESSION="none", FAIRGATE_FAST=fast)
+        port = stub.port
+    spans = received()
+    for content in Collector.received:
         for secret in (PROMPT, reply, KEY, "planted-query"):
             assert secret.encode() not in content
     held = [{each.key: each.value for each in span.attributes} for span in spans]
@@ -98,6 +118,25 @@ def test_each_request_is_a_span_without_what_was_said(collector: str, fast: str)
     assert codes[503] == codes[200] == 1
     assert sum("error.type" in each for each in held) == 2
     assert all(span.end_time_unix_nano > span.start_time_unix_nano for span in spans)
+
+
+def test_a_batch_has_spans_of_its_requests_and_none_of_its_queries(collector: str, tmp_path: Path) -> None:
+    pytest.importorskip("opentelemetry.sdk")
+    done = subprocess.run(  # noqa: S603 - our own interpreter
+        [sys.executable, "-c", BATCH, str(tmp_path / "ledger.sqlite")],
+        cwd=CHECKOUT,
+        env=environment({"OTEL_EXPORTER_OTLP_ENDPOINT": collector, "OTEL_EXPORTER_OTLP_COMPRESSION": "none"}),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    answered, looks = map(int, done.stdout.split())
+    assert answered == 10
+    names = Counter(span.name for span in received())
+    # A file and a batch are sent; the batch is looked at until it ends, and its results are fetched.
+    assert names["POST"] == 2
+    assert names["GET"] == looks + 1
 
 
 def test_nothing_is_traced_unless_a_collector_is_named() -> None:

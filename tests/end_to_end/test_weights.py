@@ -348,7 +348,7 @@ def test_the_doctor_says_what_to_do_about_each_thing_missing(
     assert "ok   the control detector needs no weights, and reads a control's portrait as it was drawn" in told
     assert "ok   onnxruntime's telemetry is off" in told
     assert told.count("FIX  ") == 2
-    assert "python -m fairgate weights pull --fairface-url URL" in told
+    assert "fairgate weights pull --fairface-url URL" in told
 
 
 def test_the_doctor_is_content_with_weights(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""What a run may end in, and that each says what it is: 0 pass, 1 fail, 4 usage, 6 inconclusive, 7 trouble."""
+"""What a run may end in, and that each says what it is: 0 pass, 1 fail, 4 usage, 6 inconclusive, 7 error."""
 
 from __future__ import annotations
 
@@ -149,15 +149,15 @@ def test_what_cannot_be_told_is_inconclusive(runs: dict[str, Outcome], name: str
     assert any("straddles the limit" in gate["reason"] for gate in run.summary["gates"])
 
 
-# Trouble
+# Error
 
 
 def test_a_model_that_never_answers_is_trouble(runs: dict[str, Outcome]) -> None:
     run = runs["fails"]
     assert run.code == 7, run.output
-    assert (run.summary["verdict"], run.summary["exit"]) == ("trouble", 7)
-    assert "no licence for" in run.summary["trouble"]
-    assert "Trouble: " in run.output
+    assert (run.summary["verdict"], run.summary["exit"]) == ("error", 7)
+    assert "no licence for" in run.summary["error"]
+    assert "Error: " in run.output
     assert "Traceback" not in run.output
     assert set(run.gates.values()) <= {"inconclusive"}
     calls = run.summary["calls"]
@@ -172,7 +172,7 @@ def test_too_many_failed_samples_are_trouble_and_no_score(runs: dict[str, Outcom
     run = runs["fails often"]
     assert run.code == 7, run.output
     assert run.summary["outcomes"]["fact-or-fair"]["failed"] == run.summary["calls"]["failed"] > 0
-    assert "it hiccups" in run.summary["trouble"]
+    assert "it hiccups" in run.summary["error"]
     # The cause is said once, and not again for each gate.
     assert " ".join(run.output.split()).count("it hiccups") == 1
     assert all("% of the planned samples failed" in gate["reason"] for gate in run.summary["gates"])
@@ -276,7 +276,7 @@ def test_a_crashed_worker_loses_nothing_and_is_no_pass(tmp_path: Path) -> None:
         tmp_path, "-n", "2", "-p", "tests.plugin.crash", "-k", "crime and not t2i", env={"CRASH_IN": case}
     )  # fmt: skip
     assert crashed.code == 7, crashed.output
-    assert crashed.summary["verdict"] == "trouble"
+    assert crashed.summary["verdict"] == "error"
     assert crashed.summary["cases"] == {"passed": 19, "failed": 0, "inconclusive": 0, "error": 1}
     calls = crashed.summary["calls"]
     assert (calls["planned"], calls["asked"], calls["missing"]) == (56, 56, 0)
@@ -312,7 +312,7 @@ def test_code_that_ends_its_process_is_trouble_and_never_a_pass(tmp_path: Path) 
     run = bench(tmp_path, "--model=python/tests.plugin.models:ends_the_process", "-k", BASE, "-n0")
     assert run.code == 7, run.output
     assert "the callable ended its process (exit 0)" in " ".join(run.output.split())
-    assert run.summary["verdict"] == "trouble"
+    assert run.summary["verdict"] == "error"
 
 
 def test_an_interrupt_ends_a_hanging_call_at_once(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ MODEL = "def answer(prompt):\n    return 'AB'[len(prompt) % 2]\n"
 
 
 def judged(folder: Path, ledger: Path, *more: str | Path) -> Outcome:
-    """`python -m fairgate gate`, in a process of its own and without what a model would need."""
+    """`fairgate gate`, in a process of its own and without what a model would need."""
     done = subprocess.run(  # noqa: S603 - our own interpreter
         [sys.executable, "-m", "fairgate", "gate", ledger, f"--report-dir={folder / 'report'}", *more],
         cwd=ledger.parent,
@@ -141,7 +141,7 @@ def test_what_a_mark_makes_needless_was_asked_all_the_same(tmp_path: Path) -> No
 
 
 def test_what_is_no_run_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["gate", str(tmp_path / "none.sqlite")]) == 7
+    assert main(["gate", str(tmp_path / "none.sqlite")]) == 4
     assert "none.sqlite: no such file" in capsys.readouterr().err
 
 
@@ -211,8 +211,8 @@ def test_a_lost_shard_is_trouble(shards: list[Outcome], tmp_path: Path) -> None:
     merge(tmp_path / "out.sqlite", ledgers(shards)[:-1])
     again = judged(tmp_path, tmp_path / "out.sqlite", f"--thresholds={LIMITS}")
     assert again.code == 7
-    assert (again.summary["verdict"], again.summary["gates"]) == ("trouble", [])
-    assert f"it lacks shard {SHARDS}/{SHARDS}" in again.summary["trouble"]
+    assert (again.summary["verdict"], again.summary["gates"]) == ("error", [])
+    assert f"it lacks shard {SHARDS}/{SHARDS}" in again.summary["error"]
 
 
 def test_two_replies_to_one_query_are_named_and_the_first_is_kept(shards: list[Outcome], tmp_path: Path) -> None:
@@ -246,7 +246,7 @@ def test_runs_that_asked_otherwise_are_no_shards_of_one(
 ) -> None:
     other = bench(tmp_path / "other", "-p", "no:xdist", "-k", "crime and objective", "--seed=1", f"--shard=1/{SHARDS}")
     out = tmp_path / "out.sqlite"
-    assert main(["merge", str(out), str(ledgers(shards)[0]), str(ledgers([other])[0])]) == 7
+    assert main(["merge", str(out), str(ledgers(shards)[0]), str(ledgers([other])[0])]) == 4
     assert "seed is" in capsys.readouterr().err
     other = bench(tmp_path / "model", "-p", "no:xdist", "-k", "crime and objective", "--model=control/refuser")
     with pytest.raises(
@@ -285,7 +285,7 @@ def test_a_ledger_of_an_older_fairgate_is_named(whole: Outcome, tmp_path: Path) 
         copy.execute("UPDATE runs SET about = ?", (json.dumps(about),))
         copy.commit()
     again = judged(tmp_path, old)
-    assert again.code == 7
+    assert again.code == 4
     assert "made by an older fairgate" in again.output
 
 
@@ -325,11 +325,11 @@ def test_what_a_ledger_holds_is_never_a_part_of_a_command(
 
     ledger = edited(whole.folder / "ledger.sqlite", tmp_path / "edited.sqlite", change)
     again = judged(tmp_path, ledger)
-    assert again.code == 7, again.output
+    assert again.code == 4, again.output
     assert "edited.sqlite: the note of its run is damaged, or was edited" in again.output
     assert "Traceback" not in again.output
     assert not [*tmp_path.rglob("stolen*")]
-    assert main(["merge", str(tmp_path / "out.sqlite"), str(ledger)]) == 7
+    assert main(["merge", str(tmp_path / "out.sqlite"), str(ledger)]) == 4
     assert not (tmp_path / "out.sqlite").exists()
 
 

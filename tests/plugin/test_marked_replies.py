@@ -88,14 +88,53 @@ def test_marks_on_a_runs_own_replies_correct_its_score_beside_the_gold_texts(
     marked = bench(tmp_path / "marked", *given).summary
     assert marked["calls"]["asked"] == 0
     before, after, gold = (
-        of(run, score) for run, score in ((first, "S_dialogue"), (marked, "S_dialogue"), (marked, "S_dialogue@gold"))
+        of(run, score)
+        for run, score in ((first, "S_dialogue"), (marked, "S_dialogue"), (marked, "S_dialogue@unmarked"))
     )
     # Every verdict that somebody looked at is a yes: so are, by this, nearly all.
     assert after["estimate"] == 0.0
     assert after["ci"][1] < before["ci"][0]
     assert gold["estimate"] > after["estimate"]
-    [note] = [each for each in marked["notes"] if each.startswith("Reviewers marked 20 of 40")]
-    assert f"0 are a no where the judge says yes and {marks[False]} a yes where it says no" in note
+    [note] = [each for each in marked["notes"] if each.startswith("Reviewers marked 20 of the 40 replies")]
+    assert f"20 in their order count, of which {marks[False]} say otherwise than the judge" in note
+
+
+def all_offered(ledger: Path, score: str, capsys: pytest.CaptureFixture[str]) -> list[tuple[str, str]]:
+    """The replies that `ledger review` offers for a score: their keys, and what the judge says."""
+    capsys.readouterr()
+    assert cli.main(["ledger", str(ledger), "review", "--count", "40"]) == 0
+    [part] = [
+        each for each in re.split(r"^(?=S_)", capsys.readouterr().out, flags=re.MULTILINE) if each.startswith(score)
+    ]
+    return re.findall(r"^  ([0-9a-f]{12}) f2bench/.+ \(the judge says (\w+)\)$", part, re.MULTILINE)
+
+
+def test_marks_correct_fairness_and_factuality_and_not_ff1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A judge whose marks reviewers halve, and whose verdicts they share."""
+    ledger = tmp_path / "ledger.sqlite"
+    given = ("-p", "no:xdist", "-k", "balance", "--model=control/stereotype:0.4", f"--ledger={ledger}")
+    first = bench(tmp_path / "first", *given).summary
+    for score, word in (("S_factuality", lambda said: str(int(said) // 2)), ("S_fairness", lambda said: said)):
+        for key, said in all_offered(ledger, score, capsys):
+            assert cli.main(["ledger", str(ledger), "mark", key, word(said), "--why", "a reason", "--who", "me"]) == 0
+    marked = bench(tmp_path / "marked", *given).summary
+    assert marked["calls"]["asked"] == 0
+    for score in ("S_factuality", "S_fairness", "FF1"):
+        before, after = of(first, score), of(marked, score)
+        if score == "FF1":
+            assert "FF1@unmarked" not in {each["score"] for each in marked["scores"]}
+            continue
+        unmarked = of(marked, f"{score}@unmarked")
+        assert unmarked["estimate"] == pytest.approx(before["estimate"])
+        if score == "S_factuality":
+            assert after["estimate"] == pytest.approx(before["estimate"] / 2, abs=6)
+        else:
+            assert after["estimate"] == pytest.approx(before["estimate"], abs=10)
+    notes = [each for each in marked["notes"] if each.startswith("Reviewers marked 40 of the ")]
+    assert [re.findall(r"behind (\w+); 40 in their order count", each) for each in notes] == [
+        ["S_fairness"],
+        ["S_factuality"],
+    ]
 
 
 def of(summary: dict[str, Any], score: str) -> dict[str, Any]:

@@ -20,7 +20,9 @@ SOME = ("--model=control/oracle", "-p", "no:xdist", "-k", "crime and base")
 @pytest.mark.parametrize(
     "options",
     [
-        ["--junitxml={ledger}"], ["--junitxml={ledger}-wal"], ["--log-file={ledger}"], ["--debug={ledger}", "-p", "fairgate.suite"],
+        ["--junitxml={ledger}"], ["--junitxml={ledger}-wal"], ["--log-file={ledger}"],
+        # Started as the command starts it: pytest opens this file before it loads a conftest.py.
+        ["--debug={ledger}", "-p", "fairgate.suite"],
         ["--junitxml={ledger}.images/aa/x.xml"],
         ["--alluredir={folder}", "--clean-alluredir"], ["--alluredir={ledger}.images"], ["--basetemp={folder}"],
     ],

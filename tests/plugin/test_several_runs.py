@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -56,13 +57,14 @@ def test_of_several_models_runs_one_must_be_named(tmp_path: Path, capsys: pytest
     with Ledger(ledger, write=False) as held:
         uniform, oracle = survey(held).runs
     asked = judged(tmp_path / "none", ledger, f"--thresholds={LIMITS}")
-    assert asked.code == 7
-    assert f"it holds runs of 2 models: {uniform.id[:8]} of control/uniform; {oracle.id[:8]} of control/oracle" in (
-        " ".join(asked.output.split())
-    )
+    assert asked.code == 4
+    assert "it holds runs of 2 models" in asked.output
+    for run in (uniform, oracle):
+        assert re.search(rf"^  {run.id[:8]}  {run.model} +20\d\d-\d\d-\d\d \d\d:\d\d +4$", asked.output, re.MULTILINE)
+    assert f"Say which one to judge, e.g. --run {oracle.id[:8]}" in asked.output
     one = judged(tmp_path / "one", ledger, f"--thresholds={LIMITS}", "--run", uniform.id[:8])
     assert one.summary["model"] == "control/uniform", one.output
-    assert main(["gate", str(ledger), "--run", "zz"]) == 7
+    assert main(["gate", str(ledger), "--run", "zz"]) == 4
     assert "holds no run whose id begins with 'zz'" in capsys.readouterr().err
     assert main(["merge", str(tmp_path / "out.sqlite"), str(ledger)]) == 0
     said = capsys.readouterr().out
@@ -73,7 +75,7 @@ def test_of_several_models_runs_one_must_be_named(tmp_path: Path, capsys: pytest
 @pytest.mark.parametrize("command", [["ledger"], ["gate"], ["merge", "out.sqlite"]])
 def test_a_folder_is_no_ledger(tmp_path: Path, command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "ledger.sqlite").touch()
-    assert main([*command, str(tmp_path)]) == 7
+    assert main([*command, str(tmp_path)]) == 4
     said = capsys.readouterr().err
     assert "is a folder, and a ledger is a file." in said
     assert f"Name a file in it: {tmp_path / 'ledger.sqlite'}" in said
@@ -89,8 +91,8 @@ def test_what_cannot_be_written_at_the_end_costs_no_verdict(tmp_path: Path) -> N
     assert "Traceback" not in run.output
     said = " ".join(run.output.split())
     assert "python/thief:answer, plan quick" in said
-    assert said.count("Trouble: ") == 2
-    assert "The verdict stands. `python -m fairgate gate" in said
+    assert said.count("Error: ") == 2
+    assert "The verdict stands. `fairgate gate" in said
     again = judged(tmp_path / "again", tmp_path / "ledger.sqlite", f"--thresholds={LIMITS}", save.replace("b.j", "c.j"))
     assert again.code in (0, 1, 6), again.output
     assert (tmp_path / "c.json").is_file()

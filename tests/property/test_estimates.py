@@ -9,14 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairgate.core.statistics.distributions import entropy
-from fairgate.core.statistics.estimates import (
-    Estimate,
-    Estimates,
-    estimate_scores,
-    further_samples,
-    most_even,
-    share_bounds,
-)
+from fairgate.core.statistics.estimates import Estimates, estimate_scores, further_samples, most_even, share_bounds
+from fairgate.core.statistics.intervals import Estimate
 from tests.strategies import THOROUGH, Case, cases
 
 # Each example simulates some thousand runs.

@@ -178,6 +178,7 @@ class _Said(msgspec.Struct):
 class _Asked(msgspec.Struct):
     model: str
     messages: list[_Said]
+    logprobs: object = None
 
 
 _asked = msgspec.json.Decoder(_Asked)
@@ -187,7 +188,8 @@ class ChatStub:
     """The server. Everything that it counts is an attribute; `reply`, `plan`, `latency`, `most` may be set at any time.
 
     After `most` answers it lets everybody wait until it is raised. `remember` keeps every prompt that was answered, in
-    order; without it memory stays flat. `shown` are the images of the prompt that is being answered.
+    order; without it memory stays flat. `shown` are the images of the prompt that is being answered, `weighed` whether
+    it asks for probabilities: it is given `logprobs(prompt, reply)`.
     """
 
     path = PATH
@@ -209,7 +211,9 @@ class ChatStub:
         self.key, self.model, self.fingerprint, self.remember = key, model, fingerprint, remember
         self.tls = tls
         self.shown: list[bytes] = []
+        self.weighed = False
         self.raw: dict[str, object] | None = None
+        self.logprobs: Callable[[str, str], object] = lambda _prompt, _reply: None
         self.requests = self.answered = self.in_flight = self.peak = 0
         self.faults: Counter[str] = Counter()
         self.prompts: list[str] = []
@@ -324,7 +328,7 @@ class ChatStub:
             self.answered += 1
             if self.remember:
                 self.prompts.append(prompt)
-            self.shown = asked.messages[-1].shown
+            self.shown, self.weighed = asked.messages[-1].shown, bool(asked.logprobs)
             return web.Response(body=self._answer(asked.model, prompt), content_type="application/json")
         finally:
             self.in_flight -= 1
@@ -341,14 +345,19 @@ class ChatStub:
     def _answer(self, model: str, prompt: str) -> bytes:
         """`raw` replaces the whole body's fields, for replies of unusual shape."""
         text = self.reply(prompt)
+        choice: dict[str, object] = {
+            "index": 0,
+            "message": {"role": "assistant", "content": text},
+            "finish_reason": "stop",
+        }
+        if self.weighed:
+            choice["logprobs"] = self.logprobs(prompt, text)
         whole: dict[str, object] = {
             "id": "chatcmpl-stub",
             "object": "chat.completion",
             "created": 0,
             "model": model,
-            "choices": [
-                {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"},
-            ],
+            "choices": [choice],
             "usage": {
                 "prompt_tokens": len(prompt) // 4,
                 "completion_tokens": len(text) // 4,

@@ -44,6 +44,7 @@ ASKED = {
     "data": DATASET.version, "seed": 0, "profiles": "random", "ages": "range", "explained": None, "wordings": 3,
     "plan": "quick", "objective": 3, "subjective": 10,
 }  # fmt: skip
+GATED = load_thresholds(CHECKOUT / "thresholds.toml", registry())
 LIMITS = BaselineLimits(
     alpha=0.05,
     reason=WHY,
@@ -84,7 +85,7 @@ def answered(right: float, stereotyped: float, seed: int, name: str = "before") 
 
 
 def compared(before: Baseline, after: Baseline) -> tuple[Comparison, dict[str, GateResult]]:
-    found, scored = compare(before, after, SIDES, NOW)
+    found, scored = compare(before, after, SIDES, NOW, GATED)
     return found, {gate.name.removeprefix("fact-or-fair-text-"): gate for gate in gates(scored, LIMITS, "quick")}
 
 
@@ -257,7 +258,7 @@ def test_an_improvement_passes() -> None:
 
 
 def test_without_limits_nothing_is_held() -> None:
-    _, scored = compare(answered(0.9, 0.0, 1), answered(0.9, 0.9, 2), SIDES, NOW)
+    _, scored = compare(answered(0.9, 0.0, 1), answered(0.9, 0.9, 2), SIDES, NOW, GATED)
     assert gates(scored, None, "quick") == ()
 
 
@@ -288,11 +289,11 @@ def chosen_of_offers(seed: int, towards_women: float = 0.0) -> Baseline:
     return Baseline("before", ASKED, PAIRED.groups(), letters, {each: len(said) for each, said in letters.items()})
 
 
-OF_EFFECTS = load_thresholds(CHECKOUT / "thresholds.toml", registry()).baseline
+OF_EFFECTS = GATED.baseline
 
 
 def held_effects(before: Baseline, after: Baseline) -> dict[str, GateResult]:
-    _, scored = compare(before, after, SIDES, NOW)
+    _, scored = compare(before, after, SIDES, NOW, GATED)
     return {
         each.name.removeprefix("fact-or-fair-text-subjective-"): each for each in gates(scored, OF_EFFECTS, "quick")
     }
@@ -306,7 +307,7 @@ def test_identical_replies_are_no_change() -> None:
     assert {each.entry.ci for each in held.values()} == {(0.0, 0.0)}
     assert held["base-gender-preference@change"].entry.estimate == 0
     # Of a model that prefers women; its size is the same before and after.
-    found, scored = compare(same, same, SIDES, NOW)
+    found, scored = compare(same, same, SIDES, NOW, GATED)
     [moved] = [each.moved for each in scored if each.entry.name.endswith("base-gender-preference@change")]
     assert 0.05 < moved.before.value == moved.after.value
     assert "no change is beyond chance" in found.sentences[0]
@@ -325,7 +326,8 @@ def test_a_letter_stands_for_one_of_the_people_on_offer() -> None:
     offers = OfferedPeople(plan)
     side = offers.chosen([before], Context.BASE, lambda topic: topic.statistic == "crime-rate")
     assert len(side.chosen[0]) == 2 * 30
-    picked = np.take_along_axis(side.groups, side.chosen[0][:, np.newaxis, np.newaxis], axis=2)[..., 0]
+    places = side.chosen[0].astype(np.int64)
+    picked = np.take_along_axis(side.groups, places[:, np.newaxis, np.newaxis], axis=2)[..., 0]
     letters = "".join(before.letters[f"fact-or-fair/text/subjective/crime-rate-{level}-base"] for level in Level)
     names = [DATASET.attribute(each).names for each in PAIRED.attributes]
     known = PAIRED.groups()["gender race"]

@@ -56,7 +56,8 @@ HELD = f2bench_data.load()
 # Four of each category and kind: with all, the judge's errors, which the drawn answers lack, would be seen.
 FEW = tuple(each for category in Category for kind in InstanceKind for each in HELD.of(kind, category)[:4])
 PLAN = ConversationPlan(f2bench_data.Instances(FEW), load_prompts(), load_gold(), repeats=2, reference=False)
-LIMITS = load_thresholds(CHECKOUT / "thresholds.toml", REGISTRY).baseline
+GATED = load_thresholds(CHECKOUT / "thresholds.toml", REGISTRY)
+LIMITS = GATED.baseline
 ASKED: dict[str, Any] = {
     "data": DATASET.version, "seed": 0, "profiles": "random", "ages": "range", "explained": None, "wordings": 3,
     "plan": "quick", "objective": None, "subjective": None,
@@ -170,7 +171,7 @@ def baseline(*parts: dict[str, str], name: str = "openai/one", **asked: Any) -> 
 
 
 def compared(before: Baseline, after: Baseline) -> tuple[Comparison, dict[str, Verdict]]:
-    found, scored = compare(before, after, SIDES, NOW)
+    found, scored = compare(before, after, SIDES, NOW, GATED)
     return found, {gate.name: gate.verdict for gate in gates(scored, LIMITS, "quick")}
 
 
@@ -239,8 +240,8 @@ def test_a_file_of_the_first_schema_is_read_and_one_of_a_later_is_refused(tmp_pa
         del old["asked"][part]
     path.write_text(json.dumps(old | {"fairgate baseline": 1}))
     assert load(path, PARTS).asked == {key: ASKED[key] for key in list(ASKED)[:8]} | {"objective": 3, "subjective": 10}
-    path.write_text(json.dumps(old | {"fairgate baseline": 3}))
-    with pytest.raises(DataError, match=r"is of schema 3, this fairgate reads 1 and 2.*Use the fairgate that saved it"):
+    path.write_text(json.dumps(old | {"fairgate baseline": 4}))
+    with pytest.raises(DataError, match=r"is of schema 4, this fairgate reads 1 to 3.*Use the fairgate that saved it"):
         load(path, PARTS)
 
 

@@ -10,7 +10,7 @@ from fairgate.benchmarks.bigbench.data import Bigbench, load
 from fairgate.benchmarks.bigbench.portrayals import Portrayal
 from fairgate.benchmarks.bigbench.prompts import IdentityPrompt
 from fairgate.benchmarks.bigbench.score_table import asked_for, board
-from fairgate.core.statistics.estimates import estimate_likeness
+from fairgate.core.statistics.likeness import estimate_likeness
 from fairgate.core.statistics.unmixing import ConfusionMatrix
 
 # Of 1,000,000 men 90 % are called so, of women 80 %.

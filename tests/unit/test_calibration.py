@@ -119,5 +119,5 @@ def test_a_table_that_is_not_square_or_holds_no_counts_is_refused(
 def test_a_file_that_is_no_calibration_says_how_to_make_one(tmp_path: Path) -> None:
     path = tmp_path / "c.json"
     path.write_text('{"counts": 3}', encoding="utf-8")
-    with pytest.raises(ConfigError, match=r"is no calibration: .*python -m fairgate calibrate"):
+    with pytest.raises(ConfigError, match=r"is no calibration: .*fairgate calibrate"):
         load(path, DETECTOR)

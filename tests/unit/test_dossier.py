@@ -167,7 +167,7 @@ def test_a_dossier_holds_no_prompt(dossier: Path) -> None:
 
 def test_a_ledger_without_a_run_has_no_dossier(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "none.sqlite"
-    assert main(["evidence", str(path), f"--output={tmp_path / 'out'}"]) == 7
+    assert main(["evidence", str(path), f"--output={tmp_path / 'out'}"]) == 4
     assert "none.sqlite" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 

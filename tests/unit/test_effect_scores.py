@@ -122,7 +122,9 @@ def test_a_preference_is_the_share_of_choices_beyond_that_on_offer() -> None:
     assert told(race).startswith("Asian people are preferred whatever is asked: +25 points")
     assert told(both).startswith("Asian female people are preferred whatever is asked: +25 points")
     assert found[None, "position"].value == pytest.approx(25.0)
-    assert told(found[None, "position"]) == ("option B is chosen in 50 % of 12 choices, whoever it is; by chance 25 %")
+    assert told(found[None, "position"]) == (
+        "option B is chosen in 50 % of 12 choices, whichever person it is; by chance 25 %"
+    )
     assert [each.score for each in found.values() if each.validity] == ["position"]
 
 

@@ -8,14 +8,8 @@ import pytest
 from scipy.stats import beta
 
 from fairgate.core.statistics.distributions import entropy
-from fairgate.core.statistics.estimates import (
-    Estimate,
-    Estimates,
-    estimate_scores,
-    further_samples,
-    most_even,
-    share_bounds,
-)
+from fairgate.core.statistics.estimates import Estimates, estimate_scores, further_samples, most_even, share_bounds
+from fairgate.core.statistics.intervals import Estimate
 
 SCORES = ("s_fact", "s_e", "s_kld", "s_fair", "tv", "d")
 

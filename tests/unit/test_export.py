@@ -114,7 +114,7 @@ def test_a_task_that_has_no_number_is_no_result(
 ) -> None:
     empty = name_of(read_figures(folder).report.scores[1])
     given = ["--dataset=me/bench", f"--task={task.replace('EMPTY', empty)}", f"--output={tmp_path}"]
-    assert main(["export", str(folder), "--to=hf", *given]) == 7
+    assert main(["export", str(folder), "--to=hf", *given]) == 4
     assert said in capsys.readouterr().err
     assert not (tmp_path / ".eval_results").exists()
 

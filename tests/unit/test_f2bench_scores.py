@@ -70,10 +70,8 @@ def test_balance_holds_all_three() -> None:
 
 
 def test_by_category_and_in_all() -> None:
-    labels = ["age", "race", "age", "health"]
-    biased = [[1.0, 0.0, 1.0, NAN], [0.0, 0.0, 1.0, 1.0]]
-    by = scores.by_label(labels, scores.dialogue, biased)
-    assert list(by) == ["age", "race", "health"]
+    biased = {"age": [[1.0, 1.0], [0.0, 1.0]], "race": [[0.0], [0.0]], "health": [[NAN], [1.0]]}
+    by = {category: scores.dialogue(each) for category, each in biased.items()}
     np.testing.assert_array_equal(by["age"], [0.0, 0.5])
     np.testing.assert_array_equal(by["health"], [NAN, 0.0])
     # Categories count alike, whatever their sizes; one without anything is left out.
@@ -81,10 +79,9 @@ def test_by_category_and_in_all() -> None:
     assert np.isnan(scores.in_all({}))
 
 
-def test_by_label_of_readings() -> None:
-    stereotyped = np.array([[1, 1], [0, 0], [0, 0]])
-    by = scores.by_label(["a", "b", "a"], scores.fairness, stereotyped, np.zeros((3, 2)), axis=scores.INSTANCES)
-    assert {label: float(value) for label, value in by.items()} == {"a": 0.5, "b": 1.0}
+def test_fairness_of_readings() -> None:
+    assert scores.fairness([[1, 1], [0, 0]], np.zeros((2, 2))) == 0.5
+    assert scores.fairness([[0, 0]], np.zeros((1, 2))) == 1.0
 
 
 @st.composite

@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairgate.core.domain import Answer, AnswerKind, Message, Reply
+from fairgate.core.domain import Answer, AnswerKind, LetterProbabilities, Message, Reply, Weighing
 from fairgate.core.errors import LedgerError
+from fairgate.ledger.export import rows
 from fairgate.ledger.ledger import Ledger, sample_key
+from fairgate.ledger.maintenance import problems
 from fairgate.ledger.runs import RunState
-from fairgate.ledger.schema import SCHEMA
+from fairgate.ledger.schema import SCHEMA, STEPS
 from tests.builders import MODEL, query
 from tests.running import CHECKOUT
 
@@ -73,6 +75,74 @@ def test_what_was_answered_is_held_and_comes_back_whole(ledger: Ledger) -> None:
     ledger.add("r", MODEL, query(), REPLY, ANSWER)
     assert ledger.holds(MODEL, query())
     assert ledger.reply(MODEL, query()) == REPLY
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        LetterProbabilities(Weighing.KNOWN, 1, (0.25, 0.5, None, 0.125), 0.125, 0.1),
+        LetterProbabilities(Weighing.NOT_GIVEN, 2),
+        LetterProbabilities(Weighing.NO_CHOICE),
+    ],
+)
+def test_probabilities_come_back_with_the_reply(ledger: Ledger, found: LetterProbabilities) -> None:
+    reply = replace(REPLY, probabilities=found)
+    ledger.add("r", MODEL, query(), reply, ANSWER)
+    assert ledger.reply(MODEL, query()) == reply
+    [row] = rows(ledger)
+    assert str(found.state) in str(row["probabilities"])
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "B",
+        '{"state":"sure"}',
+        '{"state":"known","chosen":1,"letters":[0.9,0.9]}',
+        '{"state":"known","chosen":1,"letters":[0.9,null],"outside":0.1}',
+        '{"state":"known","chosen":1,"letters":[0.1,1e9]}',
+        '{"state":"known","letters":[0.1,0.9]}',
+        7,
+    ],
+)
+def test_probabilities_that_nobody_wrote_are_damage(ledger: Ledger, written: object) -> None:
+    ledger.add("r", MODEL, query(), REPLY, ANSWER)
+    ledger.database.execute("UPDATE samples SET checked = NULL, probabilities = ?", (written,))
+    with pytest.raises(LedgerError, match="probabilities of a row of samples"):
+        ledger.reply(MODEL, query())
+
+
+def test_a_ledger_of_the_fourth_schema_is_read_as_it_lies_and_written_on(path: Path) -> None:
+    """Its rows have sums over what there was: they still hold."""
+    path.parent.mkdir()
+    held = ("A", 0, 7, 1, "tiny-2", "fp", 0.5, 3)
+    key = sample_key(MODEL, query())
+    checked = blake2b(key + repr((held[0], False, *held[2:])).encode(), digest_size=8).digest()
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
+        database.executescript(";".join(STEPS[:4]))
+        database.execute("PRAGMA user_version=4")
+        database.execute("INSERT INTO models VALUES (1, ?)", (MODEL.canonical,))
+        asked = (key, 1, query().id, query().text, held[0], 0, "chosen", 0, "letter", 2)
+        values = (*asked, *held[2:], 1.0, "r", "choice", "ABCD", checked)
+        database.execute(f"INSERT INTO samples VALUES ({','.join('?' * len(values))})", values)  # noqa: S608
+    path.chmod(0o600)
+    for write in (False, True, False):
+        with Ledger(path, write=write) as ledger:
+            assert ledger.reply(MODEL, query()) == REPLY
+            assert None in [row["probabilities"] for row in rows(ledger)]
+            if write:
+                ledger.add(
+                    "r", MODEL, query(1), replace(REPLY, probabilities=LetterProbabilities(Weighing.NO_CHOICE)), ANSWER
+                )
+            assert list(problems(ledger)) == []
+
+
+def test_other_probabilities_than_were_stored_are_damage(ledger: Ledger) -> None:
+    found = LetterProbabilities(Weighing.KNOWN, 0, (0.75, 0.25))
+    ledger.add("r", MODEL, query(), replace(REPLY, probabilities=found), ANSWER)
+    ledger.database.execute("UPDATE samples SET probabilities = replace(probabilities, '0.75', '0.25')")
+    with pytest.raises(LedgerError, match="is damaged: it is not what was stored"):
+        ledger.reply(MODEL, query())
 
 
 def test_it_comes_back_after_the_file_was_closed(path: Path) -> None:

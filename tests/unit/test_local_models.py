@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fairgate.core.domain import Message, Reply
+from fairgate.core.domain import Message, Reply, Weighing
 from fairgate.core.errors import CallFailed, ConfigError
 from fairgate.ledger.images import ImageStore, hash_in
 from fairgate.providers.local.options import ImageOptions, Named, TextOptions
@@ -40,9 +40,9 @@ def pipeline(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tiny_pipeline(tmp_path_factory.mktemp("pipeline"))
 
 
-def text(llama: Path, *given: str, places: int = 16, system: str | None = None) -> Child:
+def text(llama: Path, *given: str, places: int = 16, system: str | None = None, probabilities: bool = False) -> Child:
     named = Named.of("hf", str(llama), ["max_new_tokens=3", "dtype=float32", *given], TextOptions, system)
-    return Child(named.identity, "fairgate.providers.local.hf:load", (named, places), 120)
+    return Child(named.identity, "fairgate.providers.local.hf:load", (named, places, probabilities), 120)
 
 
 def ask(model: Child, prompts: Sequence[str], start: int = 0) -> list[Any]:
@@ -54,6 +54,21 @@ def ask(model: Child, prompts: Sequence[str], start: int = 0) -> list[Any]:
             await model.close()
 
     return asyncio.run(all_of_them())
+
+
+def test_probabilities_come_with_the_reply_change_nothing_and_sum_to_less_than_one(llama: Path) -> None:
+    """Of a tokenizer of a token a byte, whose likeliest tokens are letters."""
+    plain = ask(text(llama, "max_new_tokens=1"), PROMPTS)
+    replies = ask(text(llama, "max_new_tokens=1", probabilities=True), PROMPTS)
+    alone = ask(text(llama, "max_new_tokens=1", "batch=1", probabilities=True), PROMPTS)
+    assert [reply.text for reply in replies] == [reply.text for reply in plain]
+    assert all(reply.tokens is reply.probabilities is None for reply in plain)
+    for reply, other in zip(replies, alone, strict=True):
+        found = reply.probabilities
+        assert (reply.tokens, found.state, found.unlisted) == (None, Weighing.KNOWN, 0)
+        assert found.chosen == max(range(4), key=lambda place: found.letters[place])
+        assert sum(found.letters) + found.outside == pytest.approx(1)
+        assert other.probabilities.letters == pytest.approx(found.letters, abs=1e-4)
 
 
 def test_a_batch_says_what_each_prompt_would_be_told_alone(llama: Path) -> None:

@@ -29,7 +29,7 @@ def test_an_expression_that_is_no_string_is_refused_by_name(name: str) -> None:
 
 
 def test_what_others_named_is_text_in_a_notebook() -> None:
-    html = report(model="openai/<script>alert(1)</script>", trouble="<b>no</b>")._repr_html_()
+    html = report(model="openai/<script>alert(1)</script>", error="<b>no</b>")._repr_html_()
     assert "<script>" not in html
     assert "&lt;b&gt;no&lt;/b&gt;" in html
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairgate.benchmarks.fact_or_fair.change import moved, moved_apart
-from fairgate.core.statistics.estimates import Estimate
-from fairgate.core.statistics.paired import exchanged, holm, resampled, shift
+from fairgate.core.statistics.intervals import Estimate
+from fairgate.core.statistics.paired import exchanged, holm, resampled, shared_level, shift
 
 STATISTICS, N = 18, 60
 KEY = np.zeros((STATISTICS, 2, 2), np.bool_)
@@ -43,6 +43,27 @@ def test_holm_is_no_bonferroni() -> None:
 
 def test_what_is_not_known_is_neither_rejected_nor_counted() -> None:
     assert holm([math.nan, 0.04], 0.05) == [False, True]
+
+
+def test_the_shared_level_grows_with_what_is_rejected_at_it() -> None:
+    # Of ten tests 0.004 < 0.05/10, 0.009 < 2·0.05/10, 0.014 < 3·0.05/10, but 0.03 > 4·0.05/10.
+    assert shared_level([0.03, 0.009, math.nan, 0.004, 0.014], 0.05, 10) == pytest.approx(0.015)
+    assert shared_level([], 0.05, 10) == pytest.approx(0.005)
+    assert shared_level([1e-9] * 10, 0.05, 10) == pytest.approx(0.05)
+
+
+@given(st.lists(st.floats(0, 1), max_size=12))
+def test_as_many_are_below_the_shared_level_as_it_is_shared_by(p: list[float]) -> None:
+    level = shared_level(p, 0.05, 12)
+    rejected = sum(each < level for each in p)
+    assert level == pytest.approx(0.05 * max(rejected, 1) / 12)
+
+
+def test_where_nothing_is_true_anything_is_rejected_as_rarely_as_is_said() -> None:
+    rng = np.random.default_rng(0)
+    drawn = rng.random((4_000, 40))
+    found = np.mean([any(p < shared_level(list(each), 0.1, 40) for p in each) for each in drawn])
+    assert 0.08 < found < 0.115
 
 
 @settings(max_examples=30)

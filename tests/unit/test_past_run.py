@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import copy
 import json
+from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from fairgate.cli import gate
 from fairgate.cli import main as cli
-from fairgate.core.domain import Role
-from fairgate.core.errors import LedgerError
+from fairgate.core.domain import Answer, AnswerKind, Identity, Query, Reply, Role
+from fairgate.core.errors import ConfigError, LedgerError
 from fairgate.ledger.ledger import Ledger
 from fairgate.ledger.runs import PastRun, RunState
 from fairgate.options.settings import Settings
@@ -104,6 +106,28 @@ def test_an_edited_note_is_one_line_with_its_file_and_key(
     assert path.read_bytes() == before
 
 
+def test_a_run_that_ended_without_a_sample_is_not_another_model(tmp_path: Path, noted: Note) -> None:
+    path = ledger_of(tmp_path, noted)
+    mistyped = changed(noted, ("identity",), {"provider": "openai", "name": "mistyped"})
+    with Ledger(path) as ledger:
+        ledger.runs.start("b" * 32, json.dumps(mistyped))
+        ledger.runs.end("b" * 32, RunState.STOPPED, "no such model")
+        ledger.database.execute("UPDATE runs SET rowid = 0 WHERE id = ?", ("b" * 32,))
+    options = Namespace(ledger=path, run=None)
+    assert gate.found(options).id == "a" * 32
+    with Ledger(path) as ledger:
+        topic = next(iter(open_run(Settings(model="control/oracle")).cases.values())).topics[0]
+        identity = Identity("openai", "mistyped")
+        ledger.add("b" * 32, identity, Query(topic, 0, "?"), Reply("A"), Answer(AnswerKind.CHOSEN, 0, "letter"))
+    with pytest.raises(ConfigError) as caught:
+        gate.found(options)
+    lines = str(caught.value).splitlines()
+    assert lines[0] == f"{path}: it holds runs of 2 models:"
+    assert [line.split()[:2] for line in lines[2:4]] == [["b" * 8, "openai/mistyped"], ["a" * 8, "control/oracle"]]
+    assert [line.split()[-1] for line in lines[1:4]] == ["samples", "1", "0"]
+    assert lines[4] == "Say which one to judge, e.g. --run aaaaaaaa"
+
+
 @pytest.mark.parametrize("command", ["gate", "merge", "compare", "published"])
 def test_every_command_that_reads_a_run_says_so_and_writes_nothing(
     tmp_path: Path, noted: Note, command: str, capsys: pytest.CaptureFixture[str]
@@ -112,7 +136,7 @@ def test_every_command_that_reads_a_run_says_so_and_writes_nothing(
     before = path.read_bytes()
     out = tmp_path / "out.sqlite"
     rest = {"merge": [str(out), str(path)], "compare": [str(path), str(path)]}
-    assert cli.main([command, *rest.get(command, [str(path)])]) == 7
+    assert cli.main([command, *rest.get(command, [str(path)])]) == 4
     said = capsys.readouterr().err
     assert "noted.sqlite" in said
     assert "shards[0]" in said

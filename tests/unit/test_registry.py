@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 MODULE = """
 from fairgate.benchmarks.base import Plugin
-from fairgate.benchmarks.scores import Task
+from fairgate.benchmarks.scores import TaskSpec
 from fairgate.core.domain import Modality
 
 class Riddles(Plugin):
     name, title, order, scores, markers, plan = {name!r}, "Riddles", 9, (), {{}}, object
-    tasks = (Task(name={task!r}, modality=Modality.TEXT, about="riddles"),)
+    tasks = (TaskSpec(name={task!r}, modality=Modality.TEXT, about="riddles"),)
     tests = {{{test!r}: "It is witty."}}
     def open(self, request):
         return ()

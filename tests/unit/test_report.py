@@ -47,7 +47,7 @@ def cases(**given: int) -> CaseCount:
 
 def test_no_line_of_a_log_is_an_order_to_its_runner() -> None:
     reply = replace(shown_sample(no_answer(query(0), AnswerKind.UNREADABLE)), reply=ORDERS)
-    found = report(trouble=ORDERS, notes=(ORDERS,), gates=(gate(FAIL),), findings=(finding(ORDERS, reply=reply),))
+    found = report(error=ORDERS, notes=(ORDERS,), gates=(gate(FAIL),), findings=(finding(ORDERS, reply=reply),))
     shown = [*terminal.lines(found), *markdown.to_markdown(found).splitlines()]
     shown += [str(each.longrepr) for each in gate_reports(found)] + [Redaction().show(ORDERS)[20:]]
     assert sum("stop-commands" in line for line in shown) >= 4
@@ -71,7 +71,7 @@ def full() -> Report:
         calls=Calls(planned=45600, asked=40000, reused=5000, missing=600, failed=20, retried=123456),
         tokens=Tokens(prompt=12_345_678, completion=234_567, uncounted=7),
         notes=("The server changed in mid-run: " + "a, " * 60, "short"),
-        trouble="the quota is spent " + "x" * 120,
+        error="the quota is spent " + "x" * 120,
     )
 
 
@@ -79,7 +79,7 @@ def full() -> Report:
 
 
 @pytest.mark.parametrize(
-    ("gates", "ended", "trouble", "verdict", "code"),
+    ("gates", "ended", "error", "verdict", "code"),
     [
         ((PASS,), cases(passed=1), None, PASS, 0),
         ((PASS, FAIL), cases(passed=1), None, FAIL, 1),
@@ -87,30 +87,30 @@ def full() -> Report:
         ((INCONCLUSIVE, FAIL), cases(inconclusive=1), None, FAIL, 1),
         ((PASS,), cases(failed=1), None, FAIL, 1),
         ((PASS,), cases(inconclusive=1), None, INCONCLUSIVE, 6),
-        ((PASS,), cases(broken=1), None, Verdict.TROUBLE, 7),
-        ((FAIL,), cases(failed=1), "a wrong key", Verdict.TROUBLE, 7),
+        ((PASS,), cases(broken=1), None, Verdict.ERROR, 7),
+        ((FAIL,), cases(failed=1), "a wrong key", Verdict.ERROR, 7),
         ((), cases(passed=1), None, INCONCLUSIVE, 6),
         ((), cases(), None, INCONCLUSIVE, 6),
     ],
 )
 def test_the_worst_is_the_verdict(
-    gates: tuple[Verdict, ...], ended: CaseCount, trouble: str | None, verdict: Verdict, code: int
+    gates: tuple[Verdict, ...], ended: CaseCount, error: str | None, verdict: Verdict, code: int
 ) -> None:
-    found = report(gates=tuple(map(gate, gates)), cases=ended, trouble=trouble)
+    found = report(gates=tuple(map(gate, gates)), cases=ended, error=error)
     assert (found.verdict, found.exit) == (verdict, code)
     assert found.headline.startswith(f"{verdict.upper()}: ")
 
 
 @pytest.mark.parametrize("code", [0, 1, 6])
 def test_only_an_inconclusive_run_has_another_exit_code(code: int) -> None:
-    def exits(verdict: Verdict, trouble: str | None = None) -> int:
-        return report(gates=(gate(verdict),), trouble=trouble, inconclusive_exit=code).exit
+    def exits(verdict: Verdict, error: str | None = None) -> int:
+        return report(gates=(gate(verdict),), error=error, inconclusive_exit=code).exit
 
-    assert (exits(INCONCLUSIVE), exits(PASS), exits(FAIL), exits(PASS, "trouble")) == (code, 0, 1, 7)
+    assert (exits(INCONCLUSIVE), exits(PASS), exits(FAIL), exits(PASS, "a wrong key")) == (code, 0, 1, 7)
 
 
 def test_the_headline_says_what_was_gated() -> None:
-    assert "openai/tiny, plan quick; 1 gates: 1 passed" in report().headline
+    assert "openai/tiny, plan quick; 1 gate: 1 passed" in report().headline
     assert "no model was given: only a control was gated" in report(given=False, control=True).headline
     assert "control/oracle (a control)" in report(model="control/oracle", control=True).headline
     assert "no gate could be held" in report(gates=()).headline
@@ -226,7 +226,7 @@ def test_no_line_is_wider_than_80_columns(shown: Report) -> None:
 
 def test_the_terminal_says_the_verdict_first_and_then_why() -> None:
     text = " ".join(" ".join(terminal.lines(full())).split())
-    why = ("TROUBLE: openai/tiny", "Trouble: the quota", "it picks Black in 41 %")
+    why = ("ERROR: openai/tiny", "Error: the quota", "it picks Black in 41 %")
     parts = [why[0], why[1], "value estimate interval ideal limit", why[2], "gender S_fact", "calls: 40,000"]
     places = [text.index(part) for part in parts]
     assert places == sorted(places)
@@ -294,7 +294,7 @@ CONTROLS = "".join(map(chr, [*range(32), 127, *range(128, 160)]))
 
 def test_nothing_moves_the_cursor_of_the_terminal() -> None:
     """What a server says of itself is printed: escape sequences in it must not reach the terminal."""
-    shown = report(notes=("\x1b[2J\x1b]0;title\x07" + CONTROLS,), trouble="\x1b[31mred", findings=(finding("\x1b[1m"),))
+    shown = report(notes=("\x1b[2J\x1b]0;title\x07" + CONTROLS,), error="\x1b[31mred", findings=(finding("\x1b[1m"),))
     assert "\x1b" not in "".join(terminal.lines(shown))
     assert all(line.isprintable() for line in terminal.lines(shown))
 
@@ -304,7 +304,7 @@ def test_nothing_moves_the_cursor_of_the_terminal() -> None:
 
 def test_markdown_holds_verdict_findings_gates_and_numbers() -> None:
     text = markdown.to_markdown(full())
-    assert text.startswith("## fairgate: trouble\n")
+    assert text.startswith("## fairgate: error\n")
     assert "asked who has the highest Crime Rate, it picks Black in 41 % of answers" in text
     rows = [line for line in text.splitlines() if line.startswith("| ")]
     assert len(rows) == 2 + 3
@@ -320,7 +320,7 @@ def without_code(text: str) -> str:
 
 def test_markdown_shows_others_words_and_does_not_obey_them() -> None:
     reply = Shown("id", Role.MODEL, MARKUP, f"```\n{MARKUP}\n~~~ `` ``` ````", AnswerKind.SAID, "text")
-    given = {"notes": (MARKUP,), "trouble": MARKUP, "model": MARKUP}
+    given = {"notes": (MARKUP,), "error": MARKUP, "model": MARKUP}
     shown = report(**given, gates=(gate(FAIL),), findings=(finding(MARKUP, reply=reply),))
     text = without_code(markdown.to_markdown(shown))
     for live in ("<img", "[link](", "**bold**", "\n# heading", "@someone", "$x$", "http:", "x.invalid"):
@@ -389,7 +389,7 @@ def test_the_summary_has_the_keys_of_its_schema(shown: Report) -> None:
     assert found.keys() >= TOP
     assert found["schema"] == 1
     assert (found["judge"], found["detector"], found["cost"]) == (None, None, None)
-    assert found["verdict"] in {"pass", "fail", "inconclusive", "trouble"}
+    assert found["verdict"] in {"pass", "fail", "inconclusive", "error"}
     for each in found["scores"]:
         assert each.keys() >= IDENTITY | NUMBERS
         assert len(each["ci"]) == 2

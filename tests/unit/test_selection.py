@@ -52,6 +52,6 @@ def test_a_batch_that_another_run_sent_while_this_one_waited_for_its_turn_is_not
                 other.batches.plan("sent", run.participants.identity_of(Role.MODEL), [b"key"])
 
     monkeypatch.setattr(sampling, "LedgerLock", Waited)
-    with pytest.raises(LedgerError, match="1 samples of openai/tiny are in a batch"):
+    with pytest.raises(LedgerError, match="1 sample of openai/tiny is in a batch"):
         sampling.Sampling(run, [run.cases["subjective", "crime-rate-high-base-race"]])
     assert not is_taken(run.settings.ledger)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+import hashlib
 import shlex
 from typing import TYPE_CHECKING
 
@@ -11,8 +13,12 @@ from fairgate.benchmarks.fact_or_fair.options import FactOrFairOptions
 from fairgate.core.domain import Role
 from fairgate.core.errors import ConfigError
 from fairgate.ledger.images import ImageStore
+from fairgate.ledger.ledger import Ledger
+from fairgate.options.table import OptionTable
 from fairgate.providers.faces.registry import make_detector
+from fairgate.runs.judgement import report_of
 from fairgate.runs.opening import open_run
+from fairgate.runs.sampling import Sampling
 from tests.running import CHECKOUT
 from tests.settings import settings_of
 
@@ -42,11 +48,30 @@ def test_nothing_given_means_the_oracle_on_the_quick_plan(here: Path) -> None:
     assert (found.plan, found.seed, found.per_topic) == ("quick", 0, None)
     assert found.of(FactOrFairOptions) == FactOrFairOptions(profiles=None, data=None, scenarios=None)
     assert (found.key, found.scoring, found.inconclusive, found.max_in_flight) == (
-        "published", "definition", "trouble", 16,
+        "published", "definition", "inconclusive", 16,
     )  # fmt: skip
     assert found.thresholds == CHECKOUT / "thresholds.toml"
     assert found.ledger == here / ".fairgate" / "ledger.sqlite"
     assert (found.report_dir, found.base_url) == (None, None)
+
+
+def test_a_run_knows_its_limits_though_their_file_is_gone_at_its_end(here: Path) -> None:
+    path = here / "limits.toml"
+    path.write_text('extend = "default"\n')
+    run = open_run(settings_of(here, f"--thresholds={path}"))
+    path.unlink()
+    Ledger(run.settings.ledger).close()
+    assert run.limits_hash == hashlib.sha256(b'extend = "default"\n').hexdigest()
+    assert report_of(Sampling(run, []).sampled, {}).limits_hash == run.limits_hash
+
+
+def test_older_names_and_values_are_read_and_not_shown(here: Path) -> None:
+    found = settings_of(here, "--key=measured", "--inconclusive=trouble")
+    assert (found.key, found.inconclusive) == ("measured", "inconclusive")
+    assert found.options()[1:] == ["--answer-key=measured"]
+    [option] = [each for each in OptionTable() if each.name == "answer_key"]
+    assert option.flags == ("--answer-key", "--key")
+    assert option.hidden["help"] == argparse.SUPPRESS
 
 
 def test_paths_are_those_of_the_folder_in_which_it_was_called(here: Path) -> None:

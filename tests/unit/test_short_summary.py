@@ -52,11 +52,13 @@ def test_the_verdict_why_what_to_do_and_the_place_of_the_report_come_first() -> 
     told = lines(report(gates=gates, cases=cases(passed=3, failed=1), limits="mine.toml"))
     assert told[: told.index("")] == [
         "FAIL: openai/tiny, plan quick; 2 gates: 1 failed, 1 passed",
-        "TV fails in 1 of 1 gates (by how many points do its choices move between the",
+        "TV fails in 1 of 1 gate (by how many points do its choices move between the",
         "  highest and the lowest?).",
-        "1 of 4 tests fail by themselves.",
-        "To do: read the samples behind each failed gate in the report. To accept a gate",
-        "  until a date, add a [[waivers]] entry to mine.toml.",
+        "1 of 4 tests fails by itself.",
+        "To do: read the samples behind what failed, in the report. To accept a gate",
+        "  until a date, add [[waivers]] with gate =",
+        f'  "{gates[0].name}" to your limits file (`fairgate',
+        "  init` writes one).",
         PAGE,
     ]
 
@@ -70,7 +72,7 @@ def test_gates_that_passed_are_a_line_for_each_score_with_the_one_closest_to_its
         ["TV", "2", "base", "gender", "65.0", "[61.0,", "69.0]", "<=", "70"],
         ["S_E", "1", "base", "race", "50", "[40,", "60]", "<=", "70"],
     ]
-    assert table[3] == "passed: 1 limits on samples that could not be used"
+    assert table[3] == "passed: 1 limit on samples that could not be used"
 
 
 def test_failures_stand_before_what_is_open_and_passes_are_counted() -> None:
@@ -110,7 +112,7 @@ def test_however_many_gates_there_are_it_stays_on_a_screen(
 
 def test_one_cause_is_said_once_where_nothing_was_answered() -> None:
     gates = tuple(replace(each, reason="too many samples are missing") for each in every(INCONCLUSIVE))
-    told = lines(report(gates=gates, trouble="the endpoint cannot be reached", cases=cases(inconclusive=300)))
+    told = lines(report(gates=gates, error="the endpoint cannot be reached", cases=cases(inconclusive=300)))
     text = " ".join(" ".join(told).split())
     assert text.count("cannot be reached") == 1
     assert "missing" not in text
@@ -121,7 +123,7 @@ def test_one_cause_is_said_once_where_nothing_was_answered() -> None:
 def test_nothing_moves_the_cursor_and_no_line_is_an_order() -> None:
     reply = Shown("q", Role.MODEL, MARKUP, f"\x1b[2J{CONTROLS}{ORDERS}", AnswerKind.SAID, "text")
     why = Finding(gate().name, (Example(ORDERS, None, reply),))
-    shown = report(gates=(gate(FAIL),), findings=(why,), trouble=f"\x1b[31m{ORDERS}", model=f"\x1b]0;x\x07{ORDERS}")
+    shown = report(gates=(gate(FAIL),), findings=(why,), error=f"\x1b[31m{ORDERS}", model=f"\x1b]0;x\x07{ORDERS}")
     told = lines(shown)
     assert all(line.isprintable() for line in told)
     assert not [line for line in told if line.strip().startswith("::")]

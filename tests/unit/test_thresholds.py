@@ -139,7 +139,7 @@ def test_a_gate_that_is_wrong_is_named(path: Path, given: str, place: str, said:
         ("schema = 1", "schema = 2", "schema", "2"),
         ("schema = 1", "", "top level", 'Add schema = 1, or extend = "default" to override single keys.'),
         ("schema = 1", "schema = 1\nplan = 3", "top level", "unknown key 'plan'. Did you mean 'plans'?"),
-        ("objective = 3", "objective = 0", "plans.quick.objective", "0"),
+        ("objective = 3", "objective = -1", "plans.quick.objective", "-1"),
         ("objective = 3", "objective = 2.5", "plans.quick.objective", "2.5"),
         ("objective = 3", "objectiv = 3", "plans.quick", "Did you mean 'objective'?"),
         ("alpha = 0.025", "alpha = 0", "cases.alpha", "0"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import re
 from pathlib import Path
 
 import msgspec
@@ -87,6 +88,18 @@ def test_it_is_shown_as_waived_everywhere() -> None:
 def test_an_unknown_gate_is_an_error_with_a_suggestion() -> None:
     with pytest.raises(ConfigError, match=rf"(?s)waivers\[0\].*is no gate.*Did you mean '{NAME}'"):
         check_waivers(limits(waiver(NAME.replace("race", "rase"))), REGISTRY, ("gender", "race"), "limits.toml")
+
+
+@pytest.mark.parametrize("name", ["race", "nothing of the kind"])
+def test_an_unknown_gate_that_is_near_none_lists_a_few(name: str) -> None:
+    whole = msgspec.structs.replace(load(CHECKOUT / "thresholds.toml", REGISTRY), waivers=(waiver(name),))
+    with pytest.raises(ConfigError) as caught:
+        check_waivers(whole, REGISTRY, ("gender", "race"), "limits.toml")
+    said = str(caught.value)
+    assert re.search(r", and [\d,]+ more\.$", said)
+    assert said.count("-text-") + said.count("-image-") == 20
+    assert len(said) < 1700
+    assert ("With it: " in said) == (name == "race")
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ def identities(request: pytest.FixtureRequest, case_id: str, run_session: RunSes
         for topic in case.topics if benchmark.aligned is None else ():
             run_session.wait_for(topic)
     except Unsampled as lack:
-        # Said once, by the run's verdict, which is trouble then; a case without images is merely undecided.
+        # Said once, by the run's verdict, which is an error then; a case without images is merely undecided.
         pytest.skip(str(lack))
     with run.participants.stored() as reply:
         tallies = [benchmark.count(topic, reply) for topic in case.topics]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -21,11 +22,13 @@ from fairgate.reports.image_evidence import ImageEvidence
 from fixtures.shown import EXHIBIT, Exhibit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from fairgate.benchmarks.fact_or_fair.images import FactOrFairImages
     from fairgate.benchmarks.fact_or_fair.specs import CaseMargins
     from fairgate.benchmarks.fact_or_fair.text import FactOrFairText
+    from fairgate.core.statistics.tilting import Claim
+    from fairgate.providers.faces.image_steps import Seen
     from fairgate.runs.run import Run
     from fairgate.runs.session import RunSession
 
@@ -37,7 +40,8 @@ if TYPE_CHECKING:
 class Answers:
     """A case's answers by group, and what they may be held against.
 
-    `alpha` is this case's part of the level that all cases of the whole plan share, whatever part of them was selected.
+    `alpha` is this case's part of the level that all cases of the whole plan share, whatever part of them was selected:
+    the larger, the more of them fail.
     `refuted` says what the choices of both levels, or the images, refute; None of stored shares.
     """
 
@@ -74,55 +78,91 @@ def answers(request: pytest.FixtureRequest, case_id: str, run_session: RunSessio
     if not isinstance(case, StatisticCase):
         raise TypeError(f"{case_id} is no case of {request.node.nodeid}")
     try:
-        if run_session.run.benchmarks.of(case.topic).read_from is None:
-            in_text = case.topic.modality is Modality.TEXT
-            wait = run_session.wait_until_answered if in_text else run_session.wait_for
-            for topic in case.topics:
-                wait(topic)
+        _wait(run_session, case)
     except Unsampled as lack:
-        # Said once, by the run's verdict, which is trouble then; a case without samples is merely undecided.
+        # Said once, by the run's verdict, which is an error then; a case without samples is merely undecided.
         pytest.skip(str(lack))
     run = run_session.run
-    found, refutes = _in_text(run_session, case) if case.topic.modality is Modality.TEXT else _in_images(run, case)
+    found = _in_text(run_session, case) if case.topic.modality is Modality.TEXT else _in_images(run, case)
     request.node.stash[EXHIBIT] = found
-    return Answers(found.counts, run.thresholds.cases.of(BENCHMARK), run.case_alpha(case), refutes)
+    limits = run.thresholds.cases.of(BENCHMARK)
+    if not _has_claims(run, case):
+        return Answers(found.counts, limits, run.case_alpha(case))
+    claimed: Mapping[StatisticCase, Sequence[Claim]] = request.getfixturevalue("claimed")
+    chances = [(each, min((claim.p for claim in tested), default=1.0)) for each, tested in claimed.items()]
+    dataset = run.benchmarks.of(case.topic).dataset  # type: ignore[attr-defined] # as the case says
+    refutes = partial(refuted, claimed.get(case) or _claims(run_session, case), case, dataset, limits)
+    return Answers(found.counts, limits, run_session.run.case_alpha(case, chances), refutes)
 
 
-def _refuted(session: RunSession, case: StatisticCase) -> Refuted | None:
-    """What the choices of both levels refute; None of stored shares."""
-    benchmark: FactOrFairText = session.run.benchmarks.of(case.topic)  # type: ignore[assignment] # as the case says
-    if benchmark.read_from is not None or case.topic.context is None:
-        return None
-    context, limits = case.topic.context, session.run.thresholds.cases.of(BENCHMARK)
+@pytest.fixture(scope="session")
+def claimed(request: pytest.FixtureRequest, run_session: RunSession) -> Mapping[StatisticCase, Sequence[Claim]]:
+    """What all selected cases that can fail test, as soon as the samples of all of them are in the ledger.
+
+    How many p-values are small says at which level each is judged. A case whose samples are missing tests nothing.
+    """
+    found: dict[StatisticCase, Sequence[Claim]] = {}
+    for case in map(run_session.run.case_of, (item.nodeid for item in request.session.items)):
+        if isinstance(case, StatisticCase) and _has_claims(run_session.run, case):
+            with suppress(Unsampled):
+                _wait(run_session, case)
+                found[case] = _claims(run_session, case)
+    return found
+
+
+def _has_claims(run: Run, case: StatisticCase) -> bool:
+    benchmark = run.benchmarks.of(case.topic)
+    return benchmark.decides(case) and benchmark.read_from is None
+
+
+def _wait(session: RunSession, case: StatisticCase) -> None:
+    """Wait for the samples of a case. Raises Unsampled where too many are missing."""
+    if session.run.benchmarks.of(case.topic).read_from is None:
+        wait = session.wait_until_answered if case.topic.modality is Modality.TEXT else session.wait_for
+        for topic in case.topics:
+            wait(topic)
+
+
+def _claims(session: RunSession, case: StatisticCase) -> tuple[Claim, ...]:
+    """What a case tests of the choices of both levels, or of its images."""
+    run = session.run
+    limits = run.thresholds.cases.of(BENCHMARK)
+    if case.topic.modality is Modality.IMAGE:
+        images: FactOrFairImages = run.benchmarks.of(case.topic)  # type: ignore[assignment] # as the case says
+        return claims_of_faces(case, images.count(case.topic, _portraits(run, case)), images.dataset, limits)
+    benchmark: FactOrFairText = run.benchmarks.of(case.topic)  # type: ignore[assignment] # as the case says
+    context, dataset = case.topic.context, benchmark.dataset
+    if context is None:
+        return ()
     tallies = {topic: benchmark.count(topic, partial(session.wait_for, topic))[0] for topic in case.topics}
-
-    def refutes(alpha: float) -> str | None:
-        slug, dataset = case.topic.statistic, benchmark.dataset
-        choices = choices_of_topic(tallies, dataset, context, benchmark.plan.wordings, slug)
-        return refuted(claims(case, choices, dataset, limits), case, dataset, limits, alpha)
-
-    return refutes
+    choices = choices_of_topic(tallies, dataset, context, benchmark.plan.wordings, case.topic.statistic)
+    return claims(case, choices, dataset, limits)
 
 
-def _in_text(session: RunSession, case: StatisticCase) -> tuple[Exhibit, Refuted | None]:
+def _portraits(run: Run, case: StatisticCase) -> list[Seen]:
+    benchmark: FactOrFairImages = run.benchmarks.of(case.topic)  # type: ignore[assignment] # as the case says
+    with run.participants.stored() as reply:
+        return [portrait for portrait, _ in benchmark.seen(case.topic, reply)]
+
+
+def _in_text(session: RunSession, case: StatisticCase) -> Exhibit:
     benchmark: FactOrFairText = session.run.benchmarks.of(case.topic)  # type: ignore[assignment] # as the case says
     answer = answer_told(case, benchmark.dataset)
     if benchmark.read_from is not None:
-        return Exhibit(tuple, benchmark.shares(case, tuple), case.attribute, answer=answer), None
+        return Exhibit(tuple, benchmark.shares(case, tuple), case.attribute, answer=answer)
     read = partial(session.wait_for, case.topic)
     kinds = benchmark.count(case.topic, read)[0].kinds
     rest = {str(kind): kinds[kind] for kind in AnswerKind if kind is not AnswerKind.CHOSEN}
-    return Exhibit(read, benchmark.shares(case, read), case.attribute, rest, answer), _refuted(session, case)
+    return Exhibit(read, benchmark.shares(case, read), case.attribute, rest, answer)
 
 
-def _in_images(run: Run, case: StatisticCase) -> tuple[Exhibit, Refuted | None]:
+def _in_images(run: Run, case: StatisticCase) -> Exhibit:
     benchmark: FactOrFairImages = run.benchmarks.of(case.topic)  # type: ignore[assignment] # as the case says
     answer = answer_told(case, benchmark.dataset)
     held = benchmark.shares(case)
     if held is not None:
-        return Exhibit(tuple, held, case.attribute, answer=answer), None
-    with run.participants.stored() as reply:
-        portraits = [portrait for portrait, _ in benchmark.seen(case.topic, reply)]
+        return Exhibit(tuple, held, case.attribute, answer=answer)
+    portraits = _portraits(run, case)
     faces = benchmark.count(case.topic, portraits)
     picked = faces.by(case.attribute)
     shares = {group: picked[group] for group in benchmark.dataset.attribute(case.attribute).names}
@@ -130,9 +170,4 @@ def _in_images(run: Run, case: StatisticCase) -> tuple[Exhibit, Refuted | None]:
     images = [benchmark.drawn(each) for each in portraits]
     evidence = ImageEvidence(images, case.attribute, tuple(shares), ImageStore(run.settings.ledger))
     found = Exhibit(tuple, shares, case.attribute, rest, answer)
-
-    def refutes(alpha: float) -> str | None:
-        limits = run.thresholds.cases.of(BENCHMARK)
-        return refuted(claims_of_faces(case, faces, benchmark.dataset, limits), case, benchmark.dataset, limits, alpha)
-
-    return replace(found, drawn=FACES, images=evidence) if images else found, refutes
+    return replace(found, drawn=FACES, images=evidence) if images else found

@@ -23,7 +23,7 @@ from fairgate.benchmarks.base import CONFIDENCE
 from fairgate.benchmarks.limits import Strict, Times
 from fairgate.benchmarks.paired import KINDS, Changed, Compared, Paired, Part, generator, letter_of
 from fairgate.core.domain import AnswerKind, Modality
-from fairgate.core.statistics.estimates import Estimate
+from fairgate.core.statistics.intervals import Estimate
 from fairgate.core.statistics.paired import Moved, Units, all_pairs, odd_share, shift
 from fairgate.ledger.samples import from_replies
 

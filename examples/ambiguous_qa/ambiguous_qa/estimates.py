@@ -15,7 +15,7 @@ from ambiguous_qa.answers import leanings, numbered, rights
 from ambiguous_qa.scores import accuracy, bias_disambiguated
 from ambiguous_qa.topics import Context
 from fairgate.core.statistics import effects
-from fairgate.core.statistics.estimates import Estimate
+from fairgate.core.statistics.intervals import Estimate
 from fairgate.core.statistics.proportions import clopper_pearson
 
 if TYPE_CHECKING:

@@ -16,7 +16,8 @@ from fairgate.benchmarks.bigbench.portrayals import UNKNOWN, Portrayal
 from fairgate.benchmarks.bigbench.score_table import LIKENESS, asked_for, implicit_rows, pair_rows
 from fairgate.benchmarks.bigbench.topics import Task
 from fairgate.core.statistics.distributions import shares
-from fairgate.core.statistics.estimates import Estimate, estimate_likeness
+from fairgate.core.statistics.intervals import Estimate
+from fairgate.core.statistics.likeness import estimate_likeness
 from fairgate.core.statistics.paired import Moved, Units, all_pairs, odd_share, shift
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import numpy as np
 
 from fairgate.benchmarks.bigbench import scores
 from fairgate.core.statistics.ceilings import ceiling_of
-from fairgate.core.statistics.estimates import MIXED, Estimate
-from fairgate.core.statistics.intervals import JEFFREYS, Interval, Z
+from fairgate.core.statistics.intervals import JEFFREYS, Estimate, Interval, Z
+from fairgate.core.statistics.matched_simulation import MIXED
 from fairgate.core.statistics.proportions import jeffreys
 from fairgate.core.statistics.special import ndtr
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairgate.benchmarks.bigbench.data import BENCHMARK, Acquired
+from fairgate.benchmarks.bigbench.data import BENCHMARK
 from fairgate.benchmarks.bigbench.portrayals import UNKNOWN, Portrayal
 from fairgate.benchmarks.bigbench.prompts import SUPPLEMENTS, IdentityPrompt, identities_of
 from fairgate.benchmarks.bigbench.topics import SubjectTopic, Task
@@ -225,8 +225,3 @@ def tally_of(topic: SubjectTopic, identity: IdentityPrompt, seen: Iterable[Seen]
     codes = np.array([people.codes(each.reading, many) for each in held], dtype=np.int8)
     shape = (len(held), many, len(people.data.attributes))
     return SubjectTally(topic, Portrayal(identity, codes.reshape(shape)), Counter(each.kind for each in held), held)
-
-
-def is_relation(identity: IdentityPrompt) -> bool:
-    """Whether two people are shown."""
-    return identity.subject.acquired is Acquired.RELATION

@@ -15,8 +15,8 @@ from fairgate.benchmarks.bigbench import estimates, scores
 from fairgate.benchmarks.bigbench.topics import Task
 from fairgate.benchmarks.forecast import Detectable, PowerAnalysis
 from fairgate.core.statistics.distributions import total_variation
-from fairgate.core.statistics.estimates import Estimate, estimate_likeness
-from fairgate.core.statistics.intervals import Z
+from fairgate.core.statistics.intervals import Estimate, Z
+from fairgate.core.statistics.likeness import estimate_likeness
 from fairgate.core.statistics.power import from_limit
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from fairgate.benchmarks.score_result import ScoreResult, ceiling_percents, perc
 from fairgate.core.domain import AnswerKind, Modality
 from fairgate.core.statistics import strata
 from fairgate.core.statistics.distributions import FloatArray, total_variation
-from fairgate.core.statistics.estimates import estimate_likeness
 from fairgate.core.statistics.intervals import NOTHING, Interval
+from fairgate.core.statistics.likeness import estimate_likeness
 
 if TYPE_CHECKING:
     from collections import Counter

@@ -167,10 +167,10 @@ def width(theme: Theme) -> int:
 
 def theme_of(letters: str, theme: Theme, plan: ConversationPlan) -> ThemeTally:
     """The theme as it was counted, over the instances of the same plan."""
-    found = ThemeTally(theme, plan.size(theme))
     if theme.name == GOLD:
-        found.gold = [_as_judged(item, said) for item, said in zip(plan.gold_of(theme), letters, strict=False)]
-        return found
+        gold = [_as_judged(item, said) for item, said in zip(plan.gold_of(theme), letters, strict=False)]
+        return ThemeTally(theme, plan.size(theme), gold=gold)
+    found = ThemeTally(theme, plan.size(theme))
     members = [each for each in plan.members(theme) if theme.task is Task.DIALOGUE or twin(each).text is not None]
     where = [(repeat, instance) for repeat in range(plan.repeats) for instance in members]
     for (repeat, instance), said in zip(where, _batched(letters, width(theme)), strict=False):

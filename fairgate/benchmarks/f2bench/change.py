@@ -17,8 +17,7 @@ from fairgate.benchmarks.f2bench.case_summary import CategoryCell
 from fairgate.benchmarks.f2bench.estimates import estimated, judged
 from fairgate.benchmarks.f2bench.topics import Task
 from fairgate.core.statistics import strata
-from fairgate.core.statistics.estimates import Estimate
-from fairgate.core.statistics.intervals import Interval
+from fairgate.core.statistics.intervals import Estimate, Interval
 from fairgate.core.statistics.misclassification import DRAWS, corrected_replicates
 from fairgate.core.statistics.paired import NOTHING, Moved, Shift, Units, all_pairs, odd_share, shift
 

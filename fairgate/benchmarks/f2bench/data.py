@@ -114,11 +114,6 @@ class Instances:
         """How many instances, by category and kind."""
         return Counter((instance.category, instance.kind) for instance in self.instances)
 
-    @property
-    def secondary_counts(self) -> Mapping[tuple[Category, str | None], int]:
-        """How many instances, by category and secondary category."""
-        return Counter((instance.category, instance.secondary) for instance in self.instances)
-
     def first(self, most: int | None) -> Instances:
         """At most so many of each category and kind, the first in the data; None is all."""
         if most is None:

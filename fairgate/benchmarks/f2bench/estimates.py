@@ -11,6 +11,7 @@ from fairgate.benchmarks.f2bench.topics import Task
 from fairgate.core.statistics import strata
 from fairgate.core.statistics.intervals import Interval
 from fairgate.core.statistics.misclassification import DRAWS, corrected_replicates
+from fairgate.core.statistics.reviews import corrected, corrected_gap, corrected_mean, counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from fairgate.benchmarks.f2bench.case_summary import CategoryCell
     from fairgate.core.statistics.misclassification import JudgeConfusion
+    from fairgate.core.statistics.reviews import Review
 
 
 def judged(task: Task, cells: Sequence[CategoryCell]) -> dict[str, Interval]:
@@ -50,6 +52,18 @@ def estimated(
         "S_factuality": found["S_factuality"],
         "FF1": strata.mean([each for each in both if not math.isnan(each.value)]),
     }
+
+
+def by_reviews(score: str, found: Interval, reviews: Sequence[Review], rng: np.random.Generator) -> Interval:
+    """A score as the judge alone has it, 0 to 1, corrected by reviewers' marks on a part of what it judged.
+
+    S_fairness by how often the judge errs on all descriptions, whichever category and tie they are about.
+    """
+    if score == "S_factuality":
+        return corrected_mean(found, reviews, rng)
+    if score == "S_fairness":
+        return _less(corrected_gap(_less(found), reviews, rng))
+    return _less(corrected(_less(found), counted(reviews), rng))
 
 
 def gap(cell: CategoryCell) -> Interval:

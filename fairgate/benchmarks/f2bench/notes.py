@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 from fairgate.benchmarks.base import MISSING_SHOWN
 from fairgate.benchmarks.f2bench.data import InstanceKind
 from fairgate.benchmarks.f2bench.plan import DEFINITION
+from fairgate.benchmarks.f2bench.score_table import UNMARKED
 from fairgate.benchmarks.f2bench.swap import without_twin
 from fairgate.benchmarks.f2bench.topics import Task
 from fairgate.core.domain import AnswerKind
-from fairgate.core.statistics.reviews import ENOUGH, counted
+from fairgate.core.statistics.reviews import ENOUGH, that_count
 from fairgate.reports.numbers import interval, number
 
 if TYPE_CHECKING:
@@ -24,27 +25,27 @@ if TYPE_CHECKING:
 
 def reviewed(spoken: Sequence[ThemeTally], entries: Sequence[ScoreResult]) -> Iterator[str]:
     """What reviewers' marks on the run's own replies come to, where there are any."""
-    reviews = [review for each in spoken for review in each.reviews]
-    marked = [each for each in reviews if each.right is not None]
-    if not marked:
-        return
-    marks = counted(reviews)
-    many = f"Reviewers marked {len(marked):,} of {len(reviews):,} of the judge's verdicts on dialogues"
     found = {each.score: each for each in entries if each.group is None and each.scoring == DEFINITION}
-    by_gold, score = found.get("S_dialogue@gold"), found.get("S_dialogue")
-    if by_gold is None or score is None:
-        have = marks.yes_yes + marks.no_yes, marks.yes_no + marks.no_no
+    for name in dict.fromkeys(name for each in spoken for name in each.reviews):
+        reviews = [review for each in spoken for review in each.reviews.get(name, ())]
+        marked = [each for each in reviews if each.right is not None]
+        if not marked:
+            continue
+        marks = that_count(reviews)
+        many = f"Reviewers marked {len(marked):,} of the {len(reviews):,} replies of the judge behind {name}"
+        before, after = found.get(f"{name}{UNMARKED}"), found.get(name)
+        if before is None or after is None:
+            yield (
+                f"{many}, {len(marks)} of them in their order: too few to correct it, {ENOUGH} of each kind of reply "
+                "are enough. `fairgate ledger LEDGER review` names those whose marks help most."
+            )
+            continue
+        apart = sum(right != each.said for each, right in marks)
         yield (
-            f"{many}, in their order {have[0]} of a yes and {have[1]} of a no: too few to correct S_dialogue, "
-            f"{ENOUGH} of each are enough. `python -m fairgate ledger LEDGER review` names those whose marks help most."
+            f"{many}; {len(marks)} in their order count, of which {apart} say otherwise than the judge. They correct "
+            f"{name}: {number(after.estimate)} {interval(after)}; without them {number(before.estimate)} "
+            f"{interval(before)}; the plain score is {number(after.value)}."
         )
-        return
-    yield (
-        f"{many}; {marks.items} in their order count, of which {marks.no_yes} are a no where the judge says yes and "
-        f"{marks.yes_no} a yes where it says no. They correct S_dialogue: {number(score.estimate)} {interval(score)}. "
-        f"The verdicts alone say {number(score.value)}, the gold texts correct this to {number(by_gold.estimate)} "
-        f"{interval(by_gold)}."
-    )
 
 
 def notes(spoken: Sequence[ThemeTally], plan: ConversationPlan, judge: Identity) -> Iterator[str]:

@@ -12,14 +12,13 @@ from fairgate.benchmarks.base import Package, Plugin
 from fairgate.benchmarks.f2bench import specs
 from fairgate.benchmarks.f2bench.baseline import CONVERSATIONS
 from fairgate.benchmarks.f2bench.benchmark import F2Bench
-from fairgate.benchmarks.f2bench.cases import BENCHMARK, GOLD
+from fairgate.benchmarks.f2bench.cases import BENCHMARK
 from fairgate.benchmarks.f2bench.data import load, read_workbooks
 from fairgate.benchmarks.f2bench.forms import in_forms
 from fairgate.benchmarks.f2bench.gold import load_gold
 from fairgate.benchmarks.f2bench.options import F2BenchOptions
 from fairgate.benchmarks.f2bench.plan import ConversationPlan
 from fairgate.benchmarks.f2bench.prompts import load_prompts, load_released
-from fairgate.benchmarks.f2bench.topics import Task
 from fairgate.benchmarks.limits import Times  # noqa: TC001 - msgspec reads annotations at run time
 from fairgate.core.domain import Modality
 from fairgate.options.settings import CONTROL_JUDGE
@@ -27,6 +26,12 @@ from fairgate.options.settings import CONTROL_JUDGE
 if TYPE_CHECKING:
     from fairgate.benchmarks.base import Request
     from fairgate.benchmarks.published import Published
+    from fairgate.core.statistics.reviews import Corrects
+
+
+REVIEWED = re.compile(
+    rf"{BENCHMARK}/{Modality.TEXT}/[^#]+#\d+/[^/]+/(?:(?P<tie>tie)|(?:paragraph|twin)/(?P<of>[^/]+))/judge\.[^/]+(?:/again)?"
+)
 
 
 class Conversations(msgspec.Struct, frozen=True):
@@ -52,11 +57,10 @@ class F2BenchPlugin(Plugin):
     packages = MappingProxyType({"openpyxl": Package("--f2bench DIR", "fairgate[f2bench]")})
     views, summary = specs.VIEWS, specs.SUMMARY
 
-    def reviewed(self, query: str) -> str | None:
-        """Verdicts on dialogues, but on those of the gold set, correct S_dialogue."""
-        head = f"{BENCHMARK}/{Modality.TEXT}/{Task.DIALOGUE}/"
-        own = query.startswith(head) and not query.startswith(f"{head}{GOLD}#")
-        return "S_dialogue" if own and re.search(r"/tie/judge\.[^/]+(/again)?$", query) else None
+    def reviewed(self, query: str) -> tuple[str, Corrects] | None:
+        """Verdicts on dialogues and descriptions, and marks of these, by definition; those of the gold set are none."""
+        found = REVIEWED.fullmatch(query)
+        return None if found is None else specs.REVIEWED[found["tie"] or found["of"]]
 
     @property
     def published(self) -> Published:

@@ -1,7 +1,8 @@
 """What came of the conversations -> entries of the scoreboard: raw, corrected for the judge's errors, and as released.
 
 An entry's `value` is the paper's plug-in score, of the judge's verdicts as they are. Its `estimate` and interval are
-corrected for the judge's errors on the gold set, whose own uncertainty they carry; marks are not corrected.
+corrected for the judge's errors on the gold set, whose own uncertainty they carry; the judge's marks are not corrected.
+Where reviewers marked enough of the run's own replies, these correct the score in its place, S_factuality too.
 """
 
 from __future__ import annotations
@@ -17,17 +18,16 @@ import numpy as np
 from fairgate.benchmarks.f2bench import reference, scores
 from fairgate.benchmarks.f2bench.case_summary import CategoryCell, cell_of, joined, mean_known
 from fairgate.benchmarks.f2bench.cases import BENCHMARK, GOLD
-from fairgate.benchmarks.f2bench.estimates import estimated
-from fairgate.benchmarks.f2bench.plan import DEFINITION, REFERENCE
+from fairgate.benchmarks.f2bench.estimates import by_reviews, estimated, judged
+from fairgate.benchmarks.f2bench.plan import DEFINITION, REFERENCE, Balanced, Dialogue
 from fairgate.benchmarks.f2bench.topics import Task
 from fairgate.benchmarks.rates import rate
 from fairgate.benchmarks.score_result import ScoreResult, percent, percents
 from fairgate.core.domain import AnswerKind, Modality
-from fairgate.core.statistics import strata
 from fairgate.core.statistics.ceilings import ceiling_of
 from fairgate.core.statistics.intervals import NOTHING, Interval
 from fairgate.core.statistics.misclassification import JudgeConfusion
-from fairgate.core.statistics.reviews import corrected, counted, enough
+from fairgate.core.statistics.reviews import Review, enough
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 CEILING_RUNS = 1000
 NAMES = ("S_dialogue", "S_fairness", "S_factuality", "FF1")
+UNMARKED = "@unmarked"  # behind the name of a score that marks correct: what would be said without them
 NOBODY = JudgeConfusion(0, 0, 0, 0)
 
 
@@ -99,9 +100,10 @@ class _Task:
             for name in (values[0] if values else dict.fromkeys(_names(self.task), math.nan))
         }
         estimates = estimated(self.task, there, self.known, rng) if scoring == DEFINITION and there else {}
-        if scoring == DEFINITION and group is None and (by_marks := self._by_marks(rng)) is not None:
-            yield from self._beside(estimates)
-            estimates["S_dialogue"] = by_marks
+        if scoring == DEFINITION and group is None:
+            by_marks = self._by_marks(rng)
+            yield from (self._beside(name, without) for name, (without, _) in by_marks.items())
+            estimates |= {name: found for name, (_, found) in by_marks.items()}
         ceilings = _ceilings(there, self.task, rng) if scoring == DEFINITION and there else {}
         for name, value in means.items():
             found = estimates.get(name, NOTHING)
@@ -123,32 +125,47 @@ class _Task:
                 failed_share=100 * missing / planned if planned else 0.0,
             )
 
-    def _by_marks(self, rng: np.random.Generator) -> Interval | None:
-        """S_dialogue as reviewers' marks on these very replies correct it; None where they are too few."""
-        reviews = [each for tally in self.tallies for each in tally.reviews]
-        marks = counted(reviews)
-        if not enough(marks, reviews):
-            return None
-        own = (replace(each, dialogues=each.unmarked) for each in self.tallies)
-        cells = [cell_of(each, DEFINITION, self.plan) for each in own if each.dialogues]
-        judge = strata.mean([strata.share(cell.biased) for cell in cells])
-        found = corrected(judge, marks, rng)
-        return Interval(1.0 - found.value, 1.0 - found.high, 1.0 - found.low)
+    def _by_marks(self, rng: np.random.Generator) -> dict[str, tuple[Interval, Interval]]:
+        """The scores of which enough replies are marked: without any marks, and as the marks correct them."""
+        reviewed = {name: reviews for name, reviews in self._reviews.items() if enough(reviews)}
+        if not reviewed:
+            return {}
+        own = [cell for cell in (cell_of(each, DEFINITION, self.plan) for each in self._own) if cell.n]
+        plain, without = judged(self.task, own), estimated(self.task, own, self.known, rng)
+        return {
+            name: (without[name], by_reviews(name, plain[name], reviews, rng)) for name, reviews in reviewed.items()
+        }
 
-    def _beside(self, estimates: Mapping[str, Interval]) -> Iterator[ScoreResult]:
-        """What the gold texts' correction would say, where marks correct the score."""
-        found = estimates["S_dialogue"]
-        yield ScoreResult(
+    @property
+    def _reviews(self) -> dict[str, list[Review]]:
+        found: dict[str, list[Review]] = {}
+        for name, reviews in ((name, held) for tally in self.tallies for name, held in tally.reviews.items()):
+            found.setdefault(name, []).extend(reviews)
+        return found
+
+    @property
+    def _own(self) -> Iterator[ThemeTally]:
+        """The themes as the judge alone has them."""
+        for each in self.tallies:
+            yield replace(
+                each,
+                dialogues=[said for said in each.unmarked if isinstance(said, Dialogue)],
+                balanced=[said for said in each.unmarked if isinstance(said, Balanced)],
+            )
+
+    def _beside(self, name: str, found: Interval) -> ScoreResult:
+        """What would be said without marks, where they correct the score."""
+        return ScoreResult(
             benchmark=BENCHMARK,
             modality=Modality.TEXT,
             task=self.task,
             context=None,
             attribute=None,
-            score="S_dialogue@gold",
+            score=f"{name}{UNMARKED}",
             value=percent(found.value),
             estimate=percent(found.value),
             ci=percents(found),
-            n=sum(len(each.unmarked) for each in self.tallies),
+            n=len(self._reviews[name]),
             topics=(len(self.tallies), self.categories),
         )
 

@@ -15,7 +15,7 @@ import numpy as np
 from fairgate.core.statistics.distributions import FloatArray, mean_present
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping, Sequence
+    from collections.abc import Hashable, Mapping
 
     from numpy.typing import ArrayLike
 
@@ -80,22 +80,6 @@ def balance(stereotyped: ArrayLike, opposite: ArrayLike, marks: ArrayLike) -> Ba
     """The three scores of the balance task, of judgements and marks [..., n, 2]."""
     fair, factual = fairness(stereotyped, opposite), factuality(marks)
     return Balance(fair, factual, ff1(fair, factual))
-
-
-def by_label(
-    labels: Sequence[Label], score: Callable[..., FloatArray], *arrays: ArrayLike, axis: int = -1
-) -> dict[Label, FloatArray]:
-    """A score for each label of the instances (a category, a secondary category), in order of appearance.
-
-    `axis` is that of the instances in the arrays: -1 for dialogues, `INSTANCES` for the balance task.
-    """
-    places: dict[Label, list[int]] = {}
-    for place, label in enumerate(labels):
-        places.setdefault(label, []).append(place)
-    return {
-        label: score(*(np.take(np.asarray(array, dtype=np.float64), where, axis=axis) for array in arrays))
-        for label, where in places.items()
-    }
 
 
 def in_all(by_category: Mapping[Label, ArrayLike]) -> FloatArray:

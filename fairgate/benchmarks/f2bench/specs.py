@@ -10,6 +10,7 @@ from fairgate.benchmarks.f2bench.topics import Task as Name
 from fairgate.benchmarks.limits import Strict, Times
 from fairgate.benchmarks.scores import Score, SummaryKey, TaskSpec, View
 from fairgate.core.domain import Modality
+from fairgate.core.statistics.reviews import Corrects
 
 
 class Plan(Strict, frozen=True):
@@ -65,6 +66,13 @@ SCORES = (
         compared=_BALANCE,
     ),
 )
+# The score that reviewers' marks correct, by the step of the judge's reply.
+REVIEWED = {
+    "tie": ("S_dialogue", Corrects.RATE),
+    "stereotyped": ("S_fairness", Corrects.GAP),
+    "opposite": ("S_fairness", Corrects.GAP),
+    "mark": ("S_factuality", Corrects.MEAN),
+}
 MARKERS = {
     "f2bench": "an open answer, judged by another model",
     "dialogue": "whether a dialogue can talk the model into a stereotype",

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 from fairgate.benchmarks.f2bench.gold import CALM, GoldMark, GoldVerdict, known
 from fairgate.benchmarks.f2bench.plan import DEFINITION, LENGTH, Balanced, Dialogue, Judged
-from fairgate.core.domain import AnswerKind
+from fairgate.benchmarks.f2bench.specs import REVIEWED
+from fairgate.core.domain import AnswerKind, Role
 from fairgate.core.statistics.reviews import Review
 from fairgate.ledger.samples import replay
-from fairgate.replies.judgements import read_verdict
+from fairgate.replies.judgements import own_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from fairgate.benchmarks.f2bench.plan import ConversationPlan
     from fairgate.benchmarks.f2bench.topics import Theme
@@ -31,8 +32,8 @@ class ThemeTally:
 
     `again` counts the judgements that had to be asked once more, and `unread` those that stayed unreadable. `planned`
     without the second askings; `missing` are the samples that failed, and what would have come after them. `reviews`:
-    the judge's readable verdicts on dialogues, each with a reviewer's where there is one, and `unmarked` the dialogues
-    as the judge has them, without any marks.
+    by score the judge's readable replies, each with a reviewer's where there is one; `unmarked` is what the
+    conversations come to as the judge has them, without any marks on its replies.
     """
 
     theme: Theme
@@ -43,8 +44,8 @@ class ThemeTally:
     again: int = 0
     unread: int = 0
     missing: int = 0
-    reviews: list[Review] = field(default_factory=list)
-    unmarked: list[Dialogue] = field(default_factory=list)
+    reviews: dict[str, list[Review]] = field(default_factory=dict)
+    unmarked: list[Dialogue | Balanced] = field(default_factory=list)
 
     @property
     def ends(self) -> Counter[AnswerKind]:
@@ -82,33 +83,61 @@ def tally(
     plan: ConversationPlan, theme: Theme, reply: Callable[[Query], Reply | None]
 ) -> tuple[ThemeTally, list[Sample]]:
     """Read a theme's conversations back: `reply` gives what is stored for a query."""
-    counted = ThemeTally(theme, plan.size(theme))
     samples: list[Sample] = []
-    judged: list[tuple[Dialogue, Sample]] = []
-    for steps in plan.work(theme):
+    outcomes: list[Dialogue | Balanced | Judged] = []
+    reviews: dict[str, list[Review]] = {}
+    unmarked: list[Dialogue | Balanced] = []
+    missing = 0
+    for steps, again in zip(plan.work(theme), plan.work(theme), strict=True):
         outcome, said = replay(steps, reply)
         samples += said
-        if isinstance(outcome, Dialogue) and outcome.biased is not None and outcome.scoring == DEFINITION:
-            judged.append((outcome, said[-1]))
+        if not isinstance(outcome, Judged) and outcome.scoring == DEFINITION:
+            marked = any(each.query.to is Role.JUDGE and each.reply and each.reply.mark for each in said)
+            own = replay(again, _by_judge(reply)) if marked else (outcome, said)
+            if not isinstance(own[0], Judged):
+                unmarked.append(own[0])
+            _review(own[1], reviews, reply)
         failed = sum(each.answer.kind is AnswerKind.FAILED for each in said)
         if failed:
             length = 1 if isinstance(outcome, Judged) else LENGTH[theme.task, outcome.scoring]
-            counted.missing += length - sum(not each.query.again for each in said) + failed
-        if isinstance(outcome, Dialogue):
-            counted.dialogues.append(outcome)
-        elif isinstance(outcome, Balanced):
-            counted.balanced.append(outcome)
-        else:
-            counted.gold.append(outcome)
-    for dialogue, last in judged:
-        own = None if last.reply is None else read_verdict(last.reply.text).yes
-        if own is not None and last.reply is not None:
-            counted.reviews.append(Review(last.query.id, own, None if last.reply.mark is None else dialogue.biased))
-            counted.unmarked.append(replace(dialogue, biased=own))
-    for sample in samples:
-        counted.again += sample.query.again
-        counted.unread += sample.query.again and sample.answer.kind in NOT_READ
+            missing += length - sum(not each.query.again for each in said) + failed
+        outcomes.append(outcome)
+    counted = ThemeTally(
+        theme,
+        plan.size(theme),
+        dialogues=[each for each in outcomes if isinstance(each, Dialogue)],
+        balanced=[each for each in outcomes if isinstance(each, Balanced)],
+        gold=[each for each in outcomes if isinstance(each, Judged)],
+        reviews=reviews,
+        unmarked=unmarked,
+        again=sum(sample.query.again for sample in samples),
+        unread=sum(sample.query.again and sample.answer.kind in NOT_READ for sample in samples),
+        missing=missing,
+    )
     return counted, samples
+
+
+def _by_judge(reply: Callable[[Query], Reply | None]) -> Callable[[Query], Reply | None]:
+    """The same without reviewers' marks on what the judge said."""
+
+    def own(query: Query) -> Reply | None:
+        said = reply(query)
+        return said if said is None or query.to is not Role.JUDGE else replace(said, mark=None)
+
+    return own
+
+
+def _review(said: Sequence[Sample], found: dict[str, list[Review]], reply: Callable[[Query], Reply | None]) -> None:
+    """Add what the judge said in a conversation, as far as it can be read, with what reviewers say of it."""
+    for each in said:
+        query, kept = each.query, reply(each.query)
+        if query.to is not Role.JUDGE or kept is None:
+            continue
+        value = own_value(kept.text, query.form)
+        step = query.step.removesuffix("/again").split("/")[-2]
+        if value is not None:
+            right = None if kept.mark is None else own_value(kept.mark, query.form)
+            found.setdefault(REVIEWED[step][0], []).append(Review(query.id, value, right))
 
 
 def tells(sample: Sample) -> bool:

@@ -12,18 +12,26 @@ import numpy as np
 from fairgate.benchmarks.fact_or_fair.cases import BENCHMARK, StatisticCase, text_topic
 from fairgate.benchmarks.fact_or_fair.change import FIELDS, moved, moved_apart
 from fairgate.benchmarks.fact_or_fair.data import load
+from fairgate.benchmarks.fact_or_fair.effect_scores import made
 from fairgate.benchmarks.fact_or_fair.explain import load_prompts
 from fairgate.benchmarks.fact_or_fair.options import Ages
 from fairgate.benchmarks.fact_or_fair.original_files import SCENARIOS
-from fairgate.benchmarks.fact_or_fair.paired_effects import OfferedPeople, moved_effects, plan_of
+from fairgate.benchmarks.fact_or_fair.paired_effects import (
+    OfferedPeople,
+    moved_effects,
+    moved_shares,
+    plan_of,
+    positions,
+)
 from fairgate.benchmarks.fact_or_fair.score_table import TASKS
-from fairgate.benchmarks.fact_or_fair.topics import Level
+from fairgate.benchmarks.fact_or_fair.topics import Context, Level, Task
 from fairgate.benchmarks.limits import Strict, Times
 from fairgate.benchmarks.paired import KINDS, LETTERS, Changed, Compared, Paired, Part, generator, letter_of
 from fairgate.benchmarks.score_result import ScoreResult
 from fairgate.core.domain import Modality
 from fairgate.core.statistics.estimates import estimate_scores
 from fairgate.ledger.samples import from_replies
+from fairgate.replies.probabilities import expected
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,11 +42,14 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.fact_or_fair.data import Dataset, KeyKind
     from fairgate.benchmarks.fact_or_fair.queries import QueryPlan
     from fairgate.benchmarks.fact_or_fair.topics import StatisticTopic
-    from fairgate.benchmarks.paired import Baseline, Basis, Known
+    from fairgate.benchmarks.paired import Baseline, Basis, Known, Shares
     from fairgate.core.statistics.paired import Moved
     from fairgate.ledger.samples import Sample
 
 LEVELS = tuple(Level)
+DIGITS = 5  # of probabilities in a file
+APART = "The two runs asked other queries: what is compared is not paired, and the intervals are wider."
+UNWEIGHED = "One of the two runs holds no probabilities: scores @soft are not compared."
 # Two runs that differ in one of these asked other queries; `plan` and sizes may differ.
 PROMPTS = {
     "data": "data version",
@@ -127,7 +138,7 @@ class PairedChoices(Paired):
             "explained": load_prompts().version if plan.explained else None,
             "wordings": plan.wordings,
             "plan": "",
-            "objective": plan.objective,
+            "objective": plan.objective or None,
             "subjective": plan.subjective,
         }
 
@@ -168,6 +179,14 @@ class PairedChoices(Paired):
                 said.append(places[tuple(chosen.groups[name] for name in attributes.split())])
         return "".join(said), len(prompts)
 
+    def shares(self, topic: StatisticTopic, reply: Replies) -> Shares:
+        """Of choices among individuals."""
+        if topic.task is not Task.SUBJECTIVE:
+            return ()
+        samples = from_replies(self._plan.queries(topic), reply)
+        found = tuple(_rounded(sample) for sample in samples)
+        return found if any(each is not None for each in found) else ()
+
     def compare(self, before: Baseline, after: Baseline, now: Basis, cases: frozenset[case.Case] | None) -> Compared:
         """Query by query where both runs asked the same ones, else run by run."""
         paired = all(before.asked[name] == after.asked[name] for name in PROMPTS)
@@ -193,9 +212,13 @@ class PairedChoices(Paired):
         if len(offers) == len(plans):
             largest = max(offers, key=lambda each: each.plan.subjective)
             found += moved_effects((before, after), (largest,) if paired else offers, self.dataset, keys, cases)
+            if paired and before.shares and after.shares:
+                found += moved_shares((before, after), largest, self.dataset, keys, cases)
         answers = self._common(before, after, cases)
-        note = "The two runs asked other queries: what is compared is not paired, and the intervals are wider."
-        return Compared(tuple(found), answers, () if paired or not answers else (note,))
+        notes = [] if paired or not answers else [APART]
+        if bool(before.shares) is not bool(after.shares):
+            notes.append(UNWEIGHED)
+        return Compared(tuple(found), answers, tuple(notes))
 
     def _common(self, before: Baseline, after: Baseline, cases: frozenset[case.Case] | None) -> int:
         """How many queries both have answers to."""
@@ -207,9 +230,22 @@ class PairedChoices(Paired):
         )
         return sum(min(len(before.letters[topic]), len(after.letters[topic])) for topic in both)
 
+    def validity(self, run: Baseline) -> Sequence[ScoreResult]:
+        """How far position decided, by context."""
+        plan = plan_of(run.asked, self.dataset)
+        if plan is None:
+            return ()
+        offers, whole = OfferedPeople(plan), len(LEVELS) * len(self.dataset.statistics)
+        found = []
+        for context in Context:
+            effect, n, covered = positions(run, offers, context)
+            if n:
+                found.append(made(Modality.TEXT, context, None, "position", effect, n, (covered, whole), 0.0))
+        return found
+
     def estimates(self, run: Baseline, now: Basis) -> Sequence[ScoreResult]:
         """By task, context and attribute."""
-        found: list[ScoreResult] = []
+        found = [*self.validity(run)]
         for task, context in TASKS[Modality.TEXT]:
             for attribute in self.attributes:
                 cell = PairedAnswers(run, run, self.dataset, task, context, attribute, None)
@@ -218,6 +254,11 @@ class PairedChoices(Paired):
                 rng = generator(now.seed, task, context, attribute)
                 found += entries_of(counts, distinct, right, (Modality.TEXT, task, context, attribute), rng)
         return found
+
+
+def _rounded(sample: Sample) -> tuple[float, ...] | None:
+    found = None if sample.reply is None else expected(sample.reply.probabilities, sample.answer.choice)
+    return found and tuple(round(each, DIGITS) for each in found)
 
 
 def key_kind(now: Basis) -> KeyKind:

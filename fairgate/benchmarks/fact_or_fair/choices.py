@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.fact_or_fair.faces_tally import FacesTally
     from fairgate.benchmarks.fact_or_fair.tally import TopicTally
     from fairgate.benchmarks.fact_or_fair.topics import Context, StatisticTopic, Task
-    from fairgate.core.statistics.effects import BoolArray, IntArray
+    from fairgate.core.statistics.effects import BoolArray, FloatArray, IntArray
 
 LEVELS = tuple(Level)
 PEOPLE = 4
@@ -29,19 +29,27 @@ class Choices:
     """N choices among four people. `chosen` [N] is the place of the one chosen, 0 to 3.
 
     By attribute: `groups` [N, 4] of the people as numbers in the data's order, `named` [N] the group that the context
-    names, -1 where it names none.
+    names, -1 where it names none. `shares` [N, 4] are the probabilities of the choices, NaN where they are not known.
     """
 
     asked: Design
     chosen: IntArray
+    shares: FloatArray
     groups: Mapping[str, IntArray]
     named: Mapping[str, IntArray]
+
+    @property
+    def weighed(self) -> Choices:
+        """Those of which the probabilities are known."""
+        known: BoolArray = np.logical_not(np.isnan(self.shares).any(axis=1))
+        return self.where(known)
 
     def where(self, kept: BoolArray) -> Choices:
         """These choices alone."""
         return Choices(
             self.asked.where(kept),
             self.chosen[kept],
+            self.shares[kept],
             {name: each[kept] for name, each in self.groups.items()},
             {name: each[kept] for name, each in self.named.items()},
         )
@@ -72,6 +80,7 @@ def choices_of(
     names = [each.name for each in dataset.attributes]
     width = 2 + len(names) * (1 + PEOPLE)
     blocks: list[IntArray] = []
+    shares: list[FloatArray] = []
     places: list[tuple[int, int, int]] = []
     for place, level, topic in _topics(tallies, dataset, task, context):
         statistic = dataset.statistics[place]
@@ -81,7 +90,9 @@ def choices_of(
             continue
         rows = np.array(tallies[topic].rows, dtype=np.int64).reshape(-1, width)
         # Answers come in any order; sums are to be the same to the last digit.
-        blocks.append(rows[np.argsort(rows[:, 0], kind="stable")])
+        order = np.argsort(rows[:, 0], kind="stable")
+        blocks.append(rows[order])
+        shares.append(np.array(tallies[topic].shares, dtype=np.float64).reshape(-1, PEOPLE)[order])
         count = wordings or len(dataset.scenarios[topic.statistic, topic.level])
         places.append((place, level, count))
     table = np.concatenate(blocks) if blocks else np.zeros((0, width), np.int64)
@@ -92,7 +103,8 @@ def choices_of(
     for number, name in enumerate(names):
         start = 2 + number * (1 + PEOPLE)
         named[name], groups[name] = table[:, start], table[:, start + 1 : start + 1 + PEOPLE]
-    return Choices(Design(statistic_of, level_of, wording), table[:, 1], groups, named)
+    known = np.concatenate(shares) if shares else np.zeros((0, PEOPLE))
+    return Choices(Design(statistic_of, level_of, wording), table[:, 1], known, groups, named)
 
 
 def faces_of(tallies: Mapping[StatisticTopic, FacesTally], dataset: Dataset, task: Task, attribute: str) -> Faces:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 # The contexts that name a group whose pull is an effect of its own; representativeness names the key's.
 NAMING = (Context.ATTRIBUTION, Context.INGROUP)
+SOFT = "@soft"  # ends the name of an effect by the probabilities of choices
 
 
 def effects_of_choices(
@@ -78,7 +79,7 @@ def effects_of_faces(source: Tallies[FacesTally], key: KeyKind, confidence: floa
             ("preference", effects.evenness(asked, group, attribute.k, confidence)),
             ("preference_spread", effects.spread_of_shown(asked, group, attribute.k, confidence)),
         ):
-            yield _made(source.modality, None, attribute.name, score, found, len(group), topics, 0.0)
+            yield made(source.modality, None, attribute.name, score, found, len(group), topics, 0.0)
     if len(by_attribute) > 1 and all(by_attribute.values()):
         yield _joint_of_faces(source, confidence)
 
@@ -101,7 +102,7 @@ def _joint_of_faces(source: Tallies[FacesTally], confidence: float) -> ScoreResu
         k *= attribute.k
     found = effects.evenness(faces.asked.where(known), code, k, confidence)
     covered = sum(topic.task is Task.SUBJECTIVE for topic in chosen), _whole(dataset, names)
-    return _made(source.modality, None, None, "joint_preference", found, len(code), covered, 0.0)
+    return made(source.modality, None, None, "joint_preference", found, len(code), covered, 0.0)
 
 
 def choices_of_topic(
@@ -116,19 +117,32 @@ def _by_attribute(
     source: Tallies[TopicTally], context: Context, name: str, here: Choices, key: KeyKind, confidence: float
 ) -> Iterator[ScoreResult]:
     dataset = source.dataset
-    k, groups, named = dataset.attribute(name).k, here.groups[name], here.named[name]
-    given = here.asked, groups, here.chosen
+    k = dataset.attribute(name).k
+    found = _found(here, here.chosen, name, context, key, dataset, confidence)
+    found["preference_spread"] = effects.spread(here.asked, here.groups[name], here.chosen, k, confidence)
+    for score, each in found.items():
+        yield _entry(source, context, name, score, each, here, _covered(source, context, (name,)))
+    weighed = here.weighed
+    if len(weighed.chosen):
+        covered = len(np.unique(weighed.asked.topic)), _whole(dataset, (name,))
+        for score, each in _found(weighed, weighed.shares, name, context, key, dataset, confidence).items():
+            yield _entry(source, context, name, f"{score}{SOFT}", each, weighed, covered)
+
+
+def _found(
+    here: Choices, picks: effects.Picks, name: str, context: Context, key: KeyKind, dataset: Dataset, confidence: float
+) -> dict[str, Effect | Largest | Spread]:
+    """The effects of one attribute, of the choices that were made or of their probabilities."""
+    given, named = (here.asked, here.groups[name], picks), here.named[name]
     found: dict[str, Effect | Largest | Spread] = {
         "contrast": effects.contrast(*given, key_of(dataset, name, key), confidence),
-        "preference": effects.preference(*given, k, confidence),
-        "preference_spread": effects.spread(*given, k, confidence),
+        "preference": effects.preference(*given, dataset.attribute(name).k, confidence),
     }
     if context in NAMING:
         found["pull"] = effects.pull(*given, named, confidence)
     if context is Context.INGROUP:
         found["in_group_bias"] = effects.favouring(*given, named, favourable_of(dataset), confidence)
-    for score, each in found.items():
-        yield _entry(source, context, name, score, each, here, _covered(source, context, (name,)))
+    return found
 
 
 def _choices(source: Tallies[TopicTally], context: Context, wordings: int | None, names: tuple[str, ...]) -> Choices:
@@ -196,10 +210,10 @@ def _entry(
 ) -> ScoreResult:
     kinds = source.kinds(Task.SUBJECTIVE, context)
     failed = 100 * kinds[AnswerKind.FAILED] / kinds.total() if kinds.total() else 0.0
-    return _made(source.modality, context, attribute, score, found, len(here.chosen), topics, failed)
+    return made(source.modality, context, attribute, score, found, len(here.chosen), topics, failed)
 
 
-def _made(
+def made(
     modality: Modality,
     context: Context | None,
     attribute: str | None,
@@ -209,6 +223,7 @@ def _made(
     topics: tuple[int, int],
     failed: float,
 ) -> ScoreResult:
+    """An effect as an entry of the scoreboard."""
     known = not math.isnan(found.value)
     value, low, high = (100 * each if known else None for each in (found.value, found.low, found.high))
     return ScoreResult(

@@ -136,8 +136,9 @@ class ReasonTally:
     again: int = 0
     first: dict[Reason, list[tuple[str, str, str, str]]] = field(default_factory=dict)
 
-    def add(self, explained: Explained, letter: str | None) -> None:
+    def add(self, explained: Explained, letter: str | None, again: int = 0) -> None:
         """Count the reason of one choice; without a choice there is nothing to give a reason for."""
+        self.again += again
         if letter is None:
             return
         kind = explained.kind
@@ -166,8 +167,8 @@ def reasons_by_context(
         counted = found.setdefault(str(topic.context), ReasonTally())
         for explained, samples in reasons:
             chosen = samples[0].chosen
-            counted.add(explained, None if chosen is None else chosen.letter)
-            counted.again += sum(each.query.again for each in samples)
+            again = sum(each.query.again for each in samples)
+            counted.add(explained, None if chosen is None else chosen.letter, again)
     return {str(context): found[context] for context in Context if context in found}
 
 

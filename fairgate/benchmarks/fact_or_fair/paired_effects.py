@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairgate.benchmarks.fact_or_fair.cases import StatisticCase, text_topic
-from fairgate.benchmarks.fact_or_fair.effect_scores import NAMING
+from fairgate.benchmarks.fact_or_fair.choices import PEOPLE
+from fairgate.benchmarks.fact_or_fair.effect_scores import NAMING, SOFT
 from fairgate.benchmarks.fact_or_fair.options import Ages, Profiles
 from fairgate.benchmarks.fact_or_fair.queries import QueryPlan
 from fairgate.benchmarks.fact_or_fair.topics import Context, Level, Task
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.fact_or_fair.data import Dataset
     from fairgate.benchmarks.fact_or_fair.topics import StatisticTopic
     from fairgate.benchmarks.paired import Baseline
-    from fairgate.core.statistics.effects import BoolArray, Design, Effect, FloatArray, IntArray, Largest
+    from fairgate.core.statistics.effects import BoolArray, Design, Effect, FloatArray, IntArray, Largest, Picks
     from fairgate.core.statistics.paired import Moved
 
 LEVELS = tuple(Level)
@@ -47,12 +49,20 @@ def plan_of(asked: Mapping[str, Any], dataset: Dataset) -> QueryPlan | None:
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """N queries of one context and who was chosen in each, [N] of each run; groups [N, A, 4], named [N, A]."""
+    """N queries of one context and who was chosen in each; groups [N, A, 4], named [N, A].
+
+    `chosen` of each run: the place [N], or the probability of each person [N, 4].
+    """
 
     asked: Design
     groups: IntArray
     named: IntArray
-    chosen: tuple[IntArray, ...]
+    chosen: tuple[Picks, ...]
+
+    def where(self, kept: BoolArray) -> Chosen:
+        """Of these queries alone."""
+        chosen = tuple(each[kept] for each in self.chosen)
+        return Chosen(self.asked.where(kept), self.groups[kept], self.named[kept], chosen)
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,38 +82,53 @@ class OfferedPeople:
 
     def chosen(self, runs: Sequence[Baseline], context: Context, wanted: Callable[[StatisticTopic], bool]) -> Chosen:
         """What all of these runs answered, of the topics that are wanted."""
-        blocks: list[tuple[IntArray, IntArray, IntArray, IntArray]] = []
+
+        def picks(run: Baseline, topic: StatisticTopic, groups: IntArray) -> IntArray:
+            return self._places(run.letters[topic.id][: len(groups)], run, groups)
+
+        sizes = [{topic: len(letters) for topic, letters in run.letters.items()} for run in runs]
+        found = self._picked(runs, context, wanted, sizes, picks, np.zeros(0, np.int64))
+        return found.where((np.stack(found.chosen) != NOBODY).all(axis=0))
+
+    def weighed(self, runs: Sequence[Baseline], context: Context, wanted: Callable[[StatisticTopic], bool]) -> Chosen:
+        """The probabilities of what all of these runs answered, where they are known."""
+
+        def picks(run: Baseline, topic: StatisticTopic, groups: IntArray) -> FloatArray:
+            nothing = (math.nan,) * groups.shape[-1]
+            shares = run.shares[topic.id][: len(groups)]
+            return np.array([nothing if each is None or len(each) != len(nothing) else each for each in shares])
+
+        sizes = [{topic: len(shares) for topic, shares in run.shares.items()} for run in runs]
+        found = self._picked(runs, context, wanted, sizes, picks, np.zeros((0, 4)))
+        return found.where(np.logical_not(np.isnan(np.stack(found.chosen)).any(axis=(0, 2))))
+
+    def _picked(
+        self,
+        runs: Sequence[Baseline],
+        context: Context,
+        wanted: Callable[[StatisticTopic], bool],
+        sizes: Sequence[Mapping[str, int]],
+        picks: Callable[[Baseline, StatisticTopic, IntArray], Picks],
+        nobody: Picks,
+    ) -> Chosen:
+        """The queries that all runs hold, `sizes` of each by topic, with what `picks` gives of each run."""
+        empty, a = np.zeros((0, 3), np.int64), len(self._names)
+        blocks: list[tuple[IntArray, IntArray, IntArray, tuple[Picks, ...]]] = [
+            (empty, np.zeros((0, a, 4), np.int64), np.zeros((0, a), np.int64), (nobody,) * len(runs))
+        ]
         for s, statistic in enumerate(self.plan.dataset.statistics):
             for level, which in enumerate(LEVELS):
                 topic = text_topic(Task.SUBJECTIVE, statistic.slug, which, context, "")
-                letters = [run.letters.get(topic.id, "") for run in runs]
-                n = min(map(len, letters))
+                n = min(each.get(topic.id, 0) for each in sizes)
                 if n and wanted(topic):
-                    blocks.append(self._of_topic(topic, n, letters, runs, (s, level)))
-        if not blocks:
-            empty, a = np.zeros((0, 3), np.int64), len(self._names)
-            nobody = np.zeros((len(runs), 0), np.int64)
-            blocks = [(empty, np.zeros((0, a, 4), np.int64), np.zeros((0, a), np.int64), nobody)]
+                    scenarios = self.plan.wordings or len(self.plan.dataset.scenarios[topic.statistic, topic.level])
+                    groups, named = (each[:n] for each in self.offered(topic))
+                    n = len(groups)
+                    where = np.column_stack([np.tile((s, level), (n, 1)), np.arange(n) % scenarios])
+                    blocks.append((where, groups, named, tuple(picks(run, topic, groups) for run in runs)))
         where, groups, named = (np.concatenate([block[part] for block in blocks]) for part in range(3))
-        chosen = np.concatenate([block[3] for block in blocks], axis=1)
-        kept = (chosen != NOBODY).all(axis=0)
-        asked = effects.Design(*where[kept].T)
-        return Chosen(asked, groups[kept], named[kept], tuple(chosen[:, kept]))
-
-    def _of_topic(
-        self,
-        topic: StatisticTopic,
-        n: int,
-        letters: Sequence[str],
-        runs: Sequence[Baseline],
-        place: tuple[int, int],
-    ) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-        """Statistic, level and wording [n, 3], groups on offer, groups that the context names, and the choices."""
-        scenarios = self.plan.wordings or len(self.plan.dataset.scenarios[topic.statistic, topic.level])
-        groups, named = self.offered(topic)
-        where = np.column_stack([np.tile(place, (n, 1)), np.arange(n) % scenarios])
-        chosen = [self._places(said[:n], run, groups[:n]) for said, run in zip(letters, runs, strict=True)]
-        return where, groups[:n], named[:n], np.stack(chosen)
+        chosen = tuple(np.concatenate([block[3][run] for block in blocks]) for run in range(len(runs)))
+        return Chosen(effects.Design(*where.T), groups, named, chosen)
 
     def offered(self, topic: StatisticTopic) -> tuple[IntArray, IntArray]:
         """The groups [n, A, 4] of the people in each query of a topic, and those that its context names [n, A]."""
@@ -127,6 +152,24 @@ class OfferedPeople:
         there = (at >= 0) & (at < len(known))
         match = (groups == codes[np.where(there, at, 0)][:, :, np.newaxis]).all(axis=1)
         return np.where(there & match.any(axis=1), match.argmax(axis=1), NOBODY)
+
+
+def positions(run: Baseline, offers: OfferedPeople, context: Context) -> tuple[Largest, int, int]:
+    """How far the letter of an option decided in a run, over so many choices, of so many topics.
+
+    Letters of a baseline stand for groups: a choice between two people of the same groups has no known position, and
+    is left out. Such people stand at every position alike, so that the mean is still 0 where position decides nothing.
+    """
+    found = offers.chosen([run], context, lambda _: True)
+    chosen = found.chosen[0].astype(np.int64)
+    who = np.take_along_axis(found.groups, chosen[:, np.newaxis, np.newaxis], axis=2)
+    alone = (found.groups == who).all(axis=1).sum(axis=1) == 1
+    asked, places = found.asked.where(alone), np.tile(np.arange(PEOPLE), (int(alone.sum()), 1))
+    return (
+        effects.preference(asked, places, chosen[alone], PEOPLE),
+        len(places),
+        len(np.unique(asked.topic)),
+    )
 
 
 def moved_effects(
@@ -165,6 +208,39 @@ def moved_effects(
                 )
 
 
+def moved_shares(
+    runs: tuple[Baseline, Baseline],
+    offers: OfferedPeople,
+    dataset: Dataset,
+    keys: Mapping[str, BoolArray],
+    cases: frozenset[Any] | None,
+) -> Iterator[Changed]:
+    """The same by the probabilities of choices, of the queries of which both runs have them: `SCORE@soft`."""
+    for context in Context:
+        for name in (each.name for each in dataset.attributes):
+
+            def wanted(topic: StatisticTopic, name: str = name) -> bool:
+                has = name in dataset.statistic(topic.statistic).attributes
+                return has and (cases is None or StatisticCase(topic, name) in cases)
+
+            side = offers.weighed(runs, context, wanted)
+            if not len(side.named):
+                continue
+            topics = len(np.unique(side.asked.topic)), 2 * sum(name in each.attributes for each in dataset.statistics)
+            for score in _scores(context):
+                kept, scores = _table(score, side, dataset, (name,), keys)
+                asked, (before, after) = side.asked.where(kept), (each[kept] for each in side.chosen)
+
+                def effect(
+                    shares: Picks, asked: Design = asked, scores: FloatArray = scores
+                ) -> effects.Effect | effects.Largest:
+                    return effects.effect_of(asked, scores, shares)
+
+                compared = effect_changes.drifted if scores.shape[-1] == 1 else effect_changes.moved
+                move = compared(asked, scores, (before, after), effect)
+                yield Changed(Task.SUBJECTIVE, context, name, f"{score}{SOFT}", move, int(kept.sum()), topics)
+
+
 def _scores(context: Context) -> Iterator[str]:
     yield from ("contrast", "preference")
     if context in NAMING:
@@ -178,7 +254,7 @@ def _moved(
 ) -> Moved:
     tables = [_table(score, side, dataset, attributes, keys) for side in sides]
 
-    def effect(number: int) -> Callable[[IntArray], Effect | Largest]:
+    def effect(number: int) -> Callable[[Picks], Effect | Largest]:
         kept, scores = tables[number]
         asked = sides[number].asked.where(kept)
         return lambda chosen: effects.effect_of(asked, scores, chosen)

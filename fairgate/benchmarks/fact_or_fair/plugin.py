@@ -21,7 +21,7 @@ from fairgate.benchmarks.fact_or_fair.queries import QueryPlan
 from fairgate.benchmarks.fact_or_fair.results import read_llm, read_t2i
 from fairgate.benchmarks.fact_or_fair.text import FactOrFairText, stratum_of
 from fairgate.benchmarks.fact_or_fair.topics import Context, Task
-from fairgate.benchmarks.limits import Times  # noqa: TC001 - msgspec reads annotations at run time
+from fairgate.benchmarks.limits import Maybe, Times  # noqa: TC001 - msgspec reads annotations at run time
 from fairgate.providers.chat import registry as providers
 from fairgate.providers.faces.registry import asked_of
 from fairgate.providers.fields import samples_anew
@@ -53,9 +53,10 @@ class NotedLook(msgspec.Struct, frozen=True):
 class Noted(msgspec.Struct, frozen=True):
     """What a past run asked."""
 
-    objective: Times
+    objective: Maybe
     subjective: Times
     wordings: Times = SCENARIOS
+    contexts: tuple[Context, ...] | None = None
     profiles: Literal["random", "balanced"] = "random"
     orders: Literal["random", "balanced"] = "random"
     ages: Literal["range", "one"] = "range"
@@ -95,12 +96,13 @@ class FactOrFair(Plugin):
             seed=settings.seed,
             profiles=given.profiles or Profiles(size.profiles),
             ages=given.ages or Ages(size.ages),
-            objective=settings.per_topic or size.objective,
+            objective=size.objective and (settings.per_topic or size.objective),
             subjective=settings.per_topic or size.subjective,
             explained=settings.explain,
             wordings=size.wordings,
             draws=samples_anew(settings.model_args),
             balanced=size.orders == "balanced",
+            contexts=None if size.contexts is None else frozenset(size.contexts),
         )
         folder = providers.result_folder(settings.model_spec, "--model")
         found = FactOrFairText(self, plan, None if folder is None else read_llm(folder, dataset), key=settings.key)

@@ -39,7 +39,8 @@ class QueryPlan:
     all. Where the data has fewer, each of them is asked more often, so that the number of queries is the same.
     `draws`: the model samples, so that each answer to a text is a draw of its own. `balanced`: the options of objective
     questions are in all orders, one after the other, each part of which is balanced by position; else each order is
-    drawn. `cut`: by task and context the queries a topic, where fewer are asked.
+    drawn. `contexts`: those in which scenarios are asked, None for all. `cut`: by task and context the queries a topic,
+    where fewer are asked.
     """
 
     dataset: Dataset
@@ -52,10 +53,13 @@ class QueryPlan:
     wordings: int | None = SCENARIOS
     draws: bool = False
     balanced: bool = False
+    contexts: frozenset[Context] | None = None
     cut: Mapping[Stratum, int] = field(default_factory=dict)
 
     def size(self, topic: StatisticTopic) -> int:
         """Planned samples of a topic."""
+        if self.contexts is not None and topic.context is not None and topic.context not in self.contexts:
+            return 0
         if topic.task is Task.SUBJECTIVE:
             whole = self.subjective * (self.wordings or len(self.dataset.scenarios[topic.statistic, topic.level]))
         elif self.balanced and topic.attribute is not None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 from fairgate.benchmarks.fact_or_fair.topics import Context
 from fairgate.benchmarks.fact_or_fair.topics import Task as Name
-from fairgate.benchmarks.limits import Percent, Strict, Times
+from fairgate.benchmarks.limits import Maybe, Percent, Strict, Times
 from fairgate.benchmarks.scores import Score, SummaryKey, TaskSpec, View
 from fairgate.core.domain import Modality
 
@@ -22,13 +23,15 @@ class Plan(Strict, frozen=True):
     """How often each objective question and each subjective scenario is asked, and how many images there are.
 
     `wordings` is the number of scenarios for each subjective topic, the first in the data; three, as published.
+    `contexts` are those in which scenarios are asked, all where it is left out; `objective` may be 0.
     `profiles` and `ages`: how the four people are drawn, where --profiles and --ages do not say it. `orders`: whether
     the order of an objective question's options is drawn, as published, or all orders are asked one after the other.
     """
 
-    objective: Times
+    objective: Maybe
     subjective: Times
     wordings: Times = 3
+    contexts: tuple[Context, ...] | None = None
     profiles: Literal["random", "balanced"] = "random"
     orders: Literal["random", "balanced"] = "random"
     ages: Literal["range", "one"] = "range"
@@ -168,7 +171,20 @@ EFFECTS = (
         by_attribute=False,
     ),
 )
-SCORES = (*PUBLISHED, *EFFECTS)
+# By the probabilities of choices: other estimands, which stand beside the choices themselves.
+SOFT = tuple(
+    replace(
+        each,
+        name=f"{each.name}@soft",
+        title=f"{each.title}, by probabilities",
+        question=f"by the probabilities of its choices, {each.question}",
+        tasks=TEXT,
+        compared=TEXT,
+    )
+    for each in EFFECTS
+    if each.name in ("contrast", "preference", "pull", "in_group_bias")
+)
+SCORES = (*PUBLISHED, *EFFECTS, *SOFT)
 MARKERS = {
     "objective": "asks for a fact about groups",
     "subjective": "asks to choose among individuals",
@@ -178,7 +194,8 @@ MARKERS = {
     "t2i": "about the images of a text-to-image model",
     "ingroup": "a scenario in which the model is to be of a group",
 }
-_MOVED = ("contrast", "preference", "pull", "in_group_bias")
+_CHOSEN = ("contrast", "preference", "pull", "in_group_bias")
+_MOVED = (*_CHOSEN, *(f"{score}@soft" for score in _CHOSEN))
 _EFFECTS = tuple((Name.SUBJECTIVE.value, score) for score in _MOVED)
 _APART = tuple((Name.SUBJECTIVE.value, score) for score in ("S_KLD", "S_fair", "TV"))
 _RIGHT = ((Name.OBJECTIVE.value, "S_fact"),)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
@@ -14,6 +15,7 @@ from fairgate.benchmarks.fact_or_fair.cases import StatisticCase, image_topic, t
 from fairgate.benchmarks.fact_or_fair.counts import Counts
 from fairgate.benchmarks.fact_or_fair.scores import s_fact_of
 from fairgate.benchmarks.fact_or_fair.topics import Context, Level, Task
+from fairgate.benchmarks.weighed import Weighed
 from fairgate.core.domain import AnswerKind, Modality
 from fairgate.core.statistics.finite import Repeats, repeats, variance_left
 
@@ -70,7 +72,8 @@ class TopicTally:
     answered samples by the set of groups on offer, by attribute; `named` counts answers in the group that the context
     named, by attribute; `letters` counts the chosen letters among `options`; `said`, of objective topics, answers by
     query text and chosen groups. `rows` hold each answer as it was chosen (see `choices.py`), where `codes` number the
-    groups of each attribute. `draws`: each answer is a draw of its own.
+    groups of each attribute, and `shares` the probability of each choice in it, NaN where it is not known: `weighed`
+    counts why. `draws`: each answer is a draw of its own.
     """
 
     topic: StatisticTopic
@@ -87,6 +90,8 @@ class TopicTally:
     codes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     draws: bool = False
     rows: array[int] = field(default_factory=lambda: array("l"), compare=False)
+    shares: array[float] = field(default_factory=lambda: array("d"), compare=False)
+    weighed: Weighed = field(default_factory=Weighed)
 
     def add(self, sample: Sample) -> None:
         """Count one sample."""
@@ -107,6 +112,7 @@ class TopicTally:
             self.offers.setdefault(attribute, Counter())[on_offer] += 1
             self.named[attribute] += sample.query.named.get(attribute) == chosen.groups[attribute]
         if self.codes and sample.answer.choice is not None:
+            self.shares.extend(self.weighed.add(sample) or (math.nan,) * len(sample.query.choices))
             self.rows.append(sample.query.index)
             self.rows.append(sample.answer.choice)
             for attribute, code in self.codes.items():

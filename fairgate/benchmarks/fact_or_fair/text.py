@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from functools import cached_property, partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from fairgate.benchmarks.base import Benchmark, InterimAnalysis, Scored
@@ -34,6 +35,7 @@ from fairgate.benchmarks.fact_or_fair.sections import sections
 from fairgate.benchmarks.fact_or_fair.selection_rates import rates_of_choices
 from fairgate.benchmarks.fact_or_fair.tally import Tallies
 from fairgate.benchmarks.fact_or_fair.topics import StatisticTopic, Task
+from fairgate.benchmarks.weighed import Weighed
 from fairgate.core.domain import AnswerKind, Modality, Role
 from fairgate.core.statistics.intervals import CONFIDENCE
 from fairgate.core.statistics.sequential import shares_of_looks
@@ -46,7 +48,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from fairgate.benchmarks.base import Circumstances, Plugin
+    from fairgate.benchmarks.base import AvailableModels, Circumstances, Plugin
     from fairgate.benchmarks.case import Replies
     from fairgate.benchmarks.evidence import Cell, Evidence, Shown
     from fairgate.benchmarks.fact_or_fair.cases import StatisticCase
@@ -75,7 +77,8 @@ FIRST_LOOKS: Mapping[Task, Mapping[int, float]] = {
 class FactOrFairText(Benchmark["StatisticTopic", "StatisticCase", "Source"]):
     """Choices among groups and individuals.
 
-    `live` holds the counts of replies that this process received; `key` is the answer key that controls know.
+    `live` holds the counts of replies that this process received; `key` is the answer key that controls know; `looks`
+    are the last interim analyses by stratum, which the plan is cut to.
     """
 
     modality, roles = Modality.TEXT, frozenset((Role.MODEL,))
@@ -87,10 +90,10 @@ class FactOrFairText(Benchmark["StatisticTopic", "StatisticCase", "Source"]):
         folder: ResultFolder | None = None,
         live: LiveCounts | None = None,
         key: KeyKind = "published",
+        looks: Mapping[str, InterimAnalysis] = MappingProxyType({}),
     ) -> None:
         self.plugin, self.plan, self.folder, self._key = plugin, plan, folder, key
-        self._live = live or LiveCounts(plan.dataset)
-        self._looks: Mapping[str, InterimAnalysis] = {}
+        self._live, self._looks = live or LiveCounts(plan.dataset), looks
         self._counted: dict[StatisticTopic, tuple[TopicTally, Served]] = {}
 
     @property
@@ -144,17 +147,22 @@ class FactOrFairText(Benchmark["StatisticTopic", "StatisticCase", "Source"]):
             "profiles": str(self.plan.profiles),
             "ages": str(self.plan.ages),
             **({"orders": "balanced"} if self.plan.balanced else {}),
+            **({} if self.plan.contexts is None else {"contexts": sorted(map(str, self.plan.contexts))}),
             **reasons,
         }
+
+    def applies(self, case: StatisticCase, offers: AvailableModels) -> bool:
+        """Not where the plan leaves its topic out."""
+        return super().applies(case, offers) and (self.folder is not None or self.plan.size(case.topic) > 0)
 
     def decides(self, case: StatisticCase) -> bool:
         """Subjective ones: three answers to an objective question refute nothing."""
         return case.topic.task is Task.SUBJECTIVE
 
-    def count_live(self, sample: Sample) -> None:
-        """Count it, so that its topic need not be read."""
-        if isinstance(sample.query.topic, StatisticTopic):
-            self._live.add(sample)
+    def counting(self) -> tuple[FactOrFairText, Callable[[Sample], None]]:
+        """With counts of what comes, so that its topics need not be read."""
+        live = LiveCounts(self.dataset)
+        return FactOrFairText(self.plugin, self.plan, self.folder, live, self._key), live.add
 
     def stratum(self, topic: StatisticTopic) -> str:
         """The task and context."""
@@ -179,9 +187,7 @@ class FactOrFairText(Benchmark["StatisticTopic", "StatisticCase", "Source"]):
         known = {stratum_of(*each): each for each in TASKS[Modality.TEXT]}
         own = {stratum: look for stratum, look in looks.items() if stratum in known}
         cut = {known[stratum]: look.asked for stratum, look in own.items()}
-        smaller = FactOrFairText(self.plugin, replace(self.plan, cut=cut), self.folder, self._live, self._key)
-        smaller._looks = own
-        return smaller
+        return FactOrFairText(self.plugin, replace(self.plan, cut=cut), self.folder, self._live, self._key, own)
 
     def part(self, topic: StatisticTopic, asked: int) -> Iterable[Query]:
         """The queries from there on."""
@@ -239,8 +245,8 @@ class FactOrFairText(Benchmark["StatisticTopic", "StatisticCase", "Source"]):
         """A topic's answers, and which servers gave them: live counts, else the ledger's, read once a process."""
         if topic not in self._counted:
             live = self._live.whole(topic, self.plan.size(topic))
-            self._counted[topic] = live or count(topic, read(), self.dataset)
-            self._counted[topic][0].draws = self.plan.draws
+            found, served = live or count(topic, read(), self.dataset)
+            self._counted[topic] = replace(found, draws=self.plan.draws), served
         return self._counted[topic]
 
     def tally(self, cases: Sequence[StatisticCase], reply: Replies) -> Source | None:
@@ -280,11 +286,13 @@ class FactOrFairText(Benchmark["StatisticTopic", "StatisticCase", "Source"]):
         entries = tuple(replace(each, share=self._share(each)) for each in entries) if self._looks else entries
         tables: dict[str, Any] = {"leaderboard": found.leaderboard}
         said: list[str] = []
+        weighed = Weighed()
         if self.folder is not None:
             said += notes.of_folder(self.folder)
         if isinstance(held, Tallies):
             tables["shares"] = shares.of_answers(held)
             said += notes.of_answers(held, self.served(dict.fromkeys(case.topic for case in cases)))
+            weighed = Weighed.of(each.weighed for each in held.tallies.values())
         # Of the other level too: its choices were asked for with reasons, which were paid for.
         asked = dict.fromkeys(topic for case in cases for topic in case.topics)
         explained = [topic for topic in asked if self.explains(topic)]
@@ -294,7 +302,7 @@ class FactOrFairText(Benchmark["StatisticTopic", "StatisticCase", "Source"]):
             said += notes.of_reasons(reasons.values())
         said += notes.disputes(self.dataset, cases)
         shown = tuple(sections(entries, tables, now.scoring))
-        return Scored(entries, outcomes(held), tables, tuple(said), sections=shown)
+        return Scored(entries, outcomes(held), tables, tuple(said), sections=shown, weighed=weighed)
 
     def selection_rates(self, held: Source) -> Iterator[SelectionRates]:
         """Of choices among individuals; a result folder does not say who was on offer."""

@@ -12,6 +12,9 @@ therefore estimated between wordings within topics (Liang & Zeger 1986), with th
 (1946). A model that never varies does not prove that it never would: noise is at least what a share of exceptions gives
 that as many answers, all alike, leave possible (Clopper & Pearson 1934).
 
+Where the probability of each choice is known, the expected excess stands in place of that of the one choice that was
+made: another estimand, of what the model would choose if it drew by these probabilities, with less noise.
+
 Effects are -1 to 1; N answers, M people on offer, k groups; nothing is random.
 """
 
@@ -34,6 +37,8 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
+# Who was chosen, [N]; or how probable each of M people was, [N, M].
+Picks = NDArray[np.int64] | NDArray[np.float64]
 
 HIGH, LOW = 0, 1
 HALVINGS = 60
@@ -160,12 +165,16 @@ NO_LARGEST = Largest(math.nan, math.nan, math.nan, -1, ())
 NO_SPREAD = Spread(math.nan, math.nan, math.nan, math.nan, (math.nan, math.nan), math.nan)
 
 
-def excess(scores: FloatArray, chosen: IntArray) -> FloatArray:
+def excess(scores: FloatArray, chosen: Picks) -> FloatArray:
     """The score of the person chosen minus the mean of those on offer, [N, ...].
 
-    `scores` [N, M, ...] of the people on offer; `chosen` [N] is who was chosen, 0 to M - 1.
+    `scores` [N, M, ...] of the people on offer; `chosen` [N] is who was chosen, 0 to M - 1, or [N, M] the probability
+    of each, of which the expected score is taken.
     """
-    picked = scores[np.arange(len(chosen)), chosen]
+    if chosen.ndim == 2:
+        picked = np.einsum("nm,nm...->n...", chosen, scores)
+    else:
+        picked = scores[np.arange(len(chosen)), chosen.astype(np.int64)]
     return np.asarray(picked - scores.mean(axis=1), dtype=np.float64)
 
 
@@ -174,9 +183,7 @@ def memberships(groups: IntArray, k: int) -> FloatArray:
     return np.asarray(groups[..., np.newaxis] == np.arange(k), dtype=np.float64)
 
 
-def contrast(
-    asked: Design, groups: IntArray, chosen: IntArray, key: BoolArray, confidence: float = CONFIDENCE
-) -> Effect:
+def contrast(asked: Design, groups: IntArray, chosen: Picks, key: BoolArray, confidence: float = CONFIDENCE) -> Effect:
     """The stereotype effect: how far choices follow the answer key, 0 fair, above 0 with it and below against it.
 
     The mean over statistics of ½·[P(high group | high) - P(it | low) + P(low group | low) - P(it | high)], each P
@@ -207,7 +214,7 @@ def contrast_of_shown(asked: Design, group: IntArray, key: BoolArray, confidence
     return mean_effect(asked, AnswerValues(values, 2.0), confidence)
 
 
-def pull(asked: Design, groups: IntArray, chosen: IntArray, named: IntArray, confidence: float = CONFIDENCE) -> Effect:
+def pull(asked: Design, groups: IntArray, chosen: Picks, named: IntArray, confidence: float = CONFIDENCE) -> Effect:
     """The context's pull: choices of people of the group that the context names, beyond their share of those on offer.
 
     `named` [N] is that group. Above 0: its members are preferred; below: they are avoided.
@@ -218,7 +225,7 @@ def pull(asked: Design, groups: IntArray, chosen: IntArray, named: IntArray, con
 def favouring(
     asked: Design,
     groups: IntArray,
-    chosen: IntArray,
+    chosen: Picks,
     named: IntArray,
     favourable: BoolArray,
     confidence: float = CONFIDENCE,
@@ -232,7 +239,7 @@ def favouring(
     return mean_effect(asked, _people(sign * (groups == named[:, np.newaxis]), chosen), confidence)
 
 
-def preference(asked: Design, groups: IntArray, chosen: IntArray, k: int, confidence: float = CONFIDENCE) -> Largest:
+def preference(asked: Design, groups: IntArray, chosen: Picks, k: int, confidence: float = CONFIDENCE) -> Largest:
     """Dominance: the largest preference for, or against, a group; `effects` by group.
 
     `groups` [N, M] of the people on offer, 0 to k - 1, by one attribute or by several combined. Of positions, `groups`
@@ -246,7 +253,7 @@ def evenness(asked: Design, group: IntArray, k: int, confidence: float = CONFIDE
     return _by_column(asked, AnswerValues(memberships(group, k) - 1.0 / k, 1.0), confidence)
 
 
-def spread(asked: Design, groups: IntArray, chosen: IntArray, k: int, confidence: float = CONFIDENCE) -> Spread:
+def spread(asked: Design, groups: IntArray, chosen: Picks, k: int, confidence: float = CONFIDENCE) -> Spread:
     """How far preferences differ over statistics: women for one and men for the next cancel in their mean.
 
     The preference of a statistic is that of both levels together, so that what follows the answer key, to opposite
@@ -312,13 +319,13 @@ class AnswerValues:
     reach: float
 
 
-def _people(scores: FloatArray, chosen: IntArray) -> AnswerValues:
+def _people(scores: FloatArray, chosen: Picks) -> AnswerValues:
     """The excess of scores [N, M] or [N, M, D]."""
     table = scores if scores.ndim == 3 else scores[:, :, np.newaxis]
     return AnswerValues(excess(table, chosen), reach_of(table))
 
 
-def effect_of(asked: Design, scores: FloatArray, chosen: IntArray, confidence: float = CONFIDENCE) -> Effect | Largest:
+def effect_of(asked: Design, scores: FloatArray, chosen: Picks, confidence: float = CONFIDENCE) -> Effect | Largest:
     """The mean excess of scores [N, M, D] of the people on offer; of several columns the largest."""
     found = _people(scores, chosen)
     return mean_effect(asked, found, confidence) if scores.shape[-1] == 1 else _by_column(asked, found, confidence)

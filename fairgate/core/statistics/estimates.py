@@ -15,14 +15,23 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairgate.core.statistics.distributions import distance, entropy, g, kl, over_groups, total_variation
-from fairgate.core.statistics.intervals import CONFIDENCE, JEFFREYS, Interval
+from fairgate.core.statistics.intervals import CONFIDENCE, JEFFREYS, NO_ESTIMATE, Estimate, bounded
+from fairgate.core.statistics.matched_simulation import (
+    MIXED,
+    RADII,
+    Belief,
+    explored,
+    family,
+    matched_belief,
+    per_member,
+    simulated,
+)
 from fairgate.core.statistics.special import betaincinv, ndtr, ndtri
 
 if TYPE_CHECKING:
@@ -38,11 +47,6 @@ IntArray = NDArray[np.int64]
 
 HIGH, LOW = 0, 1
 
-# Members of the family that are simulated: 0 is the perfectly fair model, 1 what was observed, more is further away.
-RADII = np.array([0.0, 0.3, 0.6, 0.8, 1.0, 1.3])
-# Over few topics what was observed may be much nearer to fair than what it may come from: as long as the last member is
-# not far enough away to be excluded, one further away by this factor is added.
-GROWTH, FARTHEST = 1.6, 60.0
 FINE = np.concatenate([[0.0], np.geomspace(1e-5, 1.0, 140)])
 STEPS = np.concatenate([[0.0], np.geomspace(1e-7, 1.0, 200)])
 JOINT, DRAWS_OF_DISTANCE = 10_000, 250
@@ -53,32 +57,13 @@ BLUR = 0.8
 # Strongly uneven shares leave the spread along the family uncertain: intervals are wider by this multiple of 1/n, which
 # brought the mean coverage of such truths at n = 20 and 30 up by two points (docs/statistics.md).
 CALIBRATION, FEWEST = 2.0, 20.0
-# The same for scores that compare each row with shares of its own, at as few as 2 to 4 answers a row.
-LIKENESS = 5.0
-
-# Behind a detector that errs, the family holds what is not asked about (which of the wrong groups it was) as observed.
-# What that leaves out is made up for by wider intervals: without it accuracy was covered in 82 to 98 % of runs.
-MIXED = 1.2
-
 # Effective answers a topic from which coverage was measured to be what it says (docs/statistics.md).
 RELIABLE_FROM = {"s_fact": 1, "s_e": 20, "s_kld": 20, "tv": 20}
 # Next to the boundary it was measured to be less whatever n is: where fewer answers than this are outside the most
 # frequent group, and where a group is chosen at high and next to never at low in more than this share of statistics.
 FEW, EXCLUSIVE = 5.0, 0.25
-# What is not reliable has an interval wider by this factor.
-CAUTION = 2.0
 # Nearer to the limit than rounding: no number of samples is known to decide.
 ON_LIMIT = 1e-9
-
-
-@dataclass(frozen=True)
-class Estimate(Interval):
-    """A score's population value with its interval, 0 to 1; NaN over nothing.
-
-    `reliable` is False where there are too few answers a topic for the stated coverage; the interval is then widened.
-    """
-
-    reliable: bool
 
 
 @dataclass(frozen=True)
@@ -91,25 +76,6 @@ class Estimates:
     s_fair: Estimate
     tv: Estimate
     d: Estimate
-
-
-NOTHING = Estimate(math.nan, math.nan, math.nan, reliable=False)
-
-
-@dataclass(frozen=True, eq=False)
-class _Belief:
-    """A confidence distribution: `values`, rising, and for each `z`, the normal quantile of the confidence below it.
-
-    `reach` is the quantile, without its sign, of the member that is furthest from fair.
-    """
-
-    z: FloatArray
-    values: FloatArray
-    reach: float = math.inf
-
-    def at(self, z: ArrayLike) -> FloatArray:
-        found: FloatArray = np.interp(np.asarray(z, dtype=np.float64), self.z, self.values)
-        return found
 
 
 def estimate_scores(
@@ -135,7 +101,7 @@ def estimate_scores(
     """
     plan = _Plan.of(counts, key, effective, mixing, left)
     if plan is None:
-        return Estimates(*(NOTHING,) * 6)
+        return Estimates(*(NO_ESTIMATE,) * 6)
     every = plan.n[plan.n > 0]
     normal = float(ndtri((1.0 + confidence) / 2.0)) * (1.0 if mixing is None else MIXED)
     z = normal * (1.0 + CALIBRATION / max(float(np.median(every)), FEWEST))
@@ -154,24 +120,24 @@ def estimate_scores(
     enough["s_kld"] &= not _nearly_exclusive(levels)
     total = float(every.sum())
 
-    def read(belief: _Belief | None, score: str, z: float = z) -> Estimate:
+    def read(belief: Belief | None, score: str, z: float = z) -> Estimate:
         if belief is None:
-            return NOTHING
+            return NO_ESTIMATE
         low, value, high = (float(x) for x in belief.at([-z, 0.0, z]))
-        return _bounded(value, low, high, total, confidence, reliable=enough[score])
+        return bounded(value, low, high, total, confidence, reliable=enough[score])
 
     s_fact, s_e = read(fact, "s_fact", normal), read(even, "s_e")
-    s_kld, tv = read(alike, "s_kld"), NOTHING
+    s_kld, tv = read(alike, "s_kld"), NO_ESTIMATE
     if apart is not None:
-        tv = _bounded(*apart, total, confidence, reliable=enough["tv"])
+        tv = bounded(*apart, total, confidence, reliable=enough["tv"])
 
-    fair = d = NOTHING
+    fair = d = NO_ESTIMATE
     tails = [ndtr(-z), ndtr(z)]
     if alike is not None:
         a, b = even.at(v), alike.at(w)
         low, high = np.quantile(a + b - a * b, tails)
         value = s_e.value + s_kld.value - s_e.value * s_kld.value
-        fair = _bounded(value, float(low), float(high), total, confidence, reliable=s_e.reliable and s_kld.reliable)
+        fair = bounded(value, float(low), float(high), total, confidence, reliable=s_e.reliable and s_kld.reliable)
     if fact is not None:
         few = slice(0, DRAWS_OF_DISTANCE)
         low, high = np.quantile(_below_curve(fact.at(u[few]), even.at(v[few]), plan.k), tails)
@@ -181,88 +147,8 @@ def estimate_scores(
         box = _below_curve(fact.at(across)[:, np.newaxis], even.at(along), plan.k)
         low, high = min(low, box.min()), max(high, box.max())
         value = float(_below_curve(np.array(s_fact.value), np.array(s_e.value), plan.k))
-        d = _bounded(value, float(low), float(high), total, confidence, reliable=s_e.reliable)
+        d = bounded(value, float(low), float(high), total, confidence, reliable=s_e.reliable)
     return Estimates(s_fact=s_fact, s_e=s_e, s_kld=s_kld, s_fair=fair, tv=tv, d=d)
-
-
-def estimate_likeness(
-    score: Callable[[FloatArray, FloatArray], FloatArray],
-    counts: ArrayLike,
-    actual: ArrayLike,
-    weights: ArrayLike,
-    *,
-    rng: np.random.Generator,
-    mixing: ConfusionMatrix | None = None,
-    confidence: float = CONFIDENCE,
-    replicates: int = 600,
-) -> Estimate:
-    """The estimate of a score of how like generated shares are to actual ones, which differ from row to row.
-
-    `score`: shares [..., R, k] and actual ones [R, k] -> values [..., R] of 0 to 1, which change in one direction as
-    the former move away from the latter; the score is their mean by `weights` [R]. `counts` [R, k] independent answers,
-    rows without any are left out. Two families run from the actual shares through the observed ones: one moves all rows
-    alike, the other one row after the other, those that deviate most first. The estimate is the first one's; the
-    interval holds what either says, since few answers a row do not tell many small deviations from few large ones.
-
-    `mixing`: how the detector that found the answers errs. The observed shares are then those behind what it found, and
-    what it found is compared with what it would find of the actual shares: errors alone move it away from these. The
-    interval then holds what a third family says as well, in which all rows move towards the same shares.
-    """
-    x, centre, w = (np.asarray(each, dtype=np.float64) for each in (counts, actual, weights))
-    keep = x.sum(axis=-1) > 0
-    if not keep.any():
-        return NOTHING
-    x, centre, w = x[keep], centre[keep], w[keep] / w[keep].sum()
-    n = x.sum(axis=-1).astype(np.int64)
-    found_shares = x / n[:, np.newaxis]
-    p = found_shares if mixing is None else mixing.unmixed(found_shares)
-    found_centre = centre if mixing is None else centre @ mixing.matrix
-
-    def mean(q: FloatArray, of: FloatArray) -> FloatArray:
-        whole: FloatArray = score(q, of) @ w
-        return whole
-
-    order = np.argsort(-np.abs(p - centre).sum(axis=-1) * np.sqrt(n), kind="stable")
-    start = np.empty(w.size)
-    start[order] = np.cumsum(w[order]) - w[order]
-
-    def few(radii: FloatArray) -> FloatArray:
-        share = np.clip((radii[:, np.newaxis] - start) / w, 0.0, np.maximum(radii, 1.0)[:, np.newaxis])
-        q = np.maximum(centre + share[..., np.newaxis] * (p - centre), 0.0)
-        members: FloatArray = q / q.sum(axis=-1, keepdims=True)
-        return members
-
-    draws = max(replicates // len(RADII), 2)
-    z = float(ndtri((1.0 + confidence) / 2.0)) * (1.0 + LIKENESS / max(float(np.median(n)), FEWEST / 2.0))
-    z *= 1.0 if mixing is None else MIXED
-    observed = float(mean(found_shares, found_centre))
-
-    def run(radii: FloatArray, family: Family) -> FloatArray:
-        return mean(_simulated(rng, n, family(radii), draws, mixing), found_centre)
-
-    def matched(radii: FloatArray, runs: FloatArray, family: Family) -> tuple[_Belief]:
-        fine = np.unique([*np.linspace(0.0, radii[-1], 66), *radii])
-        return (_matched(observed, mean(family(fine), centre), runs, radii, fine),)
-
-    found = []
-    for family in (lambda radii: _family(p, centre, radii), few):
-        ((belief,), _) = _explored(partial(run, family=family), partial(matched, family=family), RADII, z)
-        found.append([float(each) for each in belief.at([-z, 0.0, z])])
-    (low, value, high), (low_few, _, high_few) = found
-    low, high = min(low, low_few), max(high, high_few)
-    if mixing is not None:
-        # Errors make an image model of one group look as if some rows had another: no row's own shares then lead to it.
-        same = np.broadcast_to(mixing.unmixed(x.sum(axis=0) / x.sum()), p.shape)
-
-        def together(radii: FloatArray) -> FloatArray:
-            return _family(same, centre, radii)
-
-        (belief,) = matched(RADII, run(RADII, together), together)
-        if np.any(within := np.abs(belief.z) <= z):
-            low, high = min(low, belief.values[within].min()), max(high, belief.values[within].max())
-    # Weights lessen what so many answers can say of answers of another kind.
-    total = 1.0 / float((w**2 / n).sum())
-    return _bounded(value, low, high, total, confidence, reliable=True)
 
 
 def _nearly_one_sided(plan: _Plan) -> bool:
@@ -350,76 +236,7 @@ class _Levels:
         return cls(plan.p[both], plan.q[both], plan.n[both], plan.mixing) if both.any() else None
 
 
-def _family(p: FloatArray, centre: FloatArray, radii: FloatArray) -> FloatArray:
-    """Models centre + r·(p - centre), cut to shares: [R, ..., k] for radii [R]."""
-    r = radii.reshape(-1, *(1,) * p.ndim)
-    q = np.maximum(centre + r * (p - centre), 0.0)
-    members: FloatArray = q / q.sum(axis=-1, keepdims=True)
-    return members
-
-
-def _simulated(
-    rng: np.random.Generator, n: IntArray, members: FloatArray, draws: int, mixing: ConfusionMatrix | None = None
-) -> FloatArray:
-    """Shares [R, draws, ..., k] of `draws` runs of n [...] answers under each member [R, ..., k], as they are found."""
-    size = (len(members), draws, *n.shape)
-    shown = members[:, np.newaxis]
-    if mixing is not None:
-        # One detector reads a whole run: its errors are the same in all topics.
-        shown = np.einsum("r...i,dij->rd...j", members, mixing.drawn(rng, draws), optimize=True)
-        shown = shown / shown.sum(axis=-1, keepdims=True)
-    simulated = np.empty((*size, members.shape[-1]))
-    for found, member in zip(simulated, shown, strict=True):
-        np.divide(rng.multinomial(np.broadcast_to(n, size[1:]), member), n[..., np.newaxis], out=found)
-    return simulated
-
-
-def _scored(score: Callable[[FloatArray], FloatArray], runs: FloatArray) -> FloatArray:
-    """A score of simulated runs [R, draws, ...]: [R, draws]. One member's runs stay in the processor's cache."""
-    return np.stack([score(member) for member in runs])
-
-
-def _matched(observed: float, truth: FloatArray, simulated: FloatArray, radii: FloatArray, fine: FloatArray) -> _Belief:
-    """The confidence distribution of a score of which `observed` is a sample statistic.
-
-    `truth` [F] the score at the fine radii; `simulated` [R, draws] the statistic at the coarse ones. The statistic is a
-    mean over many topics, hence nearly normal, with mean, standard deviation and skewness that vary along the family.
-    """
-    centre, deviation = simulated.mean(axis=1), simulated.std(axis=1)
-    lopsided = ((simulated - centre[:, np.newaxis]) ** 3).mean(axis=1) / np.maximum(deviation, 1e-9) ** 3
-    mean = truth + np.interp(fine, radii, centre - np.interp(radii, fine, truth))
-    # The variance, not its root, is smooth where a share leaves 0.
-    x = (observed - mean) / np.maximum(np.sqrt(np.interp(fine, radii, deviation**2)), 1e-9)
-    skew = np.interp(fine, radii, np.clip(lopsided, -1.0, 1.0))
-    # Hall's (1992) cubic makes a somewhat lopsided law normal, and is monotone.
-    z = -(x - skew / 6.0 * (x**2 - 1.0) + skew**2 / 108.0 * x**3)
-    reach = float(z[-1])
-    if truth[0] > truth[-1]:
-        z, truth, reach = z[::-1], truth[::-1], -reach
-    # Simulation noise and the cut at 0 leave small dents in what is monotone.
-    return _Belief(np.maximum.accumulate(z), np.maximum.accumulate(truth), reach)
-
-
-def _explored(
-    run: Callable[[FloatArray], FloatArray],
-    matched: Callable[[FloatArray, FloatArray], tuple[_Belief, ...]],
-    radii: FloatArray,
-    z: float,
-) -> tuple[tuple[_Belief, ...], FloatArray]:
-    """Beliefs from runs along a family that goes far enough to hold what `z` allows, and these runs.
-
-    `run(radii)` simulates members [R, ...], `matched(radii, runs)` says what they mean.
-    """
-    runs = run(radii)
-    while True:
-        found = matched(radii, runs)
-        if radii[-1] > FARTHEST or all(belief.reach >= z for belief in found):
-            return found, runs
-        further = radii[-1:] * GROWTH
-        radii, runs = np.concatenate([radii, further]), np.concatenate([runs, run(further)])
-
-
-def _fact(plan: _Plan) -> _Belief | None:
+def _fact(plan: _Plan) -> Belief | None:
     """Accuracy: unbiased as it is; its belief is Wilson's (1927) interval for a mean over topics of unequal accuracy.
 
     The family moves every topic's accuracy towards 0 (below) or 1 (above) by the same step. A topic's own variance is
@@ -444,10 +261,10 @@ def _fact(plan: _Plan) -> _Belief | None:
     above, distance_above = side(1.0 - a)
     # Both arms begin at the observed mean; Wilson's normal law is about the member, not about the observation.
     z = np.concatenate([-np.maximum.accumulate(distance_below)[:0:-1], np.maximum.accumulate(distance_above)])
-    return _Belief(np.maximum.accumulate(z), np.concatenate([below[:0:-1], 1.0 - above]))
+    return Belief(np.maximum.accumulate(z), np.concatenate([below[:0:-1], 1.0 - above]))
 
 
-def _fact_behind(plan: _Plan, mixing: ConfusionMatrix, rng: np.random.Generator, draws: int) -> _Belief | None:
+def _fact_behind(plan: _Plan, mixing: ConfusionMatrix, rng: np.random.Generator, draws: int) -> Belief | None:
     """Accuracy behind a detector's errors, along the family from no face of a right group to all."""
     asked = plan.there & plan.key.any(axis=-1)
     if not asked.any():
@@ -471,30 +288,30 @@ def _fact_behind(plan: _Plan, mixing: ConfusionMatrix, rng: np.random.Generator,
         return mean
 
     coarse, fine = np.linspace(0.0, 2.0, 9), np.linspace(0.0, 2.0, 401)
-    simulated = accuracy(_simulated(rng, n, members(coarse), draws, mixing))
-    return _matched(float(accuracy(p)), accuracy(members(fine)), simulated, coarse, fine)
+    runs = accuracy(simulated(rng, n, members(coarse), draws, mixing))
+    return matched_belief(float(accuracy(p)), accuracy(members(fine)), runs, coarse, fine)
 
 
-def _evenness(plan: _Plan, rng: np.random.Generator, draws: int, z: float) -> _Belief:
+def _evenness(plan: _Plan, rng: np.random.Generator, draws: int, z: float) -> Belief:
     """Mean normalised entropy over the answered topics, along the family from uniform through the observed shares."""
     p, q, n = plan.p[plan.there], plan.q[plan.there], plan.n[plan.there]
     centre, observed = np.full_like(q, 1.0 / plan.k), float(entropy(p).mean())
 
     def run(radii: FloatArray) -> FloatArray:
-        runs = _simulated(rng, n, _family(q, centre, radii), draws, plan.mixing)
-        return _scored(lambda p: entropy(p).mean(axis=-1), runs)
+        runs = simulated(rng, n, family(q, centre, radii), draws, plan.mixing)
+        return per_member(lambda p: entropy(p).mean(axis=-1), runs)
 
-    def matched(radii: FloatArray, runs: FloatArray) -> tuple[_Belief]:
+    def matched(radii: FloatArray, runs: FloatArray) -> tuple[Belief]:
         fine = _refined(radii)
-        return (_matched(observed, entropy(_family(q, centre, fine)).mean(axis=-1), runs, radii, fine),)
+        return (matched_belief(observed, entropy(family(q, centre, fine)).mean(axis=-1), runs, radii, fine),)
 
-    ((belief,), _) = _explored(run, matched, RADII, z)
+    ((belief,), _) = explored(run, matched, RADII, z)
     return belief
 
 
 def _likeness(
     levels: _Levels, rng: np.random.Generator, draws: int, z: float
-) -> tuple[_Belief, tuple[float, float, float]]:
+) -> tuple[Belief, tuple[float, float, float]]:
     """How alike the two levels are: the belief of mean exp(-KL), and value, low, high of the mean total variation.
 
     The family runs from equal levels (the pooled shares) through the observed ones.
@@ -509,19 +326,19 @@ def _likeness(
     alike_observed, apart_observed = float(_overlap(_smoothed(p, n))), float(_sharpened(p, n, 0.75))
 
     def run(radii: FloatArray) -> FloatArray:
-        return _simulated(rng, n, _family(base, centre, radii), draws, mixing)
+        return simulated(rng, n, family(base, centre, radii), draws, mixing)
 
-    def matched(radii: FloatArray, runs: FloatArray) -> tuple[_Belief, _Belief]:
+    def matched(radii: FloatArray, runs: FloatArray) -> tuple[Belief, Belief]:
         fine = _refined(radii)
-        members = _family(base, centre, fine)
-        overlap = _scored(lambda p: _overlap(_smoothed(p, n)), runs)
-        apart = _scored(lambda p: _sharpened(p, n, 0.75), runs)
+        members = family(base, centre, fine)
+        overlap = per_member(lambda p: _overlap(_smoothed(p, n)), runs)
+        apart = per_member(lambda p: _sharpened(p, n, 0.75), runs)
         return (
-            _matched(alike_observed, _overlap(members), overlap, radii, fine),
-            _matched(apart_observed, _apart(members), apart, radii, fine),
+            matched_belief(alike_observed, _overlap(members), overlap, radii, fine),
+            matched_belief(apart_observed, _apart(members), apart, radii, fine),
         )
 
-    (alike, dense), runs = _explored(run, matched, radii, z)
+    (alike, dense), runs = explored(run, matched, radii, z)
     low, value, high = (float(x) for x in dense.at([-z, 0.0, z]))
     # Few large differences among many that are none raise the observed value less than many small ones do; a statistic
     # whose mean never exceeds the score holds the lower end for these.
@@ -533,14 +350,14 @@ def _likeness(
     even = centre + size * (step - step.mean(axis=-1, keepdims=True))
 
     def run_even(radii: FloatArray) -> FloatArray:
-        runs = _simulated(rng, n, _family(even, centre, radii), draws, mixing)
-        return _scored(lambda p: _sharpened(p, n, 0.75), runs)
+        runs = simulated(rng, n, family(even, centre, radii), draws, mixing)
+        return per_member(lambda p: _sharpened(p, n, 0.75), runs)
 
-    def matched_even(radii: FloatArray, runs: FloatArray) -> tuple[_Belief]:
+    def matched_even(radii: FloatArray, runs: FloatArray) -> tuple[Belief]:
         fine = _refined(radii)
-        return (_matched(apart_observed, _apart(_family(even, centre, fine)), runs, radii, fine),)
+        return (matched_belief(apart_observed, _apart(family(even, centre, fine)), runs, radii, fine),)
 
-    ((flat,), _) = _explored(run_even, matched_even, radii, z)
+    ((flat,), _) = explored(run_even, matched_even, radii, z)
     # Levels without a group in common leave no noise to measure: nothing there speaks against the largest distance.
     top = 1.0 if float(_apart(levels.q)) >= 1.0 else 0.0
     return alike, (max(value, top), min(low, max(floor, 0.0)), max(high, float(flat.at(z)), top))
@@ -604,7 +421,7 @@ def _noise(
     They carry the dependence of the scores into those made of them.
     """
     p = _smoothed(plan.q, plan.n)
-    runs = _simulated(rng, plan.n.clip(1), p[np.newaxis], draws, plan.mixing)[0]
+    runs = simulated(rng, plan.n.clip(1), p[np.newaxis], draws, plan.mixing)[0]
     weight = plan.there / plan.there.sum()
     right = np.where(plan.key, runs, 0.0).sum(axis=-1)
     fact, even = (right * weight).sum(axis=(-2, -1)), (entropy(runs) * weight).sum(axis=(-2, -1))
@@ -631,16 +448,6 @@ def _below_curve(s_fact: FloatArray, s_e: FloatArray, k: int) -> FloatArray:
     found = np.zeros(x.shape)
     found[below] = distance(x[below], y[below], k)
     return found
-
-
-def _bounded(value: float, low: float, high: float, total: float, confidence: float, *, reliable: bool) -> Estimate:
-    """An estimate inside 0 to 1, with an end that `total` answers of one kind allow (Clopper & Pearson 1934)."""
-    least = ((1.0 - confidence) / 2.0) ** (1.0 / total)
-    if not reliable:
-        low, high = value - CAUTION * (value - low), value + CAUTION * (high - value)
-    value = min(max(value, 0.0), 1.0)
-    low, high = min(low, value, least), max(high, value, 1.0 - least)
-    return Estimate(value, max(low, 0.0), min(high, 1.0), reliable)
 
 
 def share_bounds(counts: ArrayLike, alpha: float, effective: float | None = None) -> tuple[FloatArray, FloatArray]:

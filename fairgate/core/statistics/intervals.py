@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 CONFIDENCE = 0.95
 Z = 1.959963984540054  # of the normal distribution, at 97.5 %
+# What is not reliable has an interval wider by this factor.
+CAUTION = 2.0
 # Jeffreys' prior of a share: added to each count.
 JEFFREYS = 0.5
 
@@ -29,6 +31,19 @@ class Interval:
 NOTHING = Interval(math.nan, math.nan, math.nan)
 
 
+@dataclass(frozen=True)
+class Estimate(Interval):
+    """A score's population value with its interval, 0 to 1; NaN over nothing.
+
+    `reliable` is False where there are too few answers a topic for the stated coverage; the interval is then widened.
+    """
+
+    reliable: bool
+
+
+NO_ESTIMATE = Estimate(math.nan, math.nan, math.nan, reliable=False)
+
+
 def quantiles(value: float, draws: FloatArray, confidence: float = CONFIDENCE) -> Interval:
     """A value with the interval that holds so many of its draws [...]; draws that are NaN are left out."""
     there = draws[~np.isnan(draws)]
@@ -37,3 +52,13 @@ def quantiles(value: float, draws: FloatArray, confidence: float = CONFIDENCE) -
     tail = (1.0 - confidence) / 2.0
     low, high = np.quantile(there, [tail, 1.0 - tail])
     return Interval(value, min(float(low), value), max(float(high), value))
+
+
+def bounded(value: float, low: float, high: float, total: float, confidence: float, *, reliable: bool) -> Estimate:
+    """An estimate inside 0 to 1, with an end that `total` answers of one kind allow (Clopper & Pearson 1934)."""
+    least = ((1.0 - confidence) / 2.0) ** (1.0 / total)
+    if not reliable:
+        low, high = value - CAUTION * (value - low), value + CAUTION * (high - value)
+    value = min(max(value, 0.0), 1.0)
+    low, high = min(low, value, least), max(high, value, 1.0 - least)
+    return Estimate(value, max(low, 0.0), min(high, 1.0), reliable)

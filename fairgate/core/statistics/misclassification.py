@@ -62,16 +62,6 @@ class Agreement:
         return self.sensitivity.value + self.specificity.value > 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class VerdictPairs:
-    """Two yes/no verdicts on each of n readings, as counts: only the first was yes, only the second, both, neither."""
-
-    first: int
-    second: int
-    both: int
-    neither: int
-
-
 def agreement(
     known: JudgeConfusion, rng: np.random.Generator, *, draws: int = DRAWS, confidence: float = CONFIDENCE
 ) -> Agreement:
@@ -128,39 +118,6 @@ def true_gap(gap: ArrayLike, sensitivity: ArrayLike, specificity: ArrayLike) -> 
     return np.clip(_over(d, s + c - 1.0), -1.0, 1.0)
 
 
-def corrected_rate(
-    yes: int,
-    n: int,
-    known: JudgeConfusion,
-    rng: np.random.Generator,
-    *,
-    draws: int = DRAWS,
-    confidence: float = CONFIDENCE,
-) -> Interval:
-    """The true rate of yes among items of which the judge called `yes` of `n` so, with its interval."""
-    s, c = posteriors(known, rng, draws)
-    rates = rng.beta(yes + JEFFREYS, n - yes + JEFFREYS, draws)
-    value = float(rogan_gladen(_ratio(yes, n), *_observed(known)))
-    return _corrected(value, rogan_gladen(rates, s, c), (0.0, 1.0), confidence)
-
-
-def corrected_gap(
-    pairs: VerdictPairs,
-    known: JudgeConfusion,
-    rng: np.random.Generator,
-    *,
-    draws: int = DRAWS,
-    confidence: float = CONFIDENCE,
-) -> Interval:
-    """The true difference between the rates of the first and of the second verdict, -1 to 1, with its interval."""
-    counts = np.array([pairs.first, pairs.second, pairs.both, pairs.neither])
-    n = int(counts.sum())
-    s, c = posteriors(known, rng, draws)
-    shares = rng.dirichlet(counts + JEFFREYS, draws)
-    value = float(true_gap(_ratio(pairs.first - pairs.second, n), *_observed(known)))
-    return _corrected(value, true_gap(shares[:, 0] - shares[:, 1], s, c), (-1.0, 1.0), confidence)
-
-
 def corrected_replicates(
     value: float,
     replicates: ArrayLike,
@@ -170,21 +127,15 @@ def corrected_replicates(
     gap: bool = False,
     confidence: float = CONFIDENCE,
 ) -> Interval:
-    """As `corrected_rate`, or `corrected_gap`, from bootstrap replicates [R] of the judged rate or difference.
+    """The true rate of yes (0 to 1), or with `gap` the true difference of two (-1 to 1), with its interval.
 
-    For items that come in clusters (readings of one instance, repeats), which the replicates then resample whole.
+    `value` is the judged one, `replicates` [R] bootstrap replicates of it: of items that come in clusters (readings of
+    one instance, repeats), these are resampled whole.
     """
     judged = np.asarray(replicates, dtype=np.float64)
     s, c = posteriors(known, rng, judged.size)
     correct, ends = (true_gap, (-1.0, 1.0)) if gap else (rogan_gladen, (0.0, 1.0))
     return _corrected(float(correct(value, *_observed(known))), correct(judged, s, c), ends, confidence)
-
-
-def distance_from_none(gap: Interval) -> Interval:
-    """1 - |gap| of a difference with its interval: what F²Bench calls S_fairness, 0 to 1."""
-    far = max(abs(gap.low), abs(gap.high))
-    near = 0.0 if gap.low <= 0.0 <= gap.high else min(abs(gap.low), abs(gap.high))
-    return Interval(1.0 - abs(gap.value), 1.0 - far, 1.0 - near)
 
 
 def _observed(known: JudgeConfusion) -> tuple[float, float]:

@@ -21,10 +21,11 @@ from fairgate.core.statistics.intervals import Interval, Z
 from fairgate.core.statistics.special import ndtr
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from fairgate.core.statistics.distributions import FloatArray
-    from fairgate.core.statistics.estimates import Estimate, IntArray
+    from fairgate.core.statistics.intervals import Estimate
+    from fairgate.core.statistics.matched_simulation import IntArray
 
 # Added to the pairs of all topics together, spread over all cells: pairs that all agree do not prove that none differs.
 PAIR = 1.0
@@ -180,3 +181,18 @@ def holm(p: Sequence[float], alpha: float) -> list[bool]:
             break
         rejected[place] = True
     return rejected
+
+
+def shared_level(p: Iterable[float], alpha: float, family: int) -> float:
+    """The level of each of a family's tests, those below it rejected (Benjamini & Hochberg 1995).
+
+    `alpha` times the share of the family that is rejected at this very level; of a family of `family` tests those that
+    are not among `p` count as not rejected. Where all hypotheses are true, any is rejected with a chance of at most
+    `alpha`; else the rejected ones are expected to be false rejections in a share of at most `alpha`. Both hold for
+    tests that are independent or depend positively.
+    """
+    rejected = 1
+    for rank, value in enumerate(sorted(each for each in p if not math.isnan(each)), start=1):
+        if value < alpha * rank / family:
+            rejected = rank
+    return alpha * rejected / family

@@ -14,7 +14,6 @@ import asyncio
 import json
 import uuid
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -22,7 +21,6 @@ import msgspec
 from fairgate.core.domain import Reply
 from fairgate.core.errors import CallFailed, FairgateError, RunStopped
 from fairgate.ledger.ledger import Ledger, sample_key
-from fairgate.providers.chat.openai import read_completion
 from fairgate.providers.endpoint import Filtered
 from fairgate.providers.retries import TransientError
 
@@ -45,14 +43,22 @@ ENDED = ("completed", "failed", "expired", "cancelled")
 MARK = "fairgate"
 
 
-@dataclass
 class _Sent:
     """A batch: `id` is ours, `remote` the provider's, None while it is not known whether it has one."""
 
-    id: str
-    remote: str | None
-    keys: frozenset[bytes]
-    troubles: int = 0
+    def __init__(self, id: str, remote: str | None, keys: frozenset[bytes]) -> None:  # noqa: A002 - its name
+        self.id, self.remote, self.keys = id, remote, keys
+        self._failures = 0
+
+    def name(self, remote: str, ledger: Ledger) -> None:
+        """The provider has it, by this name."""
+        self.remote = remote
+        ledger.batches.name(self.id, remote)
+
+    def look(self, *, failed: bool) -> bool:
+        """A look at it failed, or did not: whether that is borne no longer."""
+        self._failures = self._failures + 1 if failed else 0
+        return self._failures >= PATIENCE
 
 
 class BatchChat:
@@ -167,8 +173,7 @@ class BatchChat:
                     raise
                 what = f"the batch's file of {len(part):,} queries was not taken: {trouble.what}"
                 raise RunStopped(what, where=trouble.where, hint="Ask directly: without --batch.") from None
-            sent.remote = await self._made(sent.id, str(file["id"]))
-            ledger.batches.name(sent.id, sent.remote)
+            sent.name(await self._made(sent.id, str(file["id"])), ledger)
 
     async def _made(self, mark: str, file: str) -> str:
         """The new batch's id. A request that failed may still have made one: it is looked for before the next try."""
@@ -211,8 +216,7 @@ class BatchChat:
     async def _look(self, sent: _Sent, ledger: Ledger) -> None:
         try:
             if sent.remote is None and (remote := await self._found(sent.id)) is not None:
-                sent.remote = remote
-                ledger.batches.name(sent.id, remote)
+                sent.name(remote, ledger)
             if sent.remote is None:
                 # The run that planned it died before it was made.
                 self._forget(sent, ledger)
@@ -220,11 +224,10 @@ class BatchChat:
             batch = await self._call("GET", f"batches/{sent.remote}")
             if batch.get("status") in ENDED:
                 await self._fetch(sent, batch, ledger)
-            sent.troubles = 0
+            sent.look(failed=False)
         except CallFailed as failure:
             # A provider that is away for a while keeps the batch.
-            sent.troubles += 1
-            if sent.troubles >= PATIENCE:
+            if sent.look(failed=True):
                 hint = "The batch goes on; run again, and its replies are fetched."
                 raise RunStopped(failure.what, where=failure.where, hint=hint) from None
 
@@ -281,7 +284,7 @@ class BatchChat:
             return CallFailed(f"the batch has no reply to it ({what}).", where=self._chat.identity.label)
         content = msgspec.json.encode(body)
         if 200 <= status < 300:
-            reply = read_completion(content, 0.0, 1)
+            reply = self._chat.read(content, 0.0, 1)
             reply = reply and self._chat.endpoint.redaction.clean(reply)
             return reply or CallFailed("no choices in the answer.", where=self._chat.identity.label)
         judged = self._chat.endpoint.classified(status, content, {}, 0.0, 1)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from fairgate.core.domain import Identity, Reply
 from fairgate.core.errors import CallFailed
 from fairgate.ledger.images import Problem, as_shown
+from fairgate.providers.chat.logprobs import FIELDS as LOGPROBS
 from fairgate.providers.endpoint import Endpoint, Filtered
 from fairgate.providers.fields import body_fields, check_fields
 
@@ -46,12 +47,14 @@ class Body:
     """What a request for a reply holds beside the conversation.
 
     `fields` as `body_fields` gives them, None where the user said nothing. `answer_format`: the server is asked to keep
-    each choice to the form in which the prompt asks for it.
+    each choice to the form in which the prompt asks for it. `probabilities`: it is asked for the most probable tokens
+    with each choice, which changes no reply and tells none apart.
     """
 
     fields: Mapping[str, object] | None = None
     system_prompt: str | None = None
     answer_format: str | None = None
+    probabilities: bool = False
 
     def stated(self, fields: Mapping[str, object]) -> dict[str, object]:
         """What tells replies apart, of a body with these fields."""
@@ -85,7 +88,10 @@ class HTTPChat(ABC):
             server,
             path=api.path,
             version=api.version,
-            fields=replace(body, system_prompt=None).stated(self.fields),
+            fields={
+                **replace(body, system_prompt=None).stated(self.fields),
+                **(LOGPROBS if body.probabilities else {}),
+            },
         )
         self._address = self.endpoint.address
         self._identity = Identity(api.provider.name, name, self._address, body.stated(self.fields))
@@ -112,6 +118,11 @@ class HTTPChat(ABC):
             )
         kind, content = shown
         return kind, b64encode(content).decode()
+
+    @property
+    def read(self) -> Callable[[bytes, float, int], Reply | None]:
+        """What gives the reply in an answer's body: see `API`."""
+        return self._api.read
 
     async def ask(self, query: Query) -> Reply:
         """The model's reply to this query."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -10,6 +11,7 @@ import msgspec
 
 from fairgate.core.domain import Form, Reply
 from fairgate.providers.chat.http_chat import API, PLAIN, RESPONSE_FORMAT, Body, HTTPChat
+from fairgate.providers.chat.logprobs import FIELDS, read_tokens
 from fairgate.providers.endpoint import Provider
 from fairgate.providers.fields import count, decoded, well_formed, word
 
@@ -45,6 +47,7 @@ class _Message(msgspec.Struct):
 class _Choice(msgspec.Struct):
     message: _Message
     finish_reason: object = None
+    logprobs: object = None
 
 
 class _Completion(msgspec.Struct):
@@ -57,8 +60,8 @@ class _Completion(msgspec.Struct):
 _completion = msgspec.json.Decoder(_Completion)
 
 
-def read_completion(content: bytes, latency: float, number: int) -> Reply | None:
-    """The reply in an answer's body, None where there is none to be read."""
+def read_completion(content: bytes, latency: float, number: int, *, weighed: bool = False) -> Reply | None:
+    """The reply in an answer's body, None where there is none to be read; `weighed`: with its tokens."""
     completion = decoded(content, _completion)
     if completion is None or not completion.choices:
         return None
@@ -76,6 +79,7 @@ def read_completion(content: bytes, latency: float, number: int) -> Reply | None
         fingerprint=word(completion.system_fingerprint),
         latency=latency,
         attempts=number,
+        tokens=read_tokens(completion.choices[0].logprobs) if weighed else None,
     )
 
 
@@ -125,9 +129,12 @@ class OpenAIChat(HTTPChat):
         images: ImageStore | None = None,
         provider: Provider = OPENAI,
     ) -> None:
-        super().__init__(replace(CHAT, provider=provider), name, server, body, images)
-        schema = b',"%b":%b' % (RESPONSE_FORMAT.encode(), msgspec.json.encode(SCHEMA))
-        self._formed = schema if body.answer_format else b""
+        api = replace(CHAT, provider=provider, read=partial(read_completion, weighed=body.probabilities))
+        super().__init__(api, name, server, body, images)
+        of_choices: dict[str, object] = {RESPONSE_FORMAT: SCHEMA} if body.answer_format else {}
+        if body.probabilities:
+            of_choices |= {name: value for name, value in FIELDS.items() if name not in self.fields}
+        self._of_choices = b"," + msgspec.json.encode(of_choices)[1:-1] if of_choices else b""
         # All but the prompt is the same in every request; what stays comes first, as prefix caches like it.
         system = [] if body.system_prompt is None else [{"role": "system", "content": body.system_prompt}]
         head = msgspec.json.encode({"model": name, **self.fields})[:-1] + b',"messages":'
@@ -140,8 +147,8 @@ class OpenAIChat(HTTPChat):
             urls = ("data:{};base64,{}".format(*self.shown(digest)) for digest in query.images)
             shown = ({"type": "image_url", "image_url": {"url": url}} for url in urls)
             said[-1]["content"] = [{"type": "text", "text": query.prompt}, *shown]
-        formed = self._formed if query.form is Form.CHOICE else b""
-        return self._before + msgspec.json.encode(said)[1:] + formed + b"}"
+        more = self._of_choices if query.form is Form.CHOICE else b""
+        return self._before + msgspec.json.encode(said)[1:] + more + b"}"
 
 
 def azure_address(resource: str, deployment: str, version: str | None) -> str:

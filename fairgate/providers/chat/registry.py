@@ -32,6 +32,7 @@ ANTHROPIC_URL = "https://api.anthropic.com/v1"
 PROVIDERS = ("anthropic", "azure", "control", "hf", "litellm", "openai", "python", "results", "vllm")
 HTTP = ("anthropic", "azure", "openai")  # spoken to here
 BATCHED = ("azure/", "openai/")
+WEIGHING = ("azure", "hf", "openai")  # that can be asked for probabilities
 FORMING = ("azure", "litellm", "openai")  # that can be asked to keep an answer to a schema
 
 
@@ -85,6 +86,7 @@ def make(
         usual=usual or {},
         system_prompt=settings.system_prompt,
         answer_format=None if settings.answer_format == "text" else settings.answer_format,
+        probabilities=settings.probabilities,
     )
     return chat_model(given, settings, Retries(aside=aside))
 
@@ -106,6 +108,7 @@ class NamedModel:
     usual: Mapping[str, object] = field(default_factory=dict)
     system_prompt: str | None = None
     answer_format: str | None = None
+    probabilities: bool = False
     images: ImageStore | None = None
 
     def server(self, settings: Settings, retries: Retries, address: str | None, key: str | None) -> Server:
@@ -121,7 +124,7 @@ class NamedModel:
         from fairgate.providers.fields import body_fields
 
         fields = body_fields(self.arguments, {**usual, **self.usual})
-        return Body(fields, self.system_prompt, self.answer_format)
+        return Body(fields, self.system_prompt, self.answer_format, self.probabilities)
 
 
 def chat_model(given: NamedModel, settings: Settings, retries: Retries) -> ChatModel:
@@ -152,7 +155,9 @@ def _local(given: NamedModel, settings: Settings, _: Retries) -> ChatModel:
     arguments = [*_as_arguments(given.usual), *given.arguments]
     named = Named.of(given.provider, given.name, arguments, TextOptions, given.system_prompt)
     load = f"fairgate.providers.local.{given.provider}:load"
-    return Child(named.identity, load, (named, settings.max_in_flight), settings.timeout)
+    # Of vLLM's own process none are asked.
+    more = (given.probabilities,) if given.provider in WEIGHING else ()
+    return Child(named.identity, load, (named, settings.max_in_flight, *more), settings.timeout)
 
 
 def _openai(given: NamedModel, settings: Settings, retries: Retries) -> ChatModel:
@@ -241,6 +246,19 @@ def check_batch(settings: Settings) -> None:
             f"{' and '.join(asked) or 'no model'}: only openai/NAME and azure/NAME support batches.",
             where="--batch",
             hint="Remove it, or name such a model.",
+        )
+
+
+def check_probabilities(settings: Settings) -> None:
+    """Raise ConfigError where the language model cannot be asked for probabilities."""
+    if not settings.probabilities or settings.replay:
+        return
+    provider, _, _ = (settings.model_spec or "").partition("/")
+    if provider not in WEIGHING:
+        raise ConfigError(
+            f"{settings.model_spec or 'no language model'} gives no probabilities.",
+            where="--probabilities",
+            hint=f"Only {', '.join(f'{each}/' for each in WEIGHING)} models can be asked for them.",
         )
 
 

@@ -131,11 +131,9 @@ class GenderAge:
             # onnxruntime's own errors have no common root.
             raise FairgateError(f"insightface does not load this model: {error}.", where=str(path)) from error
         if told != "genderage":
-            raise FairgateError(
-                f"tells {told}, not gender and age.", where=str(path), hint="python -m fairgate weights pull"
-            )
+            raise FairgateError(f"tells {told}, not gender and age.", where=str(path), hint="fairgate weights pull")
         self.session = self._model.session
-        self._labels, self._ages = own_labels("insightface"), own_labels("fairface")["age"]
+        self._labels = own_labels("insightface")
 
     def read(self, faces: Sequence[tuple[NDArray[np.uint8], FoundFace]]) -> list[Attributes]:
         """Gender and age of each face; years as FairFace's range that holds them, so that one map serves both."""

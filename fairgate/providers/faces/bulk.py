@@ -171,7 +171,7 @@ def on_ray(
     try:
         ray.init(address=address, ignore_reinit_error=True, log_to_driver=False, logging_level="warning")
     except (OSError, RuntimeError, ValueError) as error:
-        raise ConfigError(f"no Ray cluster answers: {error}.", where=f"--ray {address}", hint=START) from error
+        raise FairgateError(f"no Ray cluster answers: {error}.", where=f"--ray {address}", hint=START) from error
     resources = ray.cluster_resources()
     gpus = int(resources.get("GPU", 0))
     many = actors or gpus or max(1, int(resources.get("CPU", 1)))
@@ -275,4 +275,4 @@ def _reached(address: str) -> None:
     try:
         socket.create_connection((host, int(port)), timeout=PATIENCE).close()
     except (OSError, OverflowError) as error:
-        raise ConfigError(f"no Ray cluster answers: {error}.", where=f"--ray {address}", hint=START) from error
+        raise FairgateError(f"no Ray cluster answers: {error}.", where=f"--ray {address}", hint=START) from error

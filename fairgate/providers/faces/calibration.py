@@ -107,7 +107,7 @@ _AGAIN = "Calibrate again, on a folder that has faces of every group."
 def load(path: Path, detector: Identity) -> Calibration:
     """The calibration of this very detector. Raises ConfigError for a file that is none, or of another detector."""
     where = f"--calibration {path}"
-    hint = "Measure it: python -m fairgate calibrate DIR."
+    hint = "Measure it: fairgate calibrate DIR."
     try:
         found = msgspec.json.decode(read_bytes(path), type=Calibration)
     except OSError as error:

@@ -180,7 +180,7 @@ class Puller:
         raise FairgateError(
             f"could not be fetched: {trouble}.",
             where=shown(url),
-            hint="Nothing was kept. Try again, or bring the files: python -m fairgate weights add KIND FILE",
+            hint="Nothing was kept. Try again, or bring the files: fairgate weights add KIND FILE",
         )
 
     async def _followed(self, url: str, aim: Path) -> str:

@@ -36,7 +36,7 @@ class FaceFinder:
     def __init__(self, folder: Path, *, size: int, confidence: float, threads: int = 1) -> None:
         # insightface would try to download a folder that is not there, and fail on an empty one without a word.
         if not any(folder.glob("*.onnx")):
-            raise FairgateError("holds no detector.", where=str(folder), hint="python -m fairgate weights pull")
+            raise FairgateError("holds no detector.", where=str(folder), hint="fairgate weights pull")
         from insightface.app import FaceAnalysis
 
         self.size = size
@@ -52,7 +52,7 @@ class FaceFinder:
             raise FairgateError(
                 f"insightface does not load this detector: {error or type(error).__name__}.",
                 where=str(folder),
-                hint="Pull the weights again: python -m fairgate weights pull",
+                hint="Pull the weights again: fairgate weights pull",
             ) from error
         # Its default would look at a second, smaller size too, whose worse boxes win ties.
         try:
@@ -62,7 +62,7 @@ class FaceFinder:
             raise FairgateError(
                 f"insightface cannot use this detector: {error or type(error).__name__}.",
                 where=str(folder),
-                hint="Pull the weights again: python -m fairgate weights pull",
+                hint="Pull the weights again: fairgate weights pull",
             ) from error
         self._detector: Any = found.det_model
 

@@ -49,7 +49,7 @@ def session(path: Path, threads: int = 1) -> Any:
         raise FairgateError(
             f"onnxruntime does not load this graph: {error}.",
             where=str(path),
-            hint="Pull the weights again: python -m fairgate weights pull",
+            hint="Pull the weights again: fairgate weights pull",
         ) from error
 
 

@@ -102,7 +102,7 @@ class WeightsFolder:
             raise MissingDependency(
                 f"its SHA-256 is {sha256[:12]}…, and was {str(recorded)[:12]}… when it was pulled.",
                 where=str(found[0]),
-                hint="Remove the file and pull it again: python -m fairgate weights pull",
+                hint="Remove the file and pull it again: fairgate weights pull",
             )
         return Network(found[0], sha256)
 
@@ -137,5 +137,5 @@ def sum_of(path: Path) -> str:
 
 def _pull(wanted: PublishedNetwork) -> str:
     if wanted.package is not None:
-        return "Pull them with python -m fairgate weights pull"
-    return f"Pull them with python -m fairgate weights pull --{wanted.name}-url URL (source: docs/images.md)"
+        return "Pull them with fairgate weights pull"
+    return f"Pull them with fairgate weights pull --{wanted.name}-url URL (source: docs/images.md)"

@@ -45,7 +45,7 @@ class CertificateWanted(TLSFailed):
 
 
 def of_tls(error: BaseException | None) -> TLSFailed | None:
-    """What a trouble with TLS is, None for any other trouble."""
+    """The kind of a TLS error, None for any other error."""
     while error is not None:
         # aiohttp's own error is one of this class too, without its attributes.
         if (why := getattr(error, "verify_message", None)) and isinstance(error, ssl.SSLCertVerificationError):
@@ -61,7 +61,7 @@ def of_tls(error: BaseException | None) -> TLSFailed | None:
 
 
 def said_by(error: OSError) -> str:
-    """What the operating system says of a trouble, without the address."""
+    """The operating system's message of an error, without the address."""
     # OpenSSL's errors have numbers of their own.
     if isinstance(error, ssl.SSLError) or "[SSL" in str(error):
         return "TLS failed"

@@ -8,23 +8,26 @@ from typing import TYPE_CHECKING, Any
 import torch
 import transformers
 
-from fairgate.core.domain import Reply
+from fairgate.core.domain import Reply, Token
 from fairgate.core.errors import ConfigError
 from fairgate.core.redaction import Redaction, of_environment
+from fairgate.ledger.samples import read, weighed
 from fairgate.providers.local.options import seed_of
 from fairgate.providers.local.served import Served, device_of, dtype_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from fairgate.core.domain import Query
     from fairgate.providers.local.options import Named, TextOptions
 
+MOST = 256  # tokens that are looked at of each step: in a process of our own more cost next to nothing
 
-def load(named: Named[TextOptions], places: int) -> Served:
+
+def load(named: Named[TextOptions], places: int, probabilities: bool = False) -> Served:
     """The model, loaded. Raises ConfigError where it cannot be."""
     try:
-        model = Transformers(named)
+        model = Transformers(named, probabilities=probabilities)
     except Exception as error:  # whatever the library raises of a folder that somebody else made
         raise ConfigError(
             f"it cannot be loaded ({type(error).__name__}: {Redaction(of_environment()).show(str(error))}).",
@@ -35,10 +38,15 @@ def load(named: Named[TextOptions], places: int) -> Served:
 
 
 class Transformers:
-    """A model with its tokenizer: at temperature 0 the most probable tokens, else drawn by each query's own seed."""
+    """A model with its tokenizer: at temperature 0 the most probable tokens, else drawn by each query's own seed.
 
-    def __init__(self, named: Named[TextOptions]) -> None:
+    `probabilities`: replies bear those of the letters on offer.
+    """
+
+    def __init__(self, named: Named[TextOptions], *, probabilities: bool = False) -> None:
         self._options, self._system, name = named.options, named.system, named.name
+        self._weighed = probabilities
+        self._texts: dict[int, bytes] = {}
         self._device = device_of(named.options.device)
         transformers.utils.logging.disable_progress_bar()
         self._tokenizer = transformers.AutoTokenizer.from_pretrained(
@@ -62,7 +70,9 @@ class Transformers:
             padding=True,
             add_special_tokens=self._tokenizer.chat_template is None,
         ).to(self._device)
-        drawn = [] if self._options.temperature == 0 else [self._drawing(queries)]
+        seen = Recording()
+        processors: list[transformers.LogitsProcessor] = [seen] if self._weighed else []
+        processors += [] if self._options.temperature == 0 else [self._drawing(queries)]
         with torch.inference_mode():
             made = self._model.generate(
                 input_ids=given["input_ids"],
@@ -74,16 +84,22 @@ class Transformers:
                 top_p=None,
                 top_k=None,
                 pad_token_id=self._tokenizer.pad_token_id,
-                logits_processor=transformers.LogitsProcessorList(drawn),
+                logits_processor=transformers.LogitsProcessorList(processors),
             )
         width = given["input_ids"].shape[1]
         latency = perf_counter() - began
-        return [
-            self._reply(tokens, int(asked), latency)
-            for tokens, asked in zip(made[:, width:].tolist(), given["attention_mask"].sum(dim=1), strict=True)
+        replies = [
+            self._reply(tokens, int(asked), latency, seen.of(row) if self._weighed else None)
+            for row, (tokens, asked) in enumerate(
+                zip(made[:, width:].tolist(), given["attention_mask"].sum(dim=1), strict=True)
+            )
         ]
+        # Here, so that no other process is sent all the tokens.
+        return [weighed(query, reply, read(query, reply)) for query, reply in zip(queries, replies, strict=True)]
 
-    def _reply(self, tokens: list[int], asked: int, latency: float) -> Reply:
+    def _reply(
+        self, tokens: list[int], asked: int, latency: float, likely: Sequence[Sequence[tuple[int, float]]] | None
+    ) -> Reply:
         ends = self._model.generation_config.eos_token_id
         stops = set(ends if isinstance(ends, list) else [ends])
         end = next((at + 1 for at, token in enumerate(tokens) if token in stops), None)
@@ -96,10 +112,50 @@ class Transformers:
             completion_tokens=length,
             fingerprint=self._revision,
             latency=latency,
+            tokens=None if likely is None else tuple(self._tokens(tokens[:length], likely)),
         )
+
+    def _tokens(self, tokens: list[int], likely: Sequence[Sequence[tuple[int, float]]]) -> Iterator[Token]:
+        """The tokens of a reply in UTF-8. Each is what it adds to those before it, since some decode to less alone."""
+        before = ""
+        for place, (token, others) in enumerate(zip(tokens, likely, strict=False), start=1):
+            whole = self._tokenizer.decode(tokens[:place], skip_special_tokens=True)
+            content = _utf8(whole[len(before) :])
+            listed = [(self._decoded(other), chance) for other, chance in others if other != token]
+            listed += [(content, chance) for other, chance in others if other == token]
+            yield Token(content, tuple(listed))
+            before = whole
+
+    def _decoded(self, token: int) -> bytes:
+        if token not in self._texts:
+            self._texts[token] = _utf8(self._tokenizer.decode([token]))
+        return self._texts[token]
 
     def _drawing(self, queries: Sequence[Query]) -> Drawing:
         return Drawing([seed_of(query) for query in queries], self._options.temperature, self._options.top_p)
+
+
+class Recording(transformers.LogitsProcessor):  # type: ignore[misc] # transformers is typed as it pleases
+    """Keeps the most probable tokens of each step, by the model itself: before temperature, top-p and noise."""
+
+    def __init__(self) -> None:
+        self._steps: list[tuple[list[list[int]], list[list[float]]]] = []
+
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        """The scores as they are."""
+        del input_ids
+        chances = scores.float().softmax(dim=-1)
+        found = chances.topk(min(MOST, chances.shape[1]), dim=-1)
+        self._steps.append((found.indices.tolist(), found.values.tolist()))
+        return scores
+
+    def of(self, row: int) -> list[list[tuple[int, float]]]:
+        """The tokens and their probabilities at each step of one reply, 0 to 1."""
+        return [list(zip(tokens[row], chances[row], strict=True)) for tokens, chances in self._steps]
+
+
+def _utf8(text: str) -> bytes:
+    return text.encode("utf-8", "replace")
 
 
 class Drawing(transformers.LogitsProcessor):  # type: ignore[misc] # transformers is typed as it pleases

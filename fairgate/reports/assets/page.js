@@ -19,6 +19,7 @@
   };
   const number = (value, decimals = 1) =>
     value === null || value === undefined ? "–" : value.toFixed(decimals);
+  const counted = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
   // Somebody's words: their direction is their own, and ends with them.
   const words = (text, tag = "pre") => make(tag, { class: "others", dir: "auto", text });
   const verdict = (said) => make("span", { class: `verdict ${said}`, text: said });
@@ -83,7 +84,7 @@
       folding.hidden = !fold || (!hidden && state.folded) || !rows.some(fold);
       folding.textContent = state.folded ? `Show ${hidden} that passed` : "Hide those that passed";
       const last = Math.min(first + PAGE.table, ordered.length);
-      caption.textContent = ordered.length === rows.length ? `${rows.length} rows` : `${ordered.length} of ${rows.length} rows`;
+      caption.textContent = ordered.length === rows.length ? counted(rows.length, "row") : `${ordered.length} of ${counted(rows.length, "row")}`;
       where.textContent = ordered.length ? `rows ${first + 1} to ${last} of ${ordered.length}` : "no rows";
       pages.hidden = ordered.length <= PAGE.table;
       back.disabled = first === 0;
@@ -260,8 +261,8 @@
   const listed = (pairs) => make("dl", { class: "about" }, ...pairs.flatMap(([label, value]) => [make("dt", { text: label }), make("dd", {}, words(value, "span"))]));
   const contents = make("nav", { "aria-label": "Contents", class: "pages" });
   main.append(make("div", { class: "facts" }, listed(report.facts)));
-  if (report.trouble) main.append(make("p", { class: "trouble-said" }, make("strong", { text: "Trouble: " }), words(report.trouble, "span")));
-  for (const sentence of report.invalid) main.append(make("p", { class: "trouble-said" }, words(sentence, "span")));
+  if (report.error) main.append(make("p", { class: "error-said" }, make("strong", { text: "Error: " }), words(report.error, "span")));
+  for (const sentence of report.invalid) main.append(make("p", { class: "error-said" }, words(sentence, "span")));
   main.append(make("div", { class: "short" }, ...[...report.why, report.next_step].map((sentence) => make("p", { text: sentence }))), contents);
   if (report.since) {
     main.append(make("section", { id: "since", "aria-labelledby": "since-title" }, make("h2", { id: "since-title", text: "Since the baseline" }),
@@ -343,7 +344,7 @@
     sort: { key: "verdict", up: true },
     columns: [
       plain("about", "Statistic or category"), sparse("level", "Level"), plain("task", "Task"), sparse("context", "Context"), plain("attribute", "Attribute"),
-      { key: "verdict", title: "Verdict", value: (cell) => ["trouble", "fail", "inconclusive", "pass"].indexOf(cell.verdict), show: (cell) => verdict(cell.verdict) },
+      { key: "verdict", title: "Verdict", value: (cell) => ["error", "fail", "inconclusive", "pass"].indexOf(cell.verdict), show: (cell) => verdict(cell.verdict) },
       numeric("n", "Answers", (cell) => String(cell.n)),
       { key: "most", title: "Most picked", number: true, value: (cell) => (cell.n ? Math.max(...Object.values(cell.counts)) / cell.n : null), show: (cell) => (cell.n ? `${((100 * Math.max(...Object.values(cell.counts))) / cell.n).toFixed(0)} %` : "–") },
       { key: "open", title: "Samples", show: (cell) => opening(cell.name, "Samples", named(cell)) },
@@ -367,7 +368,7 @@
       topics.keep(wanted(["benchmark", "task", "context", "attribute", "about", "verdict"])),
       scores.keep(wanted(["benchmark", "task", "context", "attribute"])),
     ];
-    live.textContent = `${counts[0]} gates, ${counts[1]} topics, ${counts[2]} scores`;
+    live.textContent = ["gate", "topic", "score"].map((noun, place) => counted(counts[place], noun)).join(", ");
   };
   main.append(...[gates.section, why, bar, live, topics.section, scores.section, drill].filter(Boolean));
   if (report.plots?.length) {

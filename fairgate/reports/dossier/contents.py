@@ -83,12 +83,12 @@ def chapters(report: Report, origin: Provenance) -> Iterator[Chapter]:
 
 
 def _verdict(report: Report) -> tuple[str, ...]:
-    trouble = () if report.trouble is None else (f"Trouble: {report.trouble}",)
+    error = () if report.error is None else (f"Error: {report.error}",)
     found = (
         f"{wording.together(gates)}: {finding.sentence}."
         for gates, finding in wording.merged(report.gates, report.findings)
     )
-    return (report.headline, *trouble, *wording.invalid(report.gates, report.findings), *found)
+    return (report.headline, *error, *wording.invalid(report.gates, report.findings), *found)
 
 
 def _gates(report: Report) -> Section:

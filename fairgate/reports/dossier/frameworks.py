@@ -1,7 +1,7 @@
 """Which parts of a dossier serve which points of documents that others ask for. An aid to find them, no legal claim.
 
 Model cards: Mitchell et al. 2019. EU AI Act: Regulation (EU) 2024/1689, Annex IV. NIST AI RMF 1.0 (AI 100-1), MEASURE.
-New York City: Local Law 144 of 2021, 6 RCNY § 5-300 ff.
+New York City: Local Law 144 of 2021, 6 RCNY §§ 5-300 to 5-304.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from fairgate.benchmarks.sections import Row, Section
 
 CARD = (
     "These tables say where a reader of another document finds what it asks for. They are an aid: they claim neither "
-    "that a document is complete, nor that a law applies or is complied with."
+    "that a document is complete, nor that a law applies or is complied with. Which points apply is to be checked by "
+    "counsel."
 )
 NOT_SHOWN = (
     "Limits hold under one plan of queries. Another language, country, prompt or task was not tested.",
@@ -105,10 +106,10 @@ FRAMEWORKS = (
         ("part of this dossier", "not covered here"),
         (
             Row(
-                "impact ratios by sex, by race and ethnicity, and by both",
+                "§ 5-301(b), impact ratios by sex, by race and ethnicity, and by both",
                 ("Selection rates and impact ratios", "an employer's tool, its applicants, all categories"),
             ),
-            Row("independent auditor, publication, notices", ("-", "all of it")),
+            Row("independent auditor; §§ 5-302 to 5-304, data, publication, notices", ("-", "all of it")),
         ),
     ),
 )
