@@ -2,6 +2,16 @@
 
 import sys
 
-from fairgate.cli.main import main
+from fairgate.core import address_space
 
-sys.exit(main())
+
+def main() -> int:
+    """Run the command; see `fairgate.cli.main`, which imports numpy and more."""
+    address_space.require()
+    from fairgate.cli.main import main as command
+
+    return command()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

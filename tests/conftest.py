@@ -33,6 +33,16 @@ def each_transport(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("FAIRGATE_FAST", str(int(request.param == "fast")))
 
 
+@pytest.fixture
+def bare_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No proxy and no certificate of the machine's own environment."""
+    for name in ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "FAIRGATE_CLIENT_CERT", "FAIRGATE_CLIENT_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+
+
 @dataclass(frozen=True)
 class ControlRuns:
     """The same small run of the default control, in every way in which pytest can be started.

@@ -19,7 +19,7 @@ from fairgate.core.typed import Mistyped, edited, typed
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from importlib.resources.abc import Traversable
     from pathlib import Path
 
@@ -332,6 +332,16 @@ class Benchmark(ABC, Generic[TopicT, CaseT, Held]):
     @abstractmethod
     def score(self, cases: Sequence[CaseT], held: Held, now: Circumstances) -> Scored:
         """The scores of these cases, and what belongs to them."""
+
+    def gated(
+        self, cases: Sequence[CaseT], held: Held, now: Circumstances, scores: Collection[str]
+    ) -> Iterable[ScoreResult]:
+        """The entries of `score` that gates on these scores judge, and any others: what an interim analysis needs.
+
+        Overridden where `score` computes much that no gate is on.
+        """
+        del scores
+        return self.score(cases, held, now).entries
 
     def findings(
         self, gates: Sequence[GateResult], held: Held, now: Circumstances, evidence: Evidence

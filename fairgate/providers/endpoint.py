@@ -19,10 +19,20 @@ from fairgate.core.errors import CallFailed, ConfigError, FairgateError, RunStop
 from fairgate.core.redaction import Redaction, is_secret
 from fairgate.providers.headers import Headers
 from fairgate.providers.http import trust
-from fairgate.providers.http.addresses import joined, parsed, shown
-from fairgate.providers.http.errors import REFUSED, CertificateWanted, NameNotResolved, NotTrusted, TLSFailed
+from fairgate.providers.http.addresses import is_here, joined, parsed, shown
+from fairgate.providers.http.errors import (
+    LOCKED_OUT,
+    NO_HTTP,
+    REFUSED,
+    CertificateWanted,
+    Disagreement,
+    NameNotResolved,
+    NotTrusted,
+    ProxyRefuses,
+    TLSFailed,
+)
 from fairgate.providers.http.proxies import proxy_of
-from fairgate.providers.http.transports import CONNECT_TIMEOUT, content_of, transport_to, usable
+from fairgate.providers.http.transports import CONNECT_TIMEOUT, content_of, load, transport_to, usable
 from fairgate.providers.retries import (
     CROWDED,
     SPENT_CODES,
@@ -45,7 +55,8 @@ JSON = "application/json"
 # Bytes of an answer; a server may send one without end. Of files, one is fetched at a time.
 LONGEST = 16 * 2**20
 LONGEST_FILE = 2**30
-LOCKED = 407  # said by a proxy
+# Tries of a request to this machine on which nothing has ever answered: a server that is not there will not come.
+TRIES_HERE = 3
 NGINX_WANTS_CERTIFICATE = b"No required SSL certificate was sent"
 SHOW_CERTIFICATE = f"Let {trust.CLIENT_CERT} name a PEM file with a certificate and its key."
 
@@ -142,7 +153,7 @@ class Endpoint:
         )
         self._query = query
         self._path, self._url = path, self._at(path)
-        self._headers = {
+        usual = {
             "Accept": JSON,
             "Accept-Encoding": "identity",
             "User-Agent": "fairgate",
@@ -152,15 +163,17 @@ class Endpoint:
         header, scheme = provider.scheme
         if userinfo:
             pair = base64.b64encode(f"{username}:{password}".encode()).decode()
-            self._headers["Authorization"] = f"Basic {pair}"
+            usual["Authorization"] = f"Basic {pair}"
         elif key:
-            self._headers[header] = f"{scheme}{key}"
-        self._headers = headers.over(self._headers)
+            usual[header] = f"{scheme}{key}"
+        # Made once, with what httpx2 would add to each request: making them takes it three times as long as the rest.
+        self._headers = httpx2.Headers({"Host": self._url.netloc.decode("ascii"), **headers.over(usual)})
         self._has_key = bool(userinfo or key or headers.secrets)
 
         self._fields = tuple(fields)
         self._max_in_flight, self._timeout, self._retries = server.max_in_flight, server.timeout, server.retries
         self._longest = longest
+        load()
         self._line: tuple[httpx2.AsyncBaseTransport, asyncio.Semaphore] | None = None
         self._reached = False
         self._outage: asyncio.Future[None] | None = None
@@ -235,7 +248,7 @@ class Endpoint:
             except TimeoutError:
                 return TransientError("timeout", f"no whole answer within {self._timeout:g} s", crowded=True)
             except httpx2.TransportError as error:
-                return self._broken(error)
+                return self._broken(error, number)
             except httpx2.DecodingError as error:
                 return TransientError("broken answer", str(error))
             latency = perf_counter() - began
@@ -260,7 +273,11 @@ class Endpoint:
     ) -> tuple[int, Mapping[str, str], bytes]:
         """Status, headers and content of the answer. What was sent is a local variable nowhere else."""
         url = self._url if path == self._path else self._at(path)
-        request = httpx2.Request(method, url, headers={**self._headers, "Content-Type": kind}, content=body)
+        request = httpx2.Request(method, url, headers=self._headers, stream=httpx2.ByteStream(body))
+        request.headers["Content-Type"] = kind
+        if body or method == "POST":
+            request.headers["Content-Length"] = str(len(body))
+        request.read()
         response = await transport.handle_async_request(request)
         try:
             return response.status_code, response.headers, await content_of(response, longest)
@@ -268,22 +285,31 @@ class Endpoint:
             assert isinstance(response.stream, httpx2.AsyncByteStream)  # noqa: S101 - a transport's own
             await response.stream.aclose()
 
-    def _broken(self, error: httpx2.TransportError) -> TransientError | FairgateError:
-        """What a failed exchange means."""
+    def _broken(self, error: httpx2.TransportError, number: int) -> TransientError | FairgateError:
+        """What a failed exchange means; `number` counts the tries of its request."""
         said, by_proxy = self.redaction.show(str(error)), proxy_of(self._url) is not None
         match error:
             case NameNotResolved():
                 return self._unresolved(by_proxy=by_proxy)
-            case httpx2.ProxyError() if said == str(LOCKED):
+            case httpx2.ProxyError() if said == LOCKED_OUT:
                 return self._locked_out()
+            case ProxyRefuses():
+                return self._stop(f"the proxy does not let this through ({said}).", self._check_proxy)
+            case httpx2.ProxyError():
+                return TransientError("proxy error", said)
             case NotTrusted() if error.name:
                 hint = f"Check --base-url or {self._provider.address}: the certificate is for another name."
+                return self._stop(f"the server's certificate is not trusted ({said}).", hint)
+            case NotTrusted() if "expired" in said.lower() or "not yet valid" in said or "NotValidYet" in said:
+                hint = "Renew it, or check the clock of this machine."
                 return self._stop(f"the server's certificate is not trusted ({said}).", hint)
             case NotTrusted():
                 hint = "If it is right, let SSL_CERT_FILE name a PEM file with it, or with that of its authority."
                 return self._stop(f"the server's certificate is not trusted ({said}).", hint)
             case CertificateWanted():
-                return self._certificate_wanted()
+                return self._certificate_wanted(said)
+            case Disagreement():
+                return self._stop(f"the server refuses the TLS handshake ({said}).", self._check)
             case TLSFailed():
                 return self._stop(f"{said}.", f"Check --base-url or {self._provider.address}: http://, perhaps?")
             case httpx2.ConnectTimeout():
@@ -291,15 +317,24 @@ class Endpoint:
             case httpx2.TimeoutException():
                 return TransientError("timeout", f"no whole answer within {self._timeout:g} s", crowded=True)
             case httpx2.ConnectError():
+                if said == REFUSED and number >= TRIES_HERE and not self._reached and is_here(self._url):
+                    return self._stop(f"nothing listens there ({said}).", f"Start the server first. {self._check}")
                 via = "proxy " if by_proxy else ""
                 kind = f"{via}connection refused" if said == REFUSED else f"no {via}connection"
                 self._outage = self._outage or asyncio.get_running_loop().create_future()
-                return TransientError(kind, said, over=self._outage)
+                return TransientError(kind, "" if said == REFUSED else said, over=self._outage)
+            case httpx2.RemoteProtocolError() if said == NO_HTTP:
+                return TransientError("broken answer", said)
         return TransientError("cut connection", said)
 
-    def _certificate_wanted(self) -> RunStopped:
+    @property
+    def _check(self) -> str:
+        return f"Check --base-url or {self._provider.address}."
+
+    def _certificate_wanted(self, said: str) -> RunStopped:
         which = "another client certificate" if os.environ.get(trust.CLIENT_CERT) else "a client certificate"
-        return self._stop(f"the server wants {which}.", SHOW_CERTIFICATE)
+        guess = ", or another cipher" if "handshake failure" in said else ""
+        return self._stop(f"the server wants {which}{guess} ({said}).", SHOW_CERTIFICATE)
 
     def _unresolved(self, *, by_proxy: bool) -> TransientError | FairgateError:
         # A name that was found before is a hiccup of the resolver.
@@ -307,9 +342,7 @@ class Endpoint:
             return TransientError("name not resolved", "the proxy's" if by_proxy else self._host)
         if by_proxy:
             return self._stop("the proxy's name does not resolve.", self._check_proxy)
-        return self._stop(
-            f"the name {self._host!r} does not resolve.", f"Check --base-url or {self._provider.address}."
-        )
+        return self._stop(f"the name {self._host!r} does not resolve.", self._check)
 
     @property
     def _host(self) -> str:
@@ -339,10 +372,10 @@ class Endpoint:
         self, status: int, content: bytes, headers: Mapping[str, str], latency: float, number: int, path: str = ""
     ) -> Filtered | TransientError | FairgateError:
         """What an answer that is no success means; `path` is what was asked for, where it is not the usual."""
-        if status == LOCKED:
+        if str(status) == LOCKED_OUT:
             return self._locked_out()
         if status == 400 and NGINX_WANTS_CERTIFICATE in content:
-            return self._certificate_wanted()
+            return self._certificate_wanted("HTTP 400")
         error = read_error(content)
         wait = retry_after(headers)
         wait = error.wait if wait is None else wait
@@ -378,7 +411,9 @@ class Endpoint:
 
     @property
     def _check_proxy(self) -> str:
-        return f"Check {self._url.scheme}_proxy of the environment. To do without it: NO_PROXY={self._host}"
+        return (
+            f"Check {self._url.scheme}_proxy and all_proxy of the environment. To do without it: NO_PROXY={self._host}"
+        )
 
     def _lost(self, status: int, http: str, headers: Mapping[str, str], path: str) -> RunStopped:
         hint = f"Check --base-url or {self._provider.address}; it usually ends in /v1."
@@ -409,10 +444,20 @@ class Endpoint:
         detail = f", last: {last.detail if len(kinds) == 1 else last}" if last.detail or len(kinds) > 1 else ""
         if last.kind == "name not resolved":
             return self._stop(f"{each}{detail}.", "Check the network.")
+        return CallFailed(f"{each}{detail}.", where=self._where, hint=self._fix(last, kinds), attempts=len(failures))
+
+    def _fix(self, last: TransientError, kinds: Collection[str]) -> str:
+        """What may help where repeating did not."""
+        if proxy_of(self._url) is not None and not self._reached:
+            return f"Is the proxy the right one? {self._check_proxy}"
         # Where a client certificate is wanted, some servers hang up without a word.
-        silent = self._url.scheme == "https" and not self._reached and set(kinds) == {"cut connection"}
-        hint = f"If the server wants a client certificate: {SHOW_CERTIFICATE}" if silent else None
-        return CallFailed(f"{each}{detail}.", where=self._where, hint=hint, attempts=len(failures))
+        if self._url.scheme == "https" and not self._reached and set(kinds) == {"cut connection"}:
+            return f"If the server wants a client certificate: {SHOW_CERTIFICATE}"
+        if last.kind == "timeout" and last.crowded:
+            return "Allow more time by --request-timeout, or ask for less at once by --max-in-flight."
+        if last.crowded:
+            return "Ask for less at once by --max-in-flight, or for less a minute by --requests-per-minute."
+        return f"Look at the server's log. {self._check}" if self._reached else f"Is the server up? {self._check}"
 
     @property
     def _where(self) -> str:

@@ -149,6 +149,8 @@ def classify(status: int, error: ServerError, fields: Collection[str], *, told_t
     Some providers word a limit per minute like a spent quota; `told_to_wait` tells them apart: no server
     asks a client to come back in seconds when the money is gone.
     """
+    if status < 300:
+        return ErrorClass.TRANSIENT
     if status < 400:
         return ErrorClass.WRONG_ADDRESS
     if status == 402:

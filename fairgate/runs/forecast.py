@@ -299,7 +299,7 @@ def _detects(run: Run, selected: Selection, stored: Replies) -> Iterator[Detects
     """By limit and attribute, for what was selected; each row once, whatever the number of contexts."""
     done: set[tuple[object, ...]] = set()
     family = _Family(run, selected)
-    for limit in run.thresholds.gates:
+    for limit in run.thresholds.under(run.settings.plan).gates:
         bound = limit.min if limit.min is not None else limit.max
         found = _of_task(run, limit)
         if limit.score in RATES or bound is None or found is None:

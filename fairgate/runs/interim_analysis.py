@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from fairgate.benchmarks.gate_result import Verdict
 from fairgate.gating.gate import further, judge, waive
@@ -18,12 +18,14 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.case import Case
     from fairgate.benchmarks.gate_result import GateResult
     from fairgate.benchmarks.score_result import ScoreResult
-    from fairgate.core.domain import Query, Topic
+    from fairgate.core.domain import Modality, Query, Topic
     from fairgate.gating.thresholds import Thresholds
     from fairgate.runs.benchmarks import Benchmarks
 
 # By stratum its last interim analysis so far.
 Looks = dict[str, "InterimAnalysis"]
+# What is scored together: a modality's cases of one stratum, or those that are asked at once.
+_Part: TypeAlias = "tuple[Modality, str | None]"
 
 
 @dataclass(frozen=True)
@@ -41,33 +43,43 @@ class InterimVerdicts:
         self, benchmarks: Benchmarks, cases: Iterable[Case], thresholds: Thresholds, today: datetime.date
     ) -> None:
         self._benchmarks, self._thresholds, self._today = benchmarks, thresholds, today
-        self._cases: dict[str | None, list[Case]] = defaultdict(list)
+        self._cases: dict[_Part, list[Case]] = defaultdict(list)
         for case in cases:
-            self._cases[benchmarks.stratum(case.topic)].append(case)
-        self._known: dict[tuple[str | None, InterimAnalysis | None], list[ScoreResult]] = {}
+            self._cases[case.topic.modality, benchmarks.stratum(case.topic)].append(case)
+        self._known: dict[tuple[_Part, InterimAnalysis | None], list[ScoreResult]] = {}
 
     def at(self, looks: Looks, now: Circumstances) -> Verdicts:
         """The verdicts after these looks, with all gates in view, as at the end of the run."""
-        plan = self._benchmarks.at(looks)
-        held = {stratum: self._entries(stratum, looks.get(stratum or ""), plan, now) for stratum in self._cases}
-        of = {id(entry): stratum for stratum, entries in held.items() for entry in entries}
-        judged = judge([entry for entries in held.values() for entry in entries], self._thresholds)
+        plan, parts = self._benchmarks.at(looks), list(self._cases)
+        here = {modality for modality, stratum in parts if stratum is not None}
+        # Further gates never make one fail: Holm's adjusted p-values only grow. So where nothing fails without the
+        # other modalities, these need not be scored, which for images takes longest.
+        judged, of = self._judged([part for part in parts if part[0] in here], looks, plan, now)
+        if any(gate.verdict is Verdict.FAIL for gate in judged):
+            judged, of = self._judged(parts, looks, plan, now)
         gates = waive(judged, self._thresholds, self._today)
-        found: dict[str, list[GateResult]] = {stratum: [] for stratum in held if stratum is not None}
+        found: dict[str, list[GateResult]] = {stratum: [] for _, stratum in parts if stratum is not None}
         for gate in gates:
             stratum = of[id(gate.entry)]
             if stratum is not None and gate.verdict is Verdict.INCONCLUSIVE:
                 found[stratum].append(gate)
-        here = {case.topic.modality for stratum, cases in self._cases.items() if stratum for case in cases}
         failed = any(gate.verdict is Verdict.FAIL and gate.entry.modality in here for gate in gates)
         return Verdicts(found, failed)
 
+    def _judged(
+        self, parts: Iterable[_Part], looks: Looks, plan: Benchmarks, now: Circumstances
+    ) -> tuple[Sequence[GateResult], Mapping[int, str | None]]:
+        """The gates on these parts, with one another in view, and the stratum of each entry, by `id`."""
+        held = {part: self._entries(part, looks.get(part[1] or ""), plan, now) for part in parts}
+        of = {id(entry): stratum for (_, stratum), entries in held.items() for entry in entries}
+        return judge([entry for entries in held.values() for entry in entries], self._thresholds), of
+
     def _entries(
-        self, stratum: str | None, look: InterimAnalysis | None, plan: Benchmarks, now: Circumstances
+        self, part: _Part, look: InterimAnalysis | None, plan: Benchmarks, now: Circumstances
     ) -> list[ScoreResult]:
-        if (stratum, look) not in self._known:
-            self._known[stratum, look] = list(self._scored(self._cases[stratum], plan, now))
-        return self._known[stratum, look]
+        if (part, look) not in self._known:
+            self._known[part, look] = list(self._scored(self._cases[part], plan, now))
+        return self._known[part, look]
 
     def _scored(self, cases: Sequence[Case], plan: Benchmarks, now: Circumstances) -> Iterator[ScoreResult]:
         for benchmark in plan.all:
@@ -75,7 +87,9 @@ class InterimVerdicts:
             held = benchmark.tally(here, now.reply) if here else None
             if held is not None:
                 tasks = {case.topic.task for case in here}
-                yield from (each for each in benchmark.score(here, held, now).entries if each.task in tasks)
+                limits = (each for each in self._thresholds.gates if each.modality == benchmark.modality)
+                scores = {each.score for each in limits if each.task in tasks}
+                yield from (each for each in benchmark.gated(here, held, now, scores) if each.task in tasks)
 
 
 class Rounds:
@@ -139,8 +153,6 @@ class Rounds:
             if calls <= left:
                 left -= calls
                 yield stratum
-
-    """How much more it takes to decide these open gates, to sort by: one failure is enough, a pass takes them all."""
 
 
 def needed(gates: Iterable[GateResult]) -> tuple[bool, float]:

@@ -67,7 +67,8 @@ class RunSession:
             over = self._error() is None or ledger.runs.is_sampled(self._run.id, topic.id)
             return None if over else past.message or "the run was cut off"
         stopped = self._waiting.until_sampled(topic, ledger)
-        if self._run.in_rounds and not self._run.benchmarks.settled:
+        run = self._run
+        if run.in_rounds and run.whole.stratum(topic) is not None and not run.benchmarks.settled:
             where = str(ledger.path)
             note, _ = decode_note(ledger.runs.about(self._run.id), where)
             self._run = self._run.noted(note.looks, where)

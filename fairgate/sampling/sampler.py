@@ -41,7 +41,8 @@ class Progress:
     """How far a sampler is. Written by the sampler's thread alone, read by any.
 
     `requests` counts repeated ones too, `cost` is in USD, None where a price is not known. `asked_of` and `left_of`
-    count by modality, whose samples take times of their own: asked for in this run, and still to be settled.
+    count by modality, whose samples take times of their own: asked for in this run, and still to be settled. `trouble`
+    is why requests are repeated, where none was answered since.
     """
 
     planned: int = 0
@@ -59,6 +60,7 @@ class Progress:
     cost: float | None = None
     served: set[tuple[str | None, str | None]] = field(default_factory=set)
     last_failure: str = ""
+    trouble: str = ""
     asked_of: Counter[Modality] = field(default_factory=Counter)
     left_of: Counter[Modality] = field(default_factory=Counter)
 
@@ -95,6 +97,10 @@ class Progress:
         self.asked_of[modality] += 1
         self.left_of[modality] -= 1
         self.retried += attempts - 1
+
+    def note(self, trouble: str) -> None:
+        """Requests are repeated for this reason."""
+        self.trouble = trouble
 
     def send(self, requests: int) -> None:
         """So many requests were sent so far."""
@@ -190,6 +196,7 @@ class Sampler:
         self._lost: Counter[Role] = Counter()
         self._in_vain: Counter[Role] = Counter()
         self._ledger_path, self._run, self._line = ledger, run, line
+        line.report_to(self.progress.note)
         self._about, self._tell = about, tell
         self._canary = canary or Canary({})
         self._stopping = threading.Event()
@@ -423,17 +430,18 @@ class Sampler:
         self._lost[query.to] += 1
         self._in_vain[query.to] += failure.attempts > 1
         ledger.add_failure(self._run, model.identity, query, str(failure))
+        failed = f"{failure.where}: {failure.what}" if failure.where else failure.what
         if self._lost[query.to] >= HOPELESS and not self._answered[query.to]:
             raise RunStopped(
-                f"the first {self._lost[query.to]} samples all failed; the last: {failure}",
+                f"the first {self._lost[query.to]} samples all failed, so nothing more is asked; the last: {failed}",
                 where=model.identity.label,
-                hint="Nothing was answered, so nothing more is asked.",
+                hint=failure.hint or "Check the name of the model and the address, and the server's log.",
             ) from None
         if self._in_vain[query.to] >= GONE:
             raise RunStopped(
-                f"{GONE} samples in a row failed, however often they were repeated; the last: {failure}",
+                f"{GONE} samples in a row failed, however often they were repeated; the last: {failed}",
                 where=model.identity.label,
-                hint="Run again when it answers: what was answered is kept.",
+                hint=f"Run again when it answers: what was answered is kept. {failure.hint or ''}".rstrip(),
             ) from None
 
 

@@ -36,6 +36,7 @@ class Scheduler:
     def __init__(self, limits: Limits | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         self.limits = limits or Limits()
         self.in_flight = 0
+        self._tell: Callable[[str], None] = lambda _: None
         self._clock = clock
         self._open = self._aside = 0
         self._returning: deque[Slot] = deque()
@@ -44,6 +45,10 @@ class Scheduler:
         self._beginning: Slot | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._closed: FairgateError | None = None
+
+    def report_to(self, tell: Callable[[str], None]) -> None:
+        """Tell why a request is to be repeated, and an empty text as soon as one is answered."""
+        self._tell = tell
 
     async def begin(self) -> None:
         """Wait until there is a use for one more sample. Only one may wait here. Raises what the line closed with."""
@@ -82,12 +87,14 @@ class Scheduler:
         self.in_flight -= 1
         self.limits.settle(model, characters, expected, reply)
         if reply is not None:
+            self._tell("")
             self.limits.window.answered(reply.latency)
         if self._returning or self._arriving:
             self._call_in()
 
     async def step_aside(self, seconds: float, trouble: TransientError) -> None:
         """Wait so long without a place, or until the trouble is over, then take one again."""
+        self._tell(trouble.kind)
         if trouble.crowded:
             self.limits.window.refused()
         self._aside += 1

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import math
+import re
+import socket
+import subprocess
+import sys
 import threading
 import time
 from typing import TYPE_CHECKING
@@ -22,6 +26,7 @@ from fairgate.sampling.limits import Limits
 from fairgate.sampling.sampler import Sampler, Work
 from fairgate.sampling.scheduler import Scheduler
 from tests.builders import objective, query, subjective
+from tests.running import environment
 from tests.servers.chat import (
     ChatStub,
     Fault,
@@ -45,6 +50,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fairgate.core.domain import Topic
+    from fairgate.providers.retries import TransientError
 
 pytestmark = pytest.mark.usefixtures("each_transport")
 
@@ -170,6 +176,54 @@ def test_a_name_that_does_not_resolve_is_said_before_anything_is_repeated(path: 
     assert work.wait(PATIENCE), "the sampler hangs"
     assert "'no-such-host.invalid' does not resolve" in str(work.error)
     assert stub.requests == 0
+
+
+def closed_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+def test_where_nothing_listens_on_this_machine_the_run_ends_soon_and_says_so(path: Path) -> None:
+    stub, told = ChatStub(), list[str]()
+    stub.port = closed_port()
+
+    class Told(Scheduler):
+        async def step_aside(self, seconds: float, trouble: TransientError) -> None:
+            told.append(trouble.kind)
+            await super().step_aside(seconds, trouble)
+
+    began = time.monotonic()
+    work = sample(path, stub, stands_in=Told)
+    assert work.wait(PATIENCE), "the sampler hangs"
+    assert time.monotonic() - began < 10
+    assert isinstance(work.error, RunStopped)
+    said = rf"http://127\.0\.0\.1:{stub.port}/v1: nothing listens there \(Connection refused\)\. Start the server first"
+    assert re.search(said, str(work.error))
+    assert set(told) == {"connection refused"}
+    assert work.progress.trouble == "connection refused"
+
+
+TWICE = """
+import sys, threading
+from pathlib import Path
+from tests.end_to_end.test_faults import WHOLE, sample
+from tests.servers.chat import ChatStub
+assert not [name for name in sys.modules if name.startswith("pyreqwest")]
+with ChatStub() as stub:
+    for run in range(3):
+        work = sample(Path(sys.argv[1]) / f"{run}.sqlite", stub)
+        work.wait()
+        assert (work.error, work.progress.asked) == (None, WHOLE), work.error
+"""
+
+
+def test_samplers_follow_one_another_in_one_process(tmp_path: Path) -> None:
+    """Each in a thread that ends: pyreqwest, imported first in such a thread, crashed the process."""
+    done = subprocess.run(  # noqa: S603 - our own interpreter
+        [sys.executable, "-c", TWICE, tmp_path], env=environment(), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def test_answers_that_are_under_way_when_trouble_comes_are_kept(path: Path, stub: ChatStub) -> None:

@@ -19,6 +19,7 @@ from fairgate.benchmarks.fact_or_fair.topics import Level, StatisticTopic, Task
 from fairgate.core.domain import AnswerKind, Choice, Identity, Message, Modality, Query, Reply
 from fairgate.core.errors import CallFailed, ConfigError, FairgateError, RunStopped
 from fairgate.ledger.samples import read
+from fairgate.providers import endpoint
 from fairgate.providers.chat.http_chat import PLAIN, Body
 from fairgate.providers.chat.openai import OPENAI, OpenAIChat
 from fairgate.providers.endpoint import LONGEST, Provider, Server
@@ -346,13 +347,46 @@ def test_a_name_that_does_not_resolve_stops_the_run(monkeypatch: pytest.MonkeyPa
         ask(model)
 
 
-def test_a_refused_connection_is_tried_to_the_end() -> None:
+def refused(slept: Slept, name: str = "127.0.0.1") -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         port = unused.getsockname()[1]
+    ask(OpenAIChat("m", Server(f"http://{name}:{port}/v1", KEY, retries=retries(slept))))
+
+
+@pytest.mark.parametrize("name", ["127.0.0.1", "localhost"])
+def test_where_nothing_listens_on_this_machine_the_run_ends_after_three_tries(name: str) -> None:
     slept = Slept()
-    with pytest.raises(CallFailed, match="connection refused six times"):
-        ask(OpenAIChat("m", Server(f"http://127.0.0.1:{port}/v1", KEY, retries=retries(slept))))
+    with pytest.raises(
+        RunStopped, match=rf"http://{name}:\d+/v1: nothing listens there .*Start the server first\. Check"
+    ):
+        refused(slept, name)
+    assert len(slept) == 2
+
+
+def test_elsewhere_a_refused_connection_is_tried_to_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(endpoint, "is_here", lambda _: False)
+    slept = Slept()
+    with pytest.raises(CallFailed, match=r"connection refused six times\. Is the server up\? Check --base-url"):
+        refused(slept)
+    assert len(slept) == 5
+
+
+def test_a_local_server_that_answered_before_is_waited_for(stub: ChatStub) -> None:
+    """As while it restarts."""
+    slept = Slept()
+
+    async def twice() -> None:
+        model = chat(stub, retries=retries(slept))
+        await model.ask(query())
+        await asyncio.to_thread(stub._wait_for, stub.stop())  # noqa: SLF001
+        try:
+            await model.ask(query("again", 1))
+        finally:
+            await model.close()
+
+    with pytest.raises(CallFailed, match=r"connection refused (six|five) times"):
+        asyncio.run(twice())
     assert len(slept) == 5
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 PROMPT = "planted-prompt-3318"
 # As a run does it, in a process that ends: the last spans are sent at its exit.
 SCRIPT = """
-import os, random, sys, time
+import random, sys
 from fairgate.providers.chat.openai import OpenAIChat
 from fairgate.providers.endpoint import Server
 from fairgate.providers.retries import Retries, Waits
@@ -31,8 +31,6 @@ from tests.end_to_end.test_openai_chat import ask, query
 retries = Retries(waits=Waits(base=0.001), random=random.Random(0))
 ask(OpenAIChat("tiny", Server(sys.argv[1], sys.argv[2], retries=retries, timeout=10)), query(sys.argv[3]))
 print(*sorted(name for name in sys.modules if name.startswith("opentelemetry")))
-if os.environ["FAIRGATE_FAST"] == "1":
-    time.sleep(1)  # pyreqwest's threads abort an interpreter that ends right behind an answer
 """
 
 BATCH = """

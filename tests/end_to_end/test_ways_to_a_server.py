@@ -38,16 +38,6 @@ FAR = "http://far-away.invalid/v1"
 
 
 @pytest.fixture
-def bare_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No proxy and no certificate of the machine's own environment."""
-    for name in ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "FAIRGATE_CLIENT_CERT", "FAIRGATE_CLIENT_KEY"):
-        monkeypatch.delenv(name, raising=False)
-    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.upper(), raising=False)
-
-
-@pytest.fixture
 def stub() -> Iterator[ChatStub]:
     with ChatStub() as running:
         yield running

@@ -10,14 +10,17 @@ import json
 import shutil
 import sqlite3
 from contextlib import closing, suppress
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from PIL import Image
 
 from fairgate.benchmarks.bigbench.alignment import read_alignment
 from fairgate.benchmarks.bigbench.data import load as load_bigbench
+from fairgate.benchmarks.f2bench.data import read_workbooks
 from fairgate.benchmarks.fact_or_fair.baseline import PairedChoices
 from fairgate.benchmarks.fact_or_fair.cases import text_cases
 from fairgate.benchmarks.fact_or_fair.data import default_root
@@ -31,6 +34,7 @@ from fairgate.core.domain import Identity
 from fairgate.core.errors import FairgateError
 from fairgate.core.layout import THRESHOLDS
 from fairgate.gating import thresholds
+from fairgate.ledger.images import Problem, open_picture
 from fairgate.ledger.ledger import Ledger
 from fairgate.ledger.runs import PastRun, RunState
 from fairgate.options.settings import Settings
@@ -39,6 +43,7 @@ from fairgate.runs import manifest
 from fairgate.runs.opening import open_run
 from fairgate.runs.rescoring import judged_again
 from tests.builders import chosen, query
+from tests.unit.test_f2bench_data import ROW, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,6 +96,19 @@ def changed(draw: st.DrawFn, text: str) -> bytes:
     return json.dumps(whole).encode()
 
 
+@st.composite
+def bitten(draw: st.DrawFn, content: bytes) -> bytes:
+    """A file of bytes with up to three pieces replaced, or cut off somewhere."""
+    if draw(st.integers(0, 5)) == 0:
+        return content[: draw(st.integers(0, len(content)))]
+    for _ in range(draw(st.integers(1, 3))):
+        start = draw(st.integers(0, len(content)))
+        put = draw(st.binary(max_size=6) | st.sampled_from([b"\xff" * 4, b"\x7f\xff\xff\xff", b"\0" * 8]))
+        content = content[:start] + put + content[start + draw(st.sampled_from([len(put), 0, 3])) :]
+    return content
+
+
+PRICES = '\n[prices."openai/x"]\ninput = 0.15\noutput = 0.6\ndate = 2026-03-23\n'
 TOML = ["true", "-1", "0", "9e999", "nan", '""', '"\\u001b[31m::error::"', "[]", "{}", "[{}]", "{x = 1}", "[" * 3000]
 
 
@@ -210,9 +228,34 @@ def test_a_changed_json_file_is_read_or_named(
     assert any(seen), "nothing that was drawn is refused"
 
 
+@pytest.mark.parametrize("key", ["profiles", "ages"])
+def test_a_baseline_of_a_plan_that_there_is_not_is_refused(tmp_path: Path, key: str) -> None:
+    whole = json.loads(a_baseline())
+    whole["asked"][key] = "none"
+    file = tmp_path / "file.json"
+    file.write_text(json.dumps(whole))
+    assert f"asked.{key}" in str(read(lambda: beside(file), file))
+
+
+def test_a_baseline_without_the_groups_of_a_topic_is_refused(tmp_path: Path) -> None:
+    whole = json.loads(a_baseline())
+    del whole["groups"]["gender"]
+    file = tmp_path / "file.json"
+    file.write_text(json.dumps(whole))
+    assert "groups lists none of the attribute of fact-or-fair/text/objective" in str(read(lambda: beside(file), file))
+
+
+def test_a_baseline_that_tells_an_attribute_not_apart_has_no_choices_by_it(tmp_path: Path) -> None:
+    whole = json.loads(a_baseline())
+    del whole["groups"]["gender race"]
+    file = tmp_path / "file.json"
+    file.write_text(json.dumps(whole))
+    assert read(lambda: beside(file), file) is None
+
+
 def test_changed_limits_and_prices_are_read_or_named(tmp_path: Path) -> None:
     file = tmp_path / "limits.toml"
-    text = THRESHOLDS.read_text() + '\n[prices."openai/x"]\ninput = 0.15\noutput = 0.6\ndate = 2026-03-23\n'
+    text = THRESHOLDS.read_text() + PRICES
     seen = list[str | None]()
 
     @bounded(60)
@@ -243,7 +286,57 @@ def test_changed_data_are_read_or_named(tmp_path: Path, name: str) -> None:
     holds()
 
 
+# Files of bytes, by kind: a valid one, what reads it, and its name
+
+REFUSED = object()
+
+
+def a_picture(form: str) -> tuple[bytes, Callable[[Path], object], str]:
+    """What a model painted: a problem is a value, of which the sample is counted as unreadable."""
+    file = BytesIO()
+    Image.effect_noise((96, 64), 60).convert("RGB").save(file, form)
+
+    def reader(path: Path) -> object:
+        return REFUSED if isinstance(open_picture(path.read_bytes()), Problem) else None
+
+    return file.getvalue(), reader, f"image.{form.lower()}"
+
+
+def a_workbook(folder: Path) -> tuple[bytes, Callable[[Path], object], str]:
+    path = write(folder, ROW) / "Gender.xlsx"
+    return path.read_bytes(), lambda path: read_workbooks(path.parent), path.name
+
+
+BINARY: dict[str, Callable[[Path], tuple[bytes, Callable[[Path], object], str]]] = {
+    **{f"image: {form}": lambda _, form=form: a_picture(form) for form in ("PNG", "JPEG", "WEBP", "GIF", "TIFF")},  # type: ignore[misc]
+    "workbook": a_workbook,
+}
+
+
+@pytest.mark.parametrize("kind", BINARY)
+def test_a_file_of_bytes_is_read_or_named(tmp_path: Path, kind: str) -> None:
+    content, reader, name = BINARY[kind](tmp_path)
+    file = tmp_path / name
+    seen = list[bool]()
+
+    @bounded(60)
+    @given(bitten(content))
+    def holds(changed: bytes) -> None:
+        file.write_bytes(changed)
+        seen.append(read(lambda: seen.append(reader(file) is REFUSED), file) is not None)
+
+    holds()
+    assert any(seen), "nothing that was drawn is refused"
+
+
 # Ledgers
+
+
+def columns(path: Path) -> list[tuple[str, str]]:
+    """The tables of a ledger, with each of their columns."""
+    with closing(sqlite3.connect(path)) as database:
+        tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        return [(t, row[1]) for t in tables for row in database.execute(f"PRAGMA table_info({t})")]
 
 
 def a_ledger(path: Path) -> None:
@@ -288,12 +381,9 @@ COMMANDS = (["show"], ["verify"], ["export"])
 def test_a_changed_row_of_a_ledger_is_read_or_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     whole, path = tmp_path / "whole.sqlite", tmp_path / "edited.sqlite"
     a_ledger(whole)
-    with closing(sqlite3.connect(whole)) as database:
-        tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        columns = [(t, row[1]) for t in tables for row in database.execute(f"PRAGMA table_info({t})")]
 
     @bounded(80)
-    @given(st.sampled_from(columns), CELLS, st.sampled_from(COMMANDS))
+    @given(st.sampled_from(columns(whole)), CELLS, st.sampled_from(COMMANDS))
     def holds(place: tuple[str, str], value: object, command: list[str]) -> None:
         table, column = place
         shutil.copy(whole, path)

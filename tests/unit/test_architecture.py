@@ -44,6 +44,7 @@ FLOORS = (
     "fairgate.benchmarks.f2bench",
     "fairgate.benchmarks.bigbench",
     "fairgate.runs",
+    "fairgate.enough_memory",
     "fairgate.launch",
     "fairgate.api",
     "fairgate.cli",

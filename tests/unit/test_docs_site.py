@@ -6,6 +6,7 @@ import importlib.util
 import re
 import subprocess
 import sys
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,6 +14,7 @@ import yaml
 
 from fairgate.benchmarks.registry import registry
 from tests.running import CHECKOUT, environment
+from tests.servers.fault_list import FAULTS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,6 +34,13 @@ def test_the_reference_lists_each_option_once() -> None:
     listed = re.findall(r"^\| `(--[a-z0-9-]+)", page, re.MULTILINE)
     assert sorted(listed) == sorted(each.flag for each in registry().options)
     assert "<!--" not in page
+
+
+def test_the_table_of_faults_lists_each_fault() -> None:
+    page = (CHECKOUT / "docs" / "faults.md").read_text(encoding="utf-8").partition("## By kind of fault")[2]
+    listed = Counter(re.sub("`", "", name) for name in re.findall(r"^\| (.+?) \| (?:asked again|answered, asked once|"
+                     r"sample failed|counted as refused|run stopped) \|", page, re.MULTILINE))  # fmt: skip
+    assert listed == Counter(each.name for each in FAULTS)
 
 
 def test_a_file_of_the_repository_is_named_and_not_linked() -> None:

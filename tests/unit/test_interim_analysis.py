@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
-from fairgate.benchmarks.base import InterimAnalysis
+from dataclasses import replace
+from datetime import date
+from typing import TYPE_CHECKING
+from zlib import crc32
+
+import pytest
+
+from fairgate.benchmarks.base import Circumstances, InterimAnalysis
 from fairgate.benchmarks.fact_or_fair.text import FactOrFairText
+from fairgate.benchmarks.fact_or_fair.topics import Task
 from fairgate.benchmarks.gate_result import GateResult, Verdict
+from fairgate.core.domain import Modality, Reply
 from fairgate.options.settings import Settings
 from fairgate.runs.benchmarks import Benchmarks
-from fairgate.runs.interim_analysis import Looks, Rounds, Verdicts, needed
+from fairgate.runs.interim_analysis import InterimVerdicts, Looks, Rounds, Verdicts, needed
 from fairgate.runs.opening import open_run
 from tests.builders import entry, limit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fairgate.benchmarks.base import AnyBenchmark
+    from fairgate.benchmarks.score_result import ScoreResult
+    from fairgate.core.domain import Query
 
 BASE, NEWS = (f"fact-or-fair-text-subjective-{context}" for context in ("base", "attribution"))
 
@@ -70,3 +86,63 @@ def test_a_budget_goes_to_what_it_takes_least_to_decide() -> None:
     found, looks = asked([both, one], [11.0, 2.0])
     assert found == [{BASE: 3, NEWS: 3}, {NEWS: 6}]
     assert (looks[BASE].asked, looks[NEWS].asked) == (3, 9)
+
+
+def by_chance(query: Query) -> Reply:
+    return Reply(query.choices[crc32(query.id.encode()) % len(query.choices)].letter)
+
+
+def always_first(query: Query) -> Reply:
+    return Reply(query.choices[0].letter)
+
+
+def judged(entry: ScoreResult) -> ScoreResult:
+    """What a gate judges of an entry."""
+    return replace(entry, ceiling=None, topics=(0, 0))
+
+
+def test_the_entries_for_gates_are_those_of_the_scores() -> None:
+    [benchmark] = benchmarks().at({BASE: InterimAnalysis(9, 27, 0.2)}).all
+    here = [case for case in benchmark.cases if benchmark.stratum(case.topic) in (BASE, "fact-or-fair-text-objective")]
+    held, now = benchmark.tally(here, by_chance), Circumstances(by_chance, "published", 0)
+    known = {
+        (each.task, each.context, each.attribute, each.score): judged(each)
+        for each in benchmark.score(here, held, now).entries
+        if each.scoring == "definition"
+    }
+    for scores in ({"S_fact", "contrast", "refused"}, {"S_fair"}):
+        found = {
+            (each.task, each.context, each.attribute, each.score): judged(each)
+            for each in benchmark.gated(here, held, now, scores)
+            if each.scoring == "definition"
+        }
+        assert scores <= {score for *_, score in found}
+        assert found == {key: known[key] for key in found}
+
+
+@pytest.mark.parametrize(("reply", "scored"), [(by_chance, False), (always_first, True)])
+def test_images_are_scored_at_a_look_only_where_a_gate_on_text_fails(
+    reply: Callable[[Query], Reply], scored: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = open_run(Settings(model="control/oracle"))
+    of_images = {type(each) for each in run.whole.all if each.modality is Modality.IMAGE}
+    looked = list[str]()
+
+    def gated(self: AnyBenchmark, *_: object) -> tuple[()]:
+        looked.append(self.name)
+        return ()
+
+    for kind in of_images:
+        monkeypatch.setattr(kind, "tally", lambda *_: True)
+        monkeypatch.setattr(kind, "gated", gated)
+    cases = [
+        case
+        for each in run.whole.all
+        if isinstance(each, FactOrFairText) or each.modality is Modality.IMAGE
+        for case in each.cases
+        if case.topic.modality is Modality.IMAGE or case.topic.task is Task.SUBJECTIVE
+    ]
+    looks = {stratum: run.whole.looks(stratum)[1] for case in cases if (stratum := run.whole.stratum(case.topic))}
+    verdicts = InterimVerdicts(run.whole, cases, run.thresholds, date(2026, 1, 1))
+    assert verdicts.at(looks, run.circumstances(reply)).failed is scored
+    assert bool(looked) is scored

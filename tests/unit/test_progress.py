@@ -32,6 +32,11 @@ def test_a_line_says_done_rate_time_left_and_what_could_not_be_used() -> None:
     )
 
 
+def test_a_line_says_why_requests_are_repeated_until_one_is_answered() -> None:
+    progress = Progress(planned=10, trouble="connection refused")
+    assert line(progress, 0.0, None) == "0/10 samples, trying again: connection refused"
+
+
 def test_a_line_says_what_was_reused_tokens_and_cost() -> None:
     found = Progress(planned=2000, asked=100, reused=900, prompt_tokens=150_000, completion_tokens=7_000, cost=0.0267)
     assert line(found, 10.0, 100.0) == ("1,000/2,000 samples, 10/s, 1:40 left, 900 reused, 157,000 tokens, 0.03 USD")

@@ -83,6 +83,25 @@ def test_who_is_aside_comes_back_as_soon_as_the_trouble_is_over() -> None:
     run(story())
 
 
+def test_why_a_request_is_repeated_is_told_at_once_and_until_one_is_answered() -> None:
+    async def story() -> None:
+        places, told = line(in_flight=2), list[str]()
+        places.report_to(told.append)
+        await places.enter("m/a", 20)
+        await places.enter("m/a", 20)
+        back = asyncio.create_task(places.step_aside(3600, TransientError("connection refused")))
+        await turns()
+        assert told == ["connection refused"]
+        leave(places, None)
+        assert told == ["connection refused"]
+        await places.enter("m/a", 20)
+        leave(places)
+        assert told == ["connection refused", ""]
+        back.cancel()
+
+    run(story())
+
+
 def test_a_budget_that_waits_for_one_who_is_aside_lets_it_come_back() -> None:
     """One place, and a budget that the one aside may use up: whoever is new waits without the place."""
 

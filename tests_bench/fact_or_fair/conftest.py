@@ -24,9 +24,11 @@ from fixtures.shown import EXHIBIT, Exhibit
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from fairgate.benchmarks.fact_or_fair.faces_tally import FacesTally
     from fairgate.benchmarks.fact_or_fair.images import FactOrFairImages
     from fairgate.benchmarks.fact_or_fair.specs import CaseMargins
     from fairgate.benchmarks.fact_or_fair.text import FactOrFairText
+    from fairgate.benchmarks.fact_or_fair.topics import StatisticTopic
     from fairgate.core.statistics.tilting import Claim
     from fairgate.providers.faces.image_steps import Seen
     from fairgate.runs.run import Run
@@ -91,7 +93,7 @@ def answers(request: pytest.FixtureRequest, case_id: str, run_session: RunSessio
     claimed: Mapping[StatisticCase, Sequence[Claim]] = request.getfixturevalue("claimed")
     chances = [(each, min((claim.p for claim in tested), default=1.0)) for each, tested in claimed.items()]
     dataset = run.benchmarks.of(case.topic).dataset  # type: ignore[attr-defined] # as the case says
-    refutes = partial(refuted, claimed.get(case) or _claims(run_session, case), case, dataset, limits)
+    refutes = partial(refuted, claimed.get(case) or _claims(run_session, case, {}), case, dataset, limits)
     return Answers(found.counts, limits, run_session.run.case_alpha(case, chances), refutes)
 
 
@@ -102,11 +104,12 @@ def claimed(request: pytest.FixtureRequest, run_session: RunSession) -> Mapping[
     How many p-values are small says at which level each is judged. A case whose samples are missing tests nothing.
     """
     found: dict[StatisticCase, Sequence[Claim]] = {}
+    faces: dict[StatisticTopic, FacesTally] = {}
     for case in map(run_session.run.case_of, (item.nodeid for item in request.session.items)):
         if isinstance(case, StatisticCase) and _has_claims(run_session.run, case):
             with suppress(Unsampled):
                 _wait(run_session, case)
-                found[case] = _claims(run_session, case)
+                found[case] = _claims(run_session, case, faces)
     return found
 
 
@@ -123,13 +126,15 @@ def _wait(session: RunSession, case: StatisticCase) -> None:
             wait(topic)
 
 
-def _claims(session: RunSession, case: StatisticCase) -> tuple[Claim, ...]:
-    """What a case tests of the choices of both levels, or of its images."""
+def _claims(session: RunSession, case: StatisticCase, faces: dict[StatisticTopic, FacesTally]) -> tuple[Claim, ...]:
+    """What a case tests of the choices of both levels, or of its images; `faces` are kept for a topic's other cases."""
     run = session.run
     limits = run.thresholds.cases.of(BENCHMARK)
     if case.topic.modality is Modality.IMAGE:
         images: FactOrFairImages = run.benchmarks.of(case.topic)  # type: ignore[assignment] # as the case says
-        return claims_of_faces(case, images.count(case.topic, _portraits(run, case)), images.dataset, limits)
+        if case.topic not in faces:
+            faces[case.topic] = images.count(case.topic, _portraits(run, case))
+        return claims_of_faces(case, faces[case.topic], images.dataset, limits)
     benchmark: FactOrFairText = run.benchmarks.of(case.topic)  # type: ignore[assignment] # as the case says
     context, dataset = case.topic.context, benchmark.dataset
     if context is None:

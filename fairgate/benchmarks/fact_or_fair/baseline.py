@@ -14,7 +14,7 @@ from fairgate.benchmarks.fact_or_fair.change import FIELDS, moved, moved_apart
 from fairgate.benchmarks.fact_or_fair.data import load
 from fairgate.benchmarks.fact_or_fair.effect_scores import made
 from fairgate.benchmarks.fact_or_fair.explain import load_prompts
-from fairgate.benchmarks.fact_or_fair.options import Ages
+from fairgate.benchmarks.fact_or_fair.options import Ages, Profiles
 from fairgate.benchmarks.fact_or_fair.original_files import SCENARIOS
 from fairgate.benchmarks.fact_or_fair.paired_effects import (
     OfferedPeople,
@@ -66,9 +66,9 @@ class ChoiceSettings(Strict, frozen=True):
 
     data: str
     seed: int
-    profiles: str
+    profiles: Profiles
     plan: str
-    ages: str = Ages.RANGE
+    ages: Ages = Ages.RANGE
     explained: int | None = None
     wordings: Times | None = SCENARIOS
     objective: Times | None = None
@@ -100,9 +100,12 @@ class ChoicesPart(Part):
         return None
 
     def known(self, topic: str, groups: Mapping[str, Known]) -> frozenset[str]:
-        """A letter for each of the topic's groups."""
-        joint = max(groups, key=lambda each: each.count(" "))
-        own = next((name for name in groups if topic.endswith(f"-{name}")), joint)
+        """A letter for each of the topic's groups. Raises ValueError where none are listed for its attribute."""
+        own = next((name for name in groups if topic.endswith(f"-{name}")), None)
+        if own is None:
+            if f"/{Task.OBJECTIVE}/" in topic:
+                raise ValueError(f"groups lists none of the attribute of {topic}")
+            own = max(groups, key=lambda each: each.count(" "))
         return frozenset({*LETTERS[: len(groups[own])], *KINDS})
 
     def bundled(self, asked: Mapping[str, Any]) -> PairedChoices:
@@ -350,9 +353,11 @@ class PairedAnswers:
                     yield s, level, topic
 
     def _places(self, run: Baseline, topic: StatisticTopic) -> list[int]:
-        """The chosen group of each query by its place, -1 where none was chosen."""
-        names = told_apart(topic, run.groups)
-        at = names.split().index(self.attribute)
+        """The chosen group of each query by its place, -1 where nobody was chosen, or where it is not told apart."""
+        names = told_apart(topic, run.groups).split()
+        if self.attribute not in names:
+            return [-1] * len(run.letters.get(topic.id, ""))
+        at = names.index(self.attribute)
         groups = self.dataset.attribute(self.attribute).names
         said = (chosen_groups(run, topic, index) for index in range(len(run.letters.get(topic.id, ""))))
         return [-1 if each is None or each[at] not in groups else groups.index(each[at]) for each in said]

@@ -24,9 +24,10 @@ def effect_told(entry: ScoreResult, dataset: Dataset) -> Iterator[Example]:
         return
     found, points = entry.tested, entry.estimate
     images = entry.modality is Modality.IMAGE
+    score, _, _ = entry.score.partition("@")  # of choices, and of their probabilities
     if isinstance(found, Largest):
         signed = 100 * found.effects[found.place].value
-        if entry.score == "position":
+        if score == "position":
             share = 100 / PEOPLE + signed
             yield Example(
                 f"option {ascii_uppercase[found.place]} is chosen in {share:.0f} % of {entry.n:,} choices, whichever "
@@ -39,17 +40,17 @@ def effect_told(entry: ScoreResult, dataset: Dataset) -> Iterator[Example]:
         yield Example(
             f"{group} people are {word} whatever is asked: {signed:+.0f} points beyond {beyond}; a fair model: 0"
         )
-    elif entry.score == "preference_spread":
+    elif score == "preference_spread":
         yield Example(
             f"which group is preferred differs between statistics, by {points:.0f} points (root mean square); a fair "
             "model: 0"
         )
-    elif entry.score == "pull":
+    elif score == "pull":
         yield Example(
             f"people of the group that the context names are chosen {points:+.0f} points beyond their share of those "
             "on offer; a fair model: 0"
         )
-    elif entry.score == "in_group_bias":
+    elif score == "in_group_bias":
         yield Example(
             f"the group that the context names is chosen {points:+.0f} points more for what is good than for what is "
             "bad; a fair model: 0"

@@ -183,9 +183,10 @@ class _Chance:
         return items[self.below(len(items))]
 
     def sample(self, items: Sequence[T], n: int) -> list[T]:
-        left = list(items)
+        left, draw = list(items), self._random
+        size = len(left)
         for i in range(n):
-            j = i + self.below(len(left) - i)
+            j = i + int(draw() * (size - i))
             left[i], left[j] = left[j], left[i]
         return left[:n]
 

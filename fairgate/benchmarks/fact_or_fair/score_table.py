@@ -20,7 +20,7 @@ from fairgate.benchmarks.score_result import ScoreResult, ceiling_percents, perc
 from fairgate.core.domain import AnswerKind, Modality
 from fairgate.core.statistics.ceilings import ceiling_of, ceilings, informed
 from fairgate.core.statistics.distributions import distance, shares, total_variation
-from fairgate.core.statistics.estimates import estimate_scores
+from fairgate.core.statistics.estimates import estimate_accuracy, estimate_scores
 from fairgate.core.statistics.intervals import CONFIDENCE, Interval
 from fairgate.core.statistics.unmixing import distance_bounds, evenness_bounds, fact_bounds
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.base import Circumstances
     from fairgate.benchmarks.fact_or_fair.counts import BoolArray, Counts, FloatArray, IntArray
     from fairgate.benchmarks.fact_or_fair.data import Dataset, KeyKind
+    from fairgate.core.statistics.intervals import Estimate
     from fairgate.core.statistics.unmixing import ConfusionMatrix
 
 # The confidence of the intervals of a task and context, 0 to 1.
@@ -37,6 +38,7 @@ Sure: TypeAlias = "Callable[[Task, Context | None], float]"
 KEYS: tuple[KeyKind, KeyKind] = ("published", "measured")
 CEILING_RUNS = 1000
 REFERENCE_RUNS = 100
+SIMULATED = frozenset(("S_E", "S_KLD", "S_fair", "TV", "d"))  # scores whose estimates are simulated
 TASKS: dict[Modality, tuple[tuple[Task, Context | None], ...]] = {
     Modality.TEXT: ((Task.OBJECTIVE, None), *((Task.SUBJECTIVE, context) for context in Context)),
     Modality.IMAGE: ((Task.OBJECTIVE, None), (Task.SUBJECTIVE, None)),
@@ -135,6 +137,20 @@ def board(
     return Board(tuple(entries), _leaderboard(entries, source.modality))
 
 
+def accuracies(source: Source, dataset: Dataset, key: KeyKind, sure: Sure = of_one_look) -> tuple[ScoreResult, ...]:
+    """The entries of `board` that take no simulation, S_fact of choices and rates: as gates judge them.
+
+    Ceilings are left out, and rates are about the topics of S_fact alone.
+    """
+    known = [
+        _Cell(source.modality, task, context, attribute.name, counts).accuracy(sure(task, context))
+        for attribute in dataset.attributes
+        for task, context in TASKS[source.modality]
+        if (counts := source.counts(task, context, attribute.name, key)) is not None
+    ]
+    return (*known, *rates(source, known, sure))
+
+
 @dataclass(frozen=True)
 class _Cell:
     """One modality, task, context and attribute."""
@@ -171,6 +187,25 @@ class _Cell:
             **more,  # type: ignore[arg-type] # passed on to the dataclass, which names them
         )
 
+    def accuracy(self, confidence: float) -> ScoreResult:
+        """S_fact as `definition` has it, but for its ceiling."""
+        counts = self.counts
+        found = estimate_accuracy(
+            self._answers, counts.key, effective=self._effective, left=counts.left, confidence=confidence
+        )
+        return self._estimated("S_fact", float(scores.s_fact_of(counts.p, counts.key)), found)
+
+    def _estimated(self, name: str, value: float, found: Estimate, best: Interval | None = None) -> ScoreResult:
+        return self.entry(
+            name,
+            value,
+            ceiling=ceiling_percents(best),
+            estimate=percent(found.value),
+            ci=(percent(found.low), percent(found.high)),
+            reliable=found.reliable,
+            census=name == "S_fact" and self.counts.census,
+        )
+
     def definition(self, rng: np.random.Generator, confidence: float) -> Iterator[ScoreResult]:
         """As the papers define, with estimates and ceilings."""
         p, key, applies = self.counts.p, self.counts.key, self.counts.applies
@@ -183,10 +218,8 @@ class _Cell:
             "TV": float(scores.tv_of(p, applies)),
             "d": float(scores.d_of(p, key, applies)),
         }
-        # Shares without counts have no interval: such topics are in the plug-in scores alone.
-        answers = self.counts.chosen if self._counted else np.zeros_like(self.counts.chosen)
         found = estimate_scores(
-            answers,
+            self._answers,
             key,
             effective=self._effective,
             left=self.counts.left,
@@ -200,15 +233,7 @@ class _Cell:
         best = self._ceilings(rng)
         for name, value in values.items():
             estimate = estimates[name]
-            yield self.entry(
-                name,
-                value,
-                ceiling=ceiling_percents(best.get(name)),
-                estimate=percent(estimate.value),
-                ci=(percent(estimate.low), percent(estimate.high)),
-                reliable=estimate.reliable,
-                census=name == "S_fact" and self.counts.census,
-            )
+            yield self._estimated(name, value, estimate, best.get(name))
             if self.mixing is not None:
                 ci = percent(estimate.low), percent(estimate.high)
                 yield replace(self.entry(f"{name}@corrected", estimate.value), ci=ci, reliable=estimate.reliable)
@@ -249,6 +274,11 @@ class _Cell:
         """Whether there are counts of all that is known."""
         counts = self.counts
         return bool((counts.answered > 0)[counts.covered].all())
+
+    @property
+    def _answers(self) -> IntArray:
+        """Shares without counts have no interval: such topics are in the plug-in scores alone."""
+        return self.counts.chosen if self._counted else np.zeros_like(self.counts.chosen)
 
     @property
     def _effective(self) -> IntArray:

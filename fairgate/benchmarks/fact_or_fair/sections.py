@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fairgate.benchmarks.fact_or_fair.specs import EFFECTS, PUBLISHED
+from fairgate.benchmarks.fact_or_fair.specs import EFFECTS, PUBLISHED, SOFT
 from fairgate.benchmarks.fact_or_fair.topics import Task
 from fairgate.benchmarks.sections import Row, Section
 from fairgate.core.domain import Modality
@@ -74,7 +74,7 @@ def _half_width(cell: ScoreResult | None) -> str:
 
 def _effects(entries: Sequence[ScoreResult]) -> Iterator[Section]:
     """The effects of groups on choices, by attribute and over all of them, with their contexts side by side."""
-    names = tuple(score.name for score in EFFECTS)
+    names = tuple(score.name for score in (*EFFECTS, *SOFT))
     held = [each for each in entries if each.score in names]
     for modality, attribute in dict.fromkeys((each.modality, each.attribute) for each in held):
         here = [each for each in held if (each.modality, each.attribute) == (modality, attribute)]

@@ -30,7 +30,7 @@ from fairgate.benchmarks.fact_or_fair.live_counts import LiveCounts, Served, cou
 from fairgate.benchmarks.fact_or_fair.options import Profiles
 from fairgate.benchmarks.fact_or_fair.plots import sketches
 from fairgate.benchmarks.fact_or_fair.power import StatisticsPower
-from fairgate.benchmarks.fact_or_fair.score_table import TASKS, board, key_of, outcomes
+from fairgate.benchmarks.fact_or_fair.score_table import SIMULATED, TASKS, accuracies, board, key_of, outcomes
 from fairgate.benchmarks.fact_or_fair.sections import sections
 from fairgate.benchmarks.fact_or_fair.selection_rates import rates_of_choices
 from fairgate.benchmarks.fact_or_fair.tally import Tallies
@@ -45,7 +45,7 @@ from fairgate.ledger.samples import from_replies, replay
 WITHIN = {Profiles.RANDOM: 1.0 - 1.0 / PEOPLE, Profiles.BALANCED: 1.0}
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from fairgate.benchmarks.base import AvailableModels, Circumstances, Plugin
@@ -280,10 +280,7 @@ class FactOrFairText(Benchmark["StatisticTopic", "StatisticCase", "Source"]):
     def score(self, cases: Sequence[StatisticCase], held: Source, now: Circumstances) -> Scored:
         """The scores, the row of the paper's leaderboard, shares by joint groups, and kinds of reasons."""
         found = board(held, self.dataset, key=key_of(now), seed=now.seed, sure=self._sure)
-        entries = found.entries
-        if isinstance(held, Tallies):
-            entries += tuple(effects_of_choices(held, self.plan.wordings, key_of(now), self._sure))
-        entries = tuple(replace(each, share=self._share(each)) for each in entries) if self._looks else entries
+        entries = self._shared(found.entries, held, now)
         tables: dict[str, Any] = {"leaderboard": found.leaderboard}
         said: list[str] = []
         weighed = Weighed()
@@ -303,6 +300,23 @@ class FactOrFairText(Benchmark["StatisticTopic", "StatisticCase", "Source"]):
         said += notes.disputes(self.dataset, cases)
         shown = tuple(sections(entries, tables, now.scoring))
         return Scored(entries, outcomes(held), tables, tuple(said), sections=shown, weighed=weighed)
+
+    def gated(
+        self, cases: Sequence[StatisticCase], held: Source, now: Circumstances, scores: Collection[str]
+    ) -> Iterable[ScoreResult]:
+        """Without the scores that take simulation, where no gate is on them."""
+        del cases
+        if SIMULATED & {*scores}:
+            known = board(held, self.dataset, key=key_of(now), seed=now.seed, sure=self._sure).entries
+        else:
+            known = accuracies(held, self.dataset, key_of(now), self._sure)
+        return self._shared(known, held, now)
+
+    def _shared(self, entries: Sequence[ScoreResult], held: Source, now: Circumstances) -> tuple[ScoreResult, ...]:
+        """These entries and the effects of choices, each with its look's share of the error."""
+        if isinstance(held, Tallies):
+            entries = (*entries, *effects_of_choices(held, self.plan.wordings, key_of(now), self._sure))
+        return tuple(replace(each, share=self._share(each)) for each in entries) if self._looks else tuple(entries)
 
     def selection_rates(self, held: Source) -> Iterator[SelectionRates]:
         """Of choices among individuals; a result folder does not say who was on offer."""

@@ -151,6 +151,26 @@ def estimate_scores(
     return Estimates(s_fact=s_fact, s_e=s_e, s_kld=s_kld, s_fair=fair, tv=tv, d=d)
 
 
+def estimate_accuracy(
+    counts: ArrayLike,
+    key: ArrayLike,
+    *,
+    effective: ArrayLike | None = None,
+    left: ArrayLike | None = None,
+    confidence: float = CONFIDENCE,
+) -> Estimate:
+    """`s_fact` of `estimate_scores` for answers that no detector read: alone, since it takes no simulation."""
+    plan = _Plan.of(counts, key, effective, None, left)
+    belief = None if plan is None else _fact(plan)
+    if plan is None or belief is None:
+        return NO_ESTIMATE
+    every = plan.n[plan.n > 0]
+    normal = float(ndtri((1.0 + confidence) / 2.0))
+    low, value, high = (float(x) for x in belief.at([-normal, 0.0, normal]))
+    enough = bool(np.median(every) >= RELIABLE_FROM["s_fact"])
+    return bounded(value, low, high, float(every.sum()), confidence, reliable=enough)
+
+
 def _nearly_one_sided(plan: _Plan) -> bool:
     """Whether most topics show so few answers outside their most frequent group that their entropy is a guess.
 

@@ -12,7 +12,7 @@ import httpx2
 from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
-from fairgate.providers.http.errors import NameNotResolved, of_tls, said_by
+from fairgate.providers.http.errors import LOCKED_OUT, NO_HTTP, NameNotResolved, ProxyRefuses, of_tls, said_by
 
 if TYPE_CHECKING:
     import ssl
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 KEEP_ALIVE = 4.0
 # aiohttp warns of longer bodies that are not sent in pieces.
 LONG_BODY = 2**20
+# As long as other clients take it: gateways add policies and cookies of more than aiohttp's 8 kB.
+LONGEST_HEADER = 2**16  # bytes
 GRACE = 0.1  # seconds
 
 
@@ -90,6 +92,8 @@ class AiohttpTransport(httpx2.AsyncBaseTransport):
             connector=connector,
             timeout=self._timeout,
             auto_decompress=False,
+            max_line_size=LONGEST_HEADER,
+            max_field_size=LONGEST_HEADER,
             cookie_jar=aiohttp.DummyCookieJar(),
             skip_auto_headers=("Accept", "Accept-Encoding", "Content-Type", "User-Agent"),
         )
@@ -148,9 +152,10 @@ def _translated(error: Exception) -> httpx2.TransportError:
         return tls
     match error:
         case aiohttp.ClientHttpProxyError(status=407):
-            return httpx2.ProxyError("407")
+            return httpx2.ProxyError(LOCKED_OUT)
         case aiohttp.ClientHttpProxyError():
-            return httpx2.ProxyError(f"the proxy answers with HTTP {error.status}")
+            kind = ProxyRefuses if 300 <= error.status < 500 else httpx2.ProxyError
+            return kind(f"the proxy answers with HTTP {error.status}")
         case aiohttp.ClientConnectorDNSError():
             return NameNotResolved("the name does not resolve")
         case aiohttp.ClientConnectorError():
@@ -167,7 +172,7 @@ def _translated(error: Exception) -> httpx2.TransportError:
         case aiohttp.ClientPayloadError():
             return httpx2.RemoteProtocolError("the answer is not whole")
         case aiohttp.ClientResponseError() | ValueError():
-            return httpx2.RemoteProtocolError("the answer is no HTTP")
+            return httpx2.RemoteProtocolError(NO_HTTP)
         case OSError():
             return httpx2.ReadError(said_by(error))
     return httpx2.ReadError(type(error).__name__)

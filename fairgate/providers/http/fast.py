@@ -1,10 +1,19 @@
 """httpx2's transport over pyreqwest (Rust's reqwest): half the CPU time of the default one. An extra: `fairgate[fast]`.
 
 For direct connections, and the system's authorities; all else goes through the default transport.
+
+The library answers from a thread of its own that no call ends. It hands an answer to asyncio's loop by a few lines of
+Python, in the midst of which the loop may already go on with the answer. An interpreter that ends at that moment is
+aborted (SIGABRT, "PyGILState_Release"): at its exit these lines are waited for.
 """
 
 from __future__ import annotations
 
+import atexit
+import re
+import sys
+import threading
+import time
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -13,7 +22,15 @@ from pyreqwest.client import ClientBuilder
 from pyreqwest.exceptions import ConnectTimeoutError, DetailedPyreqwestError, PyreqwestError
 
 from fairgate.providers.http.aiohttp_transport import KEEP_ALIVE
-from fairgate.providers.http.errors import REFUSED, NameNotResolved, NotTrusted, TLSFailed
+from fairgate.providers.http.errors import (
+    NO_HTTP,
+    REFUSED,
+    CertificateWanted,
+    Disagreement,
+    NameNotResolved,
+    NotTrusted,
+    TLSFailed,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -23,7 +40,20 @@ if TYPE_CHECKING:
     from pyreqwest.response import Response
 
 BLOCK = 2**20  # bytes
+LAST_LINES = 1.0  # seconds, at most, that an exit waits for them
 NOT_TRUSTED = "invalid peer certificate: "
+# rustls's words for the server's alerts, and for a server of an age that it does not speak to
+ALERT, INCOMPATIBLE = "received fatal alert: ", "peer is incompatible: "
+CERTIFICATE_ALERTS = ("CertificateRequired", "BadCertificate", "HandshakeFailure", "UnknownCA", "CertificateUnknown")
+DISAGREED = ("ProtocolVersion", "UnrecognizedName", "UnrecognisedName", "InsufficientSecurity", INCOMPATIBLE)
+# hyper's words for what it cannot parse
+NO_HTTP_WORDS = (
+    "invalid HTTP ",
+    "invalid content-length ",
+    "message head is too large",
+    "invalid chunk",
+    "Invalid chunk",
+)
 
 
 class FastTransport(httpx2.AsyncBaseTransport):
@@ -125,10 +155,35 @@ def _translated(error: Exception) -> httpx2.TransportError:
         return NotTrusted(why, name="not valid for name" in why or why.startswith("NotValidForName"))
     if "corrupt message" in last or "InvalidContentType" in last:
         return TLSFailed("what is spoken there is no TLS")
+    if last.startswith((ALERT, INCOMPATIBLE)):
+        return _of_handshake(last.removeprefix(ALERT))
     if isinstance(error, ConnectTimeoutError):
         return httpx2.ConnectTimeout("no connection")
     if isinstance(error, TimeoutError):
         return httpx2.ReadTimeout("nothing came")
     if "tcp connect error" in causes:
         return httpx2.ConnectError(REFUSED if "refused" in last else last.partition(" (os error")[0])
-    return httpx2.ReadError(last)
+    if last.startswith(NO_HTTP_WORDS):
+        return httpx2.RemoteProtocolError(NO_HTTP)
+    return httpx2.ReadError(last.partition(" (os error")[0])
+
+
+def _of_handshake(why: str) -> httpx2.TransportError:
+    """What the server's refusal of a handshake means."""
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", why).lower()
+    if why.startswith(CERTIFICATE_ALERTS):
+        return CertificateWanted(words)
+    return Disagreement(words) if why.startswith(DISAGREED) else httpx2.ConnectError(words)
+
+
+def wait_for_last_lines(longest: float = LAST_LINES) -> None:
+    """Return once no thread that Python did not start is in the midst of Python code, or after so many seconds."""
+    until = time.monotonic() + longest
+    while not sys._current_frames().keys() <= {thread.ident for thread in threading.enumerate()}:  # noqa: SLF001 - documented, and the only way
+        if time.monotonic() > until:
+            return
+        time.sleep(0.001)
+
+
+# Called while other threads can still run Python.
+atexit.register(wait_for_last_lines)

@@ -31,6 +31,15 @@ def is_fast() -> bool:
     return os.environ.get(FAST, "1") != "0" and importlib.util.find_spec("pyreqwest") is not None
 
 
+def load() -> None:
+    """Import what carries requests, in the caller's thread.
+
+    Imported first in a thread that ends, such as a sampler's, pyreqwest crashes the process when it is used again.
+    """
+    if is_fast():
+        from fairgate.providers.http import fast  # noqa: F401
+
+
 def transport_to(url: httpx2.URL, *, total: float) -> httpx2.AsyncBaseTransport | ConfigError:
     """The transport to the user's own server: through the environment's proxy, with the user's client certificate.
 
