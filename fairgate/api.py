@@ -60,6 +60,7 @@ def run(
     Raises FairgateError where there is no report: an option that is wrong, a package that is missing. An endpoint that
     fails in the middle of a run has a report, with the verdict `error`.
     """
+    __tracebackhide__ = True  # its arguments may hold the password of an address
     models = {"model": model, "t2i_model": t2i_model, "judge": judge}
     called = {name: each for name, each in models.items() if callable(each)}
     values: dict[str, Option] = {name: _name(each) if callable(each) else each for name, each in models.items()}
@@ -90,6 +91,7 @@ def started(
     given: list[str], callables: Mapping[Role, Callable[..., object]] = MappingProxyType({}), *, verbose: bool = False
 ) -> Report:
     """The report of the suite with these options, run in this process. Raises FairgateError where there is none."""
+    __tracebackhide__ = True
     session = launch.Session(callables)
     said = io.StringIO()
     with contextlib.ExitStack() as quiet:
@@ -117,6 +119,7 @@ def _check_expression(name: str, text: object) -> None:
 
 def _typed(values: Mapping[str, Option]) -> Iterator[str]:
     """The values as options of the command line. Raises ConfigError for a name that is no option."""
+    __tracebackhide__ = True
     known = {name: each for each in registry().options for name in (each.name, *each.about.older)}
     for name, value in values.items():
         if name not in known or name in WITHOUT_REPORT:

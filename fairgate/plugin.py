@@ -12,6 +12,7 @@ import pytest
 from fairgate import api
 from fairgate.benchmarks.registry import registry
 from fairgate.core.errors import FairgateError
+from fairgate.options.option import without_secrets
 from fairgate.options.table import PREFIX
 
 if TYPE_CHECKING:
@@ -23,6 +24,15 @@ if TYPE_CHECKING:
 LEDGER_WAIT = 86_400.0  # seconds
 
 
+class Options(dict[str, Any]):
+    """Options by name; a traceback shows them without the secrets of addresses."""
+
+    def __repr__(self) -> str:
+        """With what a ledger would keep of an address."""
+        addresses = {each.name for each in registry().options if each.about.address}
+        return repr({name: without_secrets(value) if name in addresses else value for name, value in self.items()})
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the group "fairgate" to `pytest --help`."""
     registry().options.add(parser, prefixed=True)
@@ -32,7 +42,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def fairgate_options(pytestconfig: pytest.Config) -> dict[str, Any]:
     """The options of a run that the command line gives, as `fairgate.run` takes them. Override it to set your own."""
     given = {each.name: pytestconfig.getoption(f"{PREFIX}_{each.name}") for each in registry().options}
-    return {name: value for name, value in given.items() if value is not None}
+    return Options((name, value) for name, value in given.items() if value is not None)
 
 
 @pytest.fixture(scope="session")
@@ -47,6 +57,7 @@ def fairgate_run(fairgate_options: dict[str, Any]) -> Callable[..., Report]:
     """`fairgate.run`, with the options of the command line where the test names no others."""
 
     def run(model: api.Model | None = None, **options: Any) -> Report:
+        __tracebackhide__ = True
         chosen = {"ledger_wait": LEDGER_WAIT, **fairgate_options, **options}
         return api.run(**chosen | ({} if model is None else {"model": model}))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,10 +14,11 @@ from fairgate.benchmarks.gate_result import Verdict
 from fairgate.benchmarks.registry import registry
 from fairgate.controller import LOST, Controller, end
 from fairgate.core.errors import ClaimRefuted, FairgateError, Unsampled
+from fairgate.core.redaction import printable
 from fairgate.launch import CONTROLLER, Session
 from fairgate.options.table import OptionTable
 from fairgate.runs.opening import open_run
-from fairgate.runs.outputs import check_outputs
+from fairgate.runs.outputs import check_debug, check_outputs
 from fairgate.runs.past_run import recall
 from fairgate.runs.session import RunSession
 
@@ -49,7 +51,7 @@ def pytest_configure(config: pytest.Config) -> None:
         options = registry().options
         given = options.read(config.getoption, config.invocation_params.dir)
         if not hasattr(config, "workerinput"):
-            check_outputs(config.getoption, config.invocation_params.dir, given)
+            check_outputs(partial(_output, config), config.invocation_params.dir, given)
         past = recall(given.ledger, given.replay_run) if given.replay else None
         if past is not None:
             given = options.read(config.getoption, config.invocation_params.dir, past.asked)
@@ -66,6 +68,22 @@ def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Controller(config, session, losses), CONTROLLER)
         _interrupt_on_sigterm(config)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    """Keep pytest's own log of itself off the ledger, before it is opened."""
+    given = early_config.known_args_namespace
+    if given.debug and getattr(given, "ledger", None):
+        try:
+            check_debug(given.ledger, given.debug, early_config.invocation_params.dir)
+        except FairgateError as error:
+            raise pytest.UsageError(printable(str(error))) from error
+
+
+def _output(config: pytest.Config, name: str, default: object) -> object:
+    """Where an option of pytest writes; its log has a setting of the same name."""
+    return config.getoption(name, default) or (config.getini(name) if name == "log_file" else default)
 
 
 def _interrupt_on_sigterm(config: pytest.Config) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +24,7 @@ WORKFLOW = ".github/workflows/fairgate.yml"
 FILES = {"fairgate.toml": "limits.toml", WORKFLOW: "workflow.yml"}
 UNKNOWN = "fairgate @ git+https://HOST/PATH/fairgate@COMMIT"
 MODEL = "openai/my-model"
+NAME = re.compile(r"[\w./:@+~-]+", re.ASCII)
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -41,7 +43,8 @@ def _init(options: argparse.Namespace) -> str:
     folder: Path = options.folder
     if not folder.is_dir():
         raise ConfigError("no such folder.", where=str(folder), hint="Create it first.")
-    if any(each.isspace() or not each.isprintable() or each in "\"'\\$`" for each in options.model):
+    # It stands in a command of a shell, and in YAML.
+    if not NAME.fullmatch(options.model):
         raise ConfigError(f"{options.model!r} is not PROVIDER/NAME.", where="--model", hint=f"It looks like {MODEL}.")
     environment = _environment(split(options.model)[0])
     required = requirement()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import os
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -35,6 +36,7 @@ RAW = "surrogateescape"
 
 # Below this, a "secret" is a placeholder such as "x": hiding every x would make messages unreadable.
 SHORTEST_SECRET = 4
+SHORTEST_IN_FILE = 8  # bytes
 
 LOOKS_SECRET = re.compile(
     r"""
@@ -81,6 +83,11 @@ def is_secret(name: str) -> bool:
     return last or not _SECRET_WORDS.isdisjoint(parts) or parts[-1].endswith(("apikey", "password", "secret"))
 
 
+def of_environment() -> list[str]:
+    """What the variables of the environment hold that are called a secret."""
+    return [value for name, value in os.environ.items() if is_secret(name)]
+
+
 class Redaction:
     """Hides the given secrets, in every form in which they travel, and whatever looks like one.
 
@@ -91,7 +98,8 @@ class Redaction:
         given = [secret for secret in secrets if secret and len(secret) >= SHORTEST_SECRET]
         forms = _forms(given)
         kept = _forms(each for each in given if len(each) >= LONG_SECRET or each.casefold() not in PLACEHOLDERS)
-        plain = {each for form in kept for each in (form, form.replace("\\", "\\\\").replace('"', '\\"'))}
+        bare = [_without_end(form) for form in kept]
+        plain = {each for form in bare for each in (form, form.replace("\\", "\\\\").replace('"', '\\"'))}
         self._plain = tuple(form.encode(errors=RAW) for form in sorted(plain))
         self._kept = _pattern(kept, whole_words=True)
         shown = forms + _forms(name for name in names if name and len(name) >= SHORTEST_SECRET)
@@ -107,6 +115,14 @@ class Redaction:
             return content
         text = content.decode("utf-8", RAW)
         return self._kept.sub(HIDDEN, text).encode("utf-8", RAW)
+
+    def blank(self, content: bytes) -> bytes:
+        """The bytes of a file, as long as before, with asterisks where a given secret stands as it is."""
+        for form in self._plain:
+            # Shorter ones are in a file by chance.
+            if len(form) >= SHORTEST_IN_FILE and form in content:
+                content = content.replace(form, b"*" * len(form))
+        return content
 
     def _may_hold(self, content: bytes) -> bool:
         """Whether it is worth a closer look, which takes long for an image."""
@@ -140,7 +156,9 @@ def _forms(secrets: Iterable[str]) -> list[str]:
     """The forms in which secrets travel, longest first, so that a form which holds another is hidden whole."""
     forms: set[str] = set()
     for secret in secrets:
-        forms |= {secret, unquote(secret), base64.b64encode(secret.encode(errors=RAW)).decode()}
+        for text in {secret, unquote(secret)}:
+            plain = text.encode(errors=RAW)
+            forms |= {text, base64.b64encode(plain).decode(), base64.urlsafe_b64encode(plain).decode()}
     return sorted(filter(None, forms), key=lambda form: (-len(form), form))
 
 
@@ -150,6 +168,12 @@ def _pattern(forms: Sequence[str], *, whole_words: bool) -> re.Pattern[str] | No
     return re.compile("|".join(_spelled(form, whole_word=whole_words and _is_word(form)) for form in forms))
 
 
+def _without_end(form: str) -> str:
+    """Without the signs that fill up Base64, which not everybody writes."""
+    bare = form.rstrip("=")
+    return bare if len(bare) >= SHORTEST_SECRET else form
+
+
 def _is_word(form: str) -> bool:
     """Whether a reply may hold it by chance, as a part of a longer word."""
     return len(form) < LONG_SECRET and form.isalpha()
@@ -157,15 +181,23 @@ def _is_word(form: str) -> bool:
 
 def _spelled(form: str, *, whole_word: bool) -> str:
     """A pattern of every spelling that somebody undoes later: JSON's escapes, percents, both of them nested."""
-    spelled = "".join(map(_spellings, form))
+    bare = _without_end(form)
+    spelled = _spellings(bare[0], first=True) + "".join(map(_spellings, bare[1:]))
+    spelled += f"{_spellings('=')}{{0,{len(form) - len(bare)}}}"
     return rf"(?<!\w){spelled}(?!\w)" if whole_word else spelled
 
 
-def _spellings(character: str) -> str:
+def _spellings(character: str, *, first: bool = False) -> str:
+    # A match begins where its backslashes do: begun at each of them, a row of them would take the square of its length.
+    start = r"(?<!\\)" if first else ""
     units = character.encode("utf-16-be", "surrogatepass")
-    escaped = "".join(rf"\\+u{_hex(units[at : at + 2])}" for at in range(0, len(units), 2))
+    escaped = start + "".join(rf"\\++u{_hex(units[at : at + 2])}" for at in range(0, len(units), 2))
     percents = "".join(f"%(?:25)*{_hex(bytes([each]))}" for each in character.encode(errors=RAW))
-    literal = rf"\\*{re.escape(character)}" if character in '/"\\' else re.escape(character)
+    literal = re.escape(character)
+    if character in '/"':
+        literal = rf"(?:{start}\\+)?{literal}"
+    elif character == "\\":
+        literal = rf"{start}\\++"
     return f"(?:{literal}|{escaped}|{percents})"
 
 

@@ -144,7 +144,13 @@ class Endpoint:
         words = [value for name, value in pairs if value.isalpha() and not is_secret(name)]
         values = [value for _, value in pairs if value not in words]
         headers = server.headers
-        self.redaction = Redaction([key, password, userinfo, *values, query, *headers.secrets], [username, *words])
+        # A proxy is sent a password too, and answers where it does not let a request through.
+        through = proxy_of(url)
+        proxy = through if isinstance(through, httpx2.URL) else httpx2.URL("")
+        self.redaction = Redaction(
+            [key, *_secrets(url), *values, query, *headers.secrets, *_secrets(proxy)],
+            [username, proxy.username, *words],
+        )
         self._query = query
         self._path, self._url = path, self._at(path)
         usual = {
@@ -459,6 +465,13 @@ class Endpoint:
 
     def _stop(self, what: str, hint: str) -> RunStopped:
         return RunStopped(what, where=self._where, hint=hint)
+
+
+def _secrets(url: httpx2.URL) -> tuple[str, ...]:
+    """The password of an address, alone and with its user, as it is written and as it is sent."""
+    if not url.password:
+        return (url.userinfo.decode("ascii"),)
+    return url.password, url.userinfo.decode("ascii"), f"{url.username}:{url.password}"
 
 
 def _times(count: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import re
 from dataclasses import dataclass, field
@@ -24,7 +25,7 @@ OURS = frozenset({
 
 @dataclass(frozen=True)
 class Headers:
-    """Headers by name; `secrets` are the values that came from the environment."""
+    """Headers by name; `secrets` are the values that came from the environment, and the keys in them."""
 
     values: Mapping[str, str] = field(default_factory=dict)
     secrets: tuple[str, ...] = ()
@@ -79,4 +80,19 @@ def _filled(name: str, value: str, option: str) -> tuple[str, list[str]]:
     filled = template.substitute(os.environ).strip()
     if not (filled.isascii() and (filled.isprintable() or not filled)):
         raise ConfigError(f"the value of {name} holds characters that no header may.", where=option)
-    return filled, [os.environ[each].strip() for each in variables]
+    return filled, [*(os.environ[each].strip() for each in variables), *(_keys_in(name, filled) if variables else ())]
+
+
+def _keys_in(name: str, value: str) -> list[str]:
+    """The secrets of a header that a server may say apart: what follows the scheme, a password, a cookie's value."""
+    if name.lower() == "cookie":
+        return [each.partition("=")[2].strip() for each in value.split(";")]
+    scheme, _, credentials = value.partition(" ")
+    if scheme.lower() != "basic":
+        # `Bearer KEY`, of two words.
+        return [credentials.strip()] if re.fullmatch(r"[\w-]+ +\S+", value) else []
+    try:
+        pair = base64.b64decode(credentials, validate=True).decode()
+    except ValueError:
+        return [credentials]
+    return [credentials, pair, pair.partition(":")[2]]

@@ -21,13 +21,16 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from fairgate.core.errors import DataError
+from fairgate.core.files import read_text
 from fairgate.core.layout import DATA
+from fairgate.core.typed import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
 ROOT = DATA / "replies"
+LARGEST = 2**20  # bytes
 KEYS = {"words", "script", "spaced", "joins", "closing", "phrases"}
 # Vowel signs of Hindi and Arabic are no word characters to `re`, but stand in words.
 _SIGNS = "\u064b-\u065f\u0900-\u0963\u0970-\u097f"
@@ -37,6 +40,9 @@ _BESIDE_A_LETTER = re.compile(rf"(?<={_UNSPACED})(?=[A-Za-z\ue000-\uf8ff])|(?<=[
 _OPTION = "(?-i:[A-Z](?!\\w)|[\ue000-\ue4ff])"
 _CLOSE = r"(?=\s*(?:[^\w\s]|$))"
 _WORD = re.compile(r"[^\W\d_]+")
+_ESCAPE, _CLASS = re.compile(r"\\."), re.compile(r"\[\^?\]?[^\]]*\]")
+# A group of which one text can be made in several ways, repeated, is tried in all of them.
+_ENDLESS = re.compile(r"\)(?:[*+]|\{\d*,(?:\d{2,})?\}|\{\d{2,}\})")
 _BLANKS = re.compile(r" {2,}| +(?=,)")
 
 
@@ -90,8 +96,8 @@ def languages(folder: Path | None = None) -> tuple[Language, ...]:
 
 def _language(name: str, path: Path) -> Language:
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        table = tomllib.loads(read_text(path, LARGEST))
+    except (OSError, ValueError, RecursionError) as error:
         raise DataError(f"cannot be read ({error}).", where=str(path), hint="Save it as TOML, in UTF-8.") from error
     if odd := sorted(set(table) - KEYS):
         raise DataError(f"unknown key {odd[0]!r}.", where=str(path), hint=f"Use {', '.join(sorted(KEYS))}.")
@@ -139,8 +145,12 @@ def _expressions(value: object, where: str) -> Sequence[str]:
     for each in value:
         try:
             compiled = re.compile(each)
-        except re.error as error:
-            raise DataError(f"{each!r}: {error}.", where=where, hint="Write a regular expression.") from error
+        except (re.error, OverflowError, RecursionError) as error:
+            said = f"{shortened(each)}: {error}."
+            raise DataError(said, where=where, hint="Write a regular expression.") from error
+        if _ENDLESS.search(_CLASS.sub("x", _ESCAPE.sub("x", each))):
+            hint = "Repeat a group {1,9} times, or a single sign: a reply could take hours to search."
+            raise DataError(f"{shortened(each)} repeats a group without an end.", where=where, hint=hint)
         if compiled.groups or compiled.match(""):
             hint = "Group with (?:…), and let it match at least one letter."
             raise DataError(f"{each!r} has a group, or matches nothing.", where=where, hint=hint)

@@ -7,12 +7,14 @@ import json
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+import msgspec
 from allure_commons.logger import AllureFileLogger
 from allure_commons.model2 import Attachment, Label, Parameter, Status, StatusDetails, TestResult
 from allure_commons.types import LabelType, Severity
 from allure_commons.utils import md5, now, uuid4
 
 from fairgate.benchmarks.gate_result import FAILED, Verdict
+from fairgate.core.files import read_bytes
 from fairgate.reports import numbers, terminal, wording
 from fairgate.reports.allure_results import WARNING, labels, plain, title
 from fairgate.reports.markdown import escaped
@@ -89,6 +91,16 @@ def write_missing(directory: Path, missing: Mapping[Case, str], about: Mapping[s
         logger.report_result(result)
 
 
+class _Kept(msgspec.Struct):
+    """What is read of a result or a container, under Allure's names."""
+
+    uuid: str = ""
+    fullName: str = ""  # noqa: N815
+    befores: list[dict[str, object]] = []
+    afters: list[dict[str, object]] = []
+    children: list[str] = []
+
+
 def drop_empty_containers(directory: Path) -> None:
     """Remove the files in which allure-pytest keeps the set-up of our cases, where they say nothing.
 
@@ -97,25 +109,21 @@ def drop_empty_containers(directory: Path) -> None:
     ours = set()
     for path in directory.glob("*-result.json"):
         result = _read(path)
-        if str(result.get("fullName", "")).startswith("tests_bench."):
-            ours.add(result.get("uuid"))
+        if result.fullName.startswith("tests_bench."):
+            ours.add(result.uuid)
     for path in directory.glob("*-container.json"):
         container = _read(path)
-        if not container:
-            continue
-        parts = [*container.get("befores", ()), *container.get("afters", ())]
+        parts = [*container.befores, *container.afters]
         telling = any(part.get("attachments") or part.get("steps") or part.get("statusDetails") for part in parts)
-        children = set(container.get("children", ()))
-        if not telling and children <= ours:
+        if container.uuid and not telling and set(container.children) <= ours:
             path.unlink(missing_ok=True)
 
 
-def _read(path: Path) -> dict[str, Sequence[Mapping[str, object]]]:
-    """A file of Allure's, nothing where it is no longer there or still being written."""
-    with contextlib.suppress(OSError, ValueError):
-        found: dict[str, Sequence[Mapping[str, object]]] = json.loads(path.read_text(encoding="utf-8"))
-        return found
-    return {}
+def _read(path: Path) -> _Kept:
+    """A file of Allure's, nothing where it is no longer there, still being written, or somebody else's."""
+    with contextlib.suppress(OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return msgspec.json.decode(read_bytes(path), type=_Kept)
+    return _Kept()
 
 
 def _attach(logger: AllureFileLogger, result: TestResult, name: str, body: str | bytes, kind: str, ending: str) -> None:

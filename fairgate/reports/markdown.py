@@ -113,7 +113,12 @@ def _reply(reply: Shown) -> str:
 def escaped(text: str) -> str:
     """Text that a reader sees as it is, on one line: a model's or a server's words must not become markup."""
     words = wording.shortened(wording.visible(text), SENTENCE).split()
-    return " ".join(code(word) if LIVE.search(word) else _escaped(word) for word in words)
+    return " ".join(_unlinked(word) if LIVE.search(word) else _escaped(word) for word in words)
+
+
+def _unlinked(word: str) -> str:
+    """A word as code, but for its bars, which end a table's cell within code too."""
+    return r"\|".join(part and code(part) for part in word.split("|"))
 
 
 def _escaped(word: str) -> str:

@@ -55,6 +55,11 @@ def check_outputs(get: Callable[[str, Any], Any], base: Path, settings: Settings
         _try(folder, None, option)
 
 
+def check_debug(ledger: Path, path: str, base: Path) -> None:
+    """Raise ConfigError where pytest's --debug names the ledger: it is opened before other options are looked at."""
+    _keep_off(base / ledger.expanduser(), base / path, "--debug")
+
+
 def _kept(ledger: Path) -> tuple[Path, Path]:
     """The file, and the folder of its images."""
     return place_of(ledger), ImageStore(ledger).folder

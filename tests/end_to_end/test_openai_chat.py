@@ -633,6 +633,13 @@ def test_no_reply_brings_the_key_into_the_ledger(stub: ChatStub, key: str) -> No
     assert (reply.text, reply.served_model) == ("[hidden]", "[hidden]")
 
 
+def test_no_reply_brings_the_password_of_the_address_into_the_ledger(stub: ChatStub) -> None:
+    said = b'{"choices": [{"message": {"content": "{authorization}"}}]}'
+    stub.plan = every_time(Fault("echo", 200, said))
+    [reply] = ask(chat(stub, address=f"http://you:p%40ss%2Bword-77@127.0.0.1:{stub.port}/v1", key=None))
+    assert reply.text == "Basic [hidden]"
+
+
 def test_no_redirect_shows_the_key_in_percents(stub: ChatStub) -> None:
     small = KEY.replace("/", "%2f")
     stub.plan = every_time(Fault("redirect", 302, headers={"Location": f"https://sso.invalid/{small}"}))

@@ -106,6 +106,12 @@ def test_base64_may_come_as_a_data_address_and_what_is_none_is_kept_as_it_is(sto
         assert kept(store, ask(stub, store)) == b"no base64 a"
 
 
+@pytest.mark.parametrize("by_url", [False, True])
+def test_no_image_brings_the_key_into_the_store(store: Path, by_url: bool) -> None:
+    with ImageStub(draw=lambda _, __: PICTURE + b"?planted-key-123, as text\xff", by_url=by_url) as stub:
+        assert kept(store, ask(stub, store)) == PICTURE + b"?***************, as text\xff"
+
+
 @pytest.mark.parametrize(
     "fault",
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import importlib.util
 import socket
 import ssl
@@ -314,6 +315,15 @@ def test_a_proxy_that_lets_nobody_through_ends_the_run(
         with pytest.raises(RunStopped, match=rf"proxy wants.*password.*{scheme}_proxy.*NO_PROXY=far.invalid") as caught:
             ask(chat(stub, address=f"{scheme}://far.invalid/v1"))
     assert PLANTED not in shown(caught.value)
+
+
+def test_no_proxys_answer_brings_its_password_into_the_ledger(stub: ChatStub, monkeypatch: pytest.MonkeyPatch) -> None:
+    pair = base64.b64encode(f"me:{PLANTED}".encode()).decode()
+    said = f'{{"choices": [{{"message": {{"content": "{PLANTED} {pair}"}}}}]}}'
+    stub.plan = every_time(Fault("echo", 200, said.encode()))
+    monkeypatch.setenv("http_proxy", f"http://me:{PLANTED}@127.0.0.1:{stub.port}")
+    [reply] = ask(chat(stub, address=FAR))
+    assert reply.text == "[hidden] [hidden]"
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])

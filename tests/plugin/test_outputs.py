@@ -21,6 +21,8 @@ SOME = ("--model=control/oracle", "-p", "no:xdist", "-k", "crime and base")
     "options",
     [
         ["--junitxml={ledger}"], ["--junitxml={ledger}-wal"], ["--log-file={ledger}"],
+        # Started as the command starts it: pytest opens this file before it loads a conftest.py.
+        ["--debug={ledger}", "-p", "fairgate.suite"],
         ["--junitxml={ledger}.images/aa/x.xml"],
         ["--alluredir={folder}", "--clean-alluredir"], ["--alluredir={ledger}.images"], ["--basetemp={folder}"],
     ],
@@ -39,6 +41,16 @@ def test_no_output_takes_the_place_of_the_ledger(
     assert run.code == 4, run.output
     assert f"{options[0].partition('=')[0]}: " in run.output
     assert "ledger" in run.output
+    assert ledger.read_bytes() == before
+
+
+def test_no_setting_of_pytest_takes_the_place_of_the_ledger(tmp_path: Path) -> None:
+    ledger = tmp_path / "ledger.sqlite"
+    with Ledger(ledger) as made:
+        made.runs.start("r")
+    before = ledger.read_bytes()
+    run = bench(tmp_path, *SOME, "-o", f"log_file={ledger}")
+    assert run.code == 4, run.output
     assert ledger.read_bytes() == before
 
 

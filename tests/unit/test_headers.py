@@ -29,6 +29,23 @@ def test_values_come_from_the_environment_and_are_known_as_secrets() -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "value", "apart"),
+    [
+        ("Authorization", f"Bearer {KEY}", {KEY}),
+        ("Authorization", "Basic bWU6cGxhbnRlZC03NzMx", {"bWU6cGxhbnRlZC03NzMx", "me:planted-7731", "planted-7731"}),
+        ("Authorization", f"Basic {KEY}", {KEY}),
+        ("Cookie", f"session={KEY}; other={KEY}2", {KEY, f"{KEY}2"}),
+        ("X-Key", f"three words {KEY}", set()),
+    ],
+)
+def test_what_a_server_may_say_apart_is_a_secret_too(
+    name: str, value: str, apart: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WHOLE", value)
+    assert set(headers_of([f"{name}=$WHOLE"], "--header").secrets) == {value, *apart}
+
+
+@pytest.mark.parametrize(
     ("given", "message"),
     [
         ("api-key", r"'api-key' is not the name of a header.*NAME=VALUE"),

@@ -76,7 +76,9 @@ def test_a_file_that_exists_is_left_as_it_is(tmp_path: Path, capsys: pytest.Capt
     assert (tmp_path / ".github" / "workflows" / "fairgate.yml").exists()
 
 
-@pytest.mark.parametrize("model", ["openai/$(id)", "a b", "openai/x\nrun: id", "nope", "nope/x"])
+@pytest.mark.parametrize(
+    "model", ["openai/$(id)", "a b", "openai/x\nrun: id", "openai/x;{touch,there}", "openai/x|sh", "nope", "nope/x"]
+)
 def test_a_model_that_is_none_is_not_written(model: str, tmp_path: Path) -> None:
     assert main(["init", str(tmp_path), "--model", model]) == 4
     assert not list(tmp_path.iterdir())

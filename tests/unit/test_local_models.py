@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import shutil
 from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -195,3 +197,27 @@ def test_an_image_without_colours_is_a_failed_sample(pipeline: Path, tmp_path: P
     [reply] = ask(image(tmp_path / "broken", tmp_path / "l.sqlite"), PROMPTS[:1])
     assert isinstance(reply, CallFailed)
     assert "NaN" in str(reply)
+
+
+@pytest.mark.parametrize("place", ["pipe.py", "unet/pipe.py"])
+def test_a_folder_with_code_is_refused_and_nothing_of_it_runs(pipeline: Path, tmp_path: Path, place: str) -> None:
+    folder = tmp_path / "hostile"
+    shutil.copytree(pipeline, folder)
+    (folder / place).write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n", encoding="utf-8")
+    index = json.loads((folder / "model_index.json").read_text(encoding="utf-8"))
+    index |= {"_class_name": ["pipe", "Pipe"]} if place == "pipe.py" else {"unet": ["pipe", "Pipe"]}
+    (folder / "model_index.json").write_text(json.dumps(index), encoding="utf-8")
+    named = Named.of("diffusers", str(folder), [], ImageOptions)
+    model = Child(named.identity, "fairgate.providers.local.diffusers:load", (named, 1, str(tmp_path / "l")), 120)
+    [outcome] = ask(model, PROMPTS[:1])
+    assert isinstance(outcome, ConfigError)
+    assert f"it holds code of its own, {place}" in str(outcome)
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("config", ["[1, 2]", '{"model_type": "llama", "hidden_size": -5, "num_hidden_layers": [1]}'])
+def test_a_folder_of_anything_is_one_clear_error(tmp_path: Path, config: str) -> None:
+    (tmp_path / "config.json").write_text(config, encoding="utf-8")
+    [outcome] = ask(text(tmp_path), PROMPTS[:1])
+    assert isinstance(outcome, ConfigError)
+    assert "it cannot be loaded" in str(outcome)

@@ -129,10 +129,22 @@ def test_a_picture_beside_the_truth_is_not_drawn_again_without_it() -> None:
 
 def test_without_pictures_the_texts_are_kept(tmp_path: Path) -> None:
     plots = gallery.plots(whole(), pictures=False)
-    (tmp_path / "old.svg").write_text("of an earlier run")
+    gallery.write(tuple(drawn().values()), tmp_path)
+    assert len(list(tmp_path.glob("*.svg"))) == len(NAMES)
     gallery.write(plots, tmp_path)
-    assert {path.name for path in tmp_path.iterdir()} == {f"{name}.txt" for name in NAMES}
+    assert {path.name for path in tmp_path.iterdir()} == {f"{name}.txt" for name in NAMES} | {gallery.LIST}
     assert {plot.alt for plot in plots} == {plot.alt for plot in drawn().values()}
+
+
+def test_what_an_earlier_run_did_not_draw_stays(tmp_path: Path) -> None:
+    outside, folder = tmp_path / "precious.txt", tmp_path / "plots"
+    outside.write_text("mine")
+    folder.mkdir()
+    (folder / "mine.png").write_bytes(b"mine")
+    (folder / f"{NAMES[0]}.txt").symlink_to(outside)
+    (folder / gallery.LIST).write_text("../precious.txt\nnotes.md\ngone.png")
+    gallery.write(gallery.plots(whole(), pictures=False), folder)
+    assert (outside.read_text(), (folder / "mine.png").read_bytes()) == ("mine", b"mine")
 
 
 def test_the_palette_is_told_apart_without_colour_too() -> None:

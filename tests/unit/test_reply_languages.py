@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from dataclasses import replace
@@ -117,6 +118,11 @@ def test_foreign_words_in_an_english_reply_change_nothing(reply: str) -> None:
         ('words = ["x"]\n[phrases]\nthe = ["["]', "unterminated"),
         ('words = ["x"]\n[phrases]\nthe = "x"', "no list of texts"),
         ('words = ["x"]', "no such table"),
+        ('words = ["x"]\n[phrases]\nthe = ["a{99999999999}"]', "too large"),
+        ('words = ["x"]\n[phrases]\nthe = ["' + "(?:" * 3000 + "x" + ")" * 3000 + '"]', "recursion"),
+        ("words = " + "[" * 5000, "cannot be read"),
+        ('words = ["x"]\n[phrases]\nthe = ["(?:[a-z ]+)+~"]', "repeats a group without an end"),
+        ('words = ["x"]\n[phrases]\nthe = ["(?:a|aa){2,}~"]', "repeats a group without an end"),
     ],
 )
 def test_a_language_that_cannot_be_used_is_an_error_that_names_its_file(tmp_path: Path, text: str, told: str) -> None:
@@ -134,6 +140,12 @@ words = ["risposta", "scelgo", "non", "posso"]
 "I choose" = ["scelgo"]
 "I cannot choose" = ["non posso (?:scegliere|rispondere)"]
 """
+
+
+def test_a_language_is_not_waited_for_and_not_read_without_end(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "xx.toml")
+    with pytest.raises(DataError, match="no regular file"):
+        languages(tmp_path)
 
 
 def test_a_folder_of_data_brings_a_language_of_its_own(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import re
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
@@ -327,6 +328,11 @@ def test_markdown_shows_others_words_and_does_not_obey_them() -> None:
     assert "\\*\\*bold\\*\\*" in text
 
 
+def test_bars_end_no_code_in_a_tables_cell() -> None:
+    assert markdown.escaped("http://a`|![i](//b.invalid)") == r"`` http://a` ``\|`![i](//b.invalid)`"
+    assert markdown.escaped("@a\\\\|b|") == r"`@a\\`\|`b`\|"
+
+
 def test_markdown_stays_below_its_limit_whatever_there_is_to_say() -> None:
     note = "\N{SNOWMAN}" * 3000
     shown = report(notes=(note,) * 400, findings=(finding(*["words " * 500] * 3),), gates=(gate(FAIL),) * 3)
@@ -530,9 +536,14 @@ def test_containers_that_say_nothing_are_dropped_and_others_are_kept(tmp_path: P
     write("telling-container.json", uuid="b", children=["ours"], befores=[{**set_up, "attachments": [{"name": "x"}]}])
     write("foreign-container.json", uuid="c", children=["ours", "theirs"], befores=[set_up])
     (tmp_path / "torn-container.json").write_text('{"uuid": ')
+    (tmp_path / "deep-container.json").write_text("[" * 200_000)
+    (tmp_path / "odd-container.json").write_text('{"uuid": "d", "befores": 5, "children": 3}')
+    (tmp_path / "list-result.json").write_text("[]")
+    os.mkfifo(tmp_path / "fifo-container.json")
     drop_empty_containers(tmp_path)
     left = {path.name for path in tmp_path.glob("*-container.json")}
-    assert left == {"telling-container.json", "foreign-container.json", "torn-container.json"}
+    kept = ("telling", "foreign", "torn", "deep", "odd", "fifo")
+    assert left == {f"{name}-container.json" for name in kept}
 
 
 def test_the_telling_samples_come_first_and_the_table_is_capped() -> None:
@@ -572,7 +583,7 @@ def test_of_two_runs_that_write_into_one_folder_at_the_same_moment_one_stands_th
         other[0].result(30)
     assert json.loads((tmp_path / "summary.json").read_text())["plan"] == "second"
     assert "second" in (tmp_path / "index.html").read_text()
-    assert {path.stem for path in (tmp_path / folder.PLOTS).iterdir()} == {"second"}
+    assert {path.stem for path in (tmp_path / folder.PLOTS).glob("[!.]*")} == {"second"}
     assert {path.name for path in tmp_path.iterdir()} == {*folder.FILES, folder.PLOTS, LOCK}
 
 

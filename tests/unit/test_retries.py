@@ -7,6 +7,7 @@ import base64
 import random
 from contextlib import suppress
 from datetime import UTC, datetime
+from time import process_time
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -325,6 +326,8 @@ SPELT = {
     "percents of percents": lambda key: quote(quote(key, safe=""), safe=""),
     "both": lambda key: quote(key[:4], safe="") + "".join(f"\\u{ord(each):04x}" for each in key[4:]),
     "in Base64": lambda key: base64.b64encode(key.encode()).decode(),
+    "in Base64 of addresses": lambda key: base64.urlsafe_b64encode(key.encode()).decode(),
+    "in Base64 without its end": lambda key: base64.b64encode(key.encode()).decode().rstrip("="),
 }
 
 
@@ -335,6 +338,16 @@ def test_a_secret_is_hidden_however_a_server_spells_it(key: str, spelt: Callable
     said = f'{{"content": "I was sent {spelt(key)} just now"}}'
     assert hidden.conceal(said.encode()).decode() == '{"content": "I was sent [hidden] just now"}'
     assert hidden.show(f"I was sent {spelt(key)} just now") == "I was sent [hidden] just now"
+
+
+@pytest.mark.parametrize(
+    "key", ["planted+key/5f1e&9c-long", "/planted-key", '"planted-key', "\\planted-key", "p\\lanted-key"]
+)
+@pytest.mark.parametrize("said", [b"p" + b"\\" * 500_000 + b"\\u0041", b"%25" * 50_000, b"%" * 50_000 + b"\\u"])
+def test_an_answer_is_searched_in_time_linear_in_its_length(key: str, said: bytes) -> None:
+    hidden, began = Redaction([key]), process_time()
+    assert hidden.conceal(said) == said
+    assert process_time() - began < 20  # a square takes minutes
 
 
 def test_what_a_server_without_a_key_is_given_is_no_secret() -> None:

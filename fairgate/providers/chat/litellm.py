@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from fairgate.core.domain import Form, Identity, Reply
 from fairgate.core.errors import CallFailed, ConfigError, FairgateError, RunStopped
-from fairgate.core.redaction import Redaction, is_secret
+from fairgate.core.redaction import Redaction, of_environment
 from fairgate.providers.chat.http_chat import PLAIN, RESPONSE_FORMAT, Body
 from fairgate.providers.chat.openai import SCHEMA
 from fairgate.providers.fields import body_fields, check_fields, count, word
@@ -55,7 +55,7 @@ class LiteLLMCalls:
         address = None if base_url is None else base_url.partition("?")[0].rpartition("@")[2]
         self.identity = Identity("litellm", name, address, stated)
         self._places, self._timeout, self._retries = server.max_in_flight, server.timeout, server.retries
-        self._redaction = Redaction([base_url, *(value for key, value in os.environ.items() if is_secret(key))])
+        self.redaction = Redaction([base_url, *of_environment()])
         self._library = _loaded()
         self._line: asyncio.Semaphore | None = None
 
@@ -81,7 +81,7 @@ class LiteLLMCalls:
     def shown(self, said: object) -> str | None:
         """A text that is not empty, without secrets: a server may say what it was sent."""
         text = word(said)
-        return None if text is None else self._redaction.hide(text)
+        return None if text is None else self.redaction.hide(text)
 
     async def _attempt(
         self, function: str, read: Callable[[Any, float, int], T | None], given: Mapping[str, object], number: int
@@ -107,7 +107,7 @@ class LiteLLMCalls:
 
     def _classified(self, error: Exception, latency: float, number: int) -> Refused | TransientError | FairgateError:
         kind, status = type(error).__name__, getattr(error, "status_code", None)
-        said = self._redaction.show(str(error))
+        said = self.redaction.show(str(error))
         if kind == FILTERED:
             return Refused(latency, number)
         if not isinstance(status, int) or status < 400:

@@ -49,7 +49,7 @@ class LiteLLMImages:
         sent = await self._calls.call("aimage_generation", self._read, prompt=query.prompt, n=1)
         if isinstance(sent, Refused):
             return Reply("", filtered=True, latency=sent.latency, attempts=sent.attempts)
-        return await stored(sent, self._fetcher, self._store)
+        return await stored(sent, self._fetcher, self._store, self._calls.redaction)
 
     async def close(self) -> None:
         """Give back the connections."""

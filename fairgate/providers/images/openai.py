@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fairgate.core.domain import Query
+    from fairgate.core.redaction import Redaction
     from fairgate.ledger.images import ImageStore
     from fairgate.providers.endpoint import Server
 
@@ -62,13 +63,13 @@ class Sent:
         return None
 
 
-async def stored(sent: Sent, fetcher: Fetcher, store: ImageStore) -> Reply:
-    """The reply with the image's hash, when the image is in the store, whatever it is."""
+async def stored(sent: Sent, fetcher: Fetcher, store: ImageStore, redaction: Redaction) -> Reply:
+    """The reply with the image's hash, when the image is in the store, whatever it is, but for secrets in its bytes."""
     content = await fetcher.get(sent.url) if sent.content is None else sent.content
     if content is None:
         return replace(sent.reply, text=TOO_LARGE)
     # Whatever was sent is kept: the detector finds out what it is.
-    return replace(sent.reply, text=said(await asyncio.to_thread(store.add, content)))
+    return replace(sent.reply, text=said(await asyncio.to_thread(store.add, redaction.blank(content))))
 
 
 class OpenAIImages:
@@ -105,7 +106,7 @@ class OpenAIImages:
         if isinstance(sent, Filtered):
             return Reply(sent.said, filtered=True, latency=sent.latency, attempts=sent.attempts)
         shown = replace(sent, reply=self._endpoint.redaction.clean(sent.reply))
-        return await stored(shown, self._fetcher, self._store)
+        return await stored(shown, self._fetcher, self._store, self._endpoint.redaction)
 
     async def close(self) -> None:
         """Give back the connections."""

@@ -12,6 +12,7 @@ import torch
 
 from fairgate.core.domain import Reply
 from fairgate.core.errors import CallFailed, ConfigError
+from fairgate.core.redaction import Redaction, of_environment
 from fairgate.ledger.images import ImageStore, said
 from fairgate.providers.local.options import seed_of
 from fairgate.providers.local.served import Served, device_of, dtype_of
@@ -28,13 +29,20 @@ def load(named: Named[ImageOptions], places: int, ledger: str) -> Served:
     """The pipeline, loaded, with its images beside this ledger. Raises ConfigError where it cannot be."""
     try:
         model = Diffusers(named, ImageStore(Path(ledger)))
-    except (OSError, ValueError, RuntimeError, KeyError, ImportError) as error:
+    except Exception as error:  # whatever the library raises of a folder that somebody else made
         raise ConfigError(
-            f"it cannot be loaded ({type(error).__name__}: {error}).",
+            f"it cannot be loaded ({type(error).__name__}: {Redaction(of_environment()).show(str(error))}).",
             where=named.label,
             hint="Give a text-to-image pipeline of the hub, or a folder of one.",
         ) from error
     return Served(named.label, model.answer, named.options.batch, places)
+
+
+def _check_code(folder: Path) -> None:
+    """Raise ValueError for a folder with code: releases of diffusers before 0.38 run it unasked."""
+    code = next(iter(sorted(folder.rglob("*.py"))), None) if folder.is_dir() else None
+    if code is not None:
+        raise ValueError(f"it holds code of its own, {code.relative_to(folder)}, which is not run")
 
 
 class Diffusers:
@@ -42,6 +50,7 @@ class Diffusers:
 
     def __init__(self, named: Named[ImageOptions], store: ImageStore) -> None:
         self._store, self._label, options = store, named.label, named.options
+        _check_code(Path(named.name))
         dtype = dtype_of(options.dtype)
         self._pipeline: Any = diffusers.DiffusionPipeline.from_pretrained(
             named.name,

@@ -10,6 +10,7 @@ import transformers
 
 from fairgate.core.domain import Reply, Token
 from fairgate.core.errors import ConfigError
+from fairgate.core.redaction import Redaction, of_environment
 from fairgate.ledger.samples import read, weighed
 from fairgate.providers.local.options import seed_of
 from fairgate.providers.local.served import Served, device_of, dtype_of
@@ -27,9 +28,9 @@ def load(named: Named[TextOptions], places: int, probabilities: bool = False) ->
     """The model, loaded. Raises ConfigError where it cannot be."""
     try:
         model = Transformers(named, probabilities=probabilities)
-    except (OSError, ValueError, RuntimeError, KeyError, ImportError) as error:
+    except Exception as error:  # whatever the library raises of a folder that somebody else made
         raise ConfigError(
-            f"it cannot be loaded ({type(error).__name__}: {error}).",
+            f"it cannot be loaded ({type(error).__name__}: {Redaction(of_environment()).show(str(error))}).",
             where=named.label,
             hint="Give a model of the hub, or a folder of one, that is a causal language model.",
         ) from error

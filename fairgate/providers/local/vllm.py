@@ -9,6 +9,7 @@ from vllm import LLM, SamplingParams
 
 from fairgate.core.domain import Reply
 from fairgate.core.errors import ConfigError
+from fairgate.core.redaction import Redaction, of_environment
 from fairgate.providers.local.options import seed_of
 from fairgate.providers.local.served import Served
 
@@ -23,9 +24,9 @@ def load(named: Named[TextOptions], places: int) -> Served:
     """The model, loaded. Raises ConfigError where it cannot be."""
     try:
         model = Vllm(named)
-    except (OSError, ValueError, RuntimeError, KeyError, ImportError) as error:
+    except Exception as error:  # whatever the library raises of a folder that somebody else made
         raise ConfigError(
-            f"it cannot be loaded ({type(error).__name__}: {error}).",
+            f"it cannot be loaded ({type(error).__name__}: {Redaction(of_environment()).show(str(error))}).",
             where=named.label,
             hint="Give a model that vLLM serves, on a machine that it supports.",
         ) from error

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from fairgate.core.domain import Identity, Reply
 from fairgate.core.errors import CallFailed, ConfigError, FairgateError, did_you_mean
-from fairgate.core.redaction import Redaction
+from fairgate.core.redaction import Redaction, of_environment
 from fairgate.providers.python.batching import CallBatches
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ class PythonChat:
             return error
         frames = traceback.extract_tb(error.__traceback__)
         place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if len(frames) > 1 else ""
-        said = Redaction().show(str(error))
+        said = Redaction(of_environment()).show(str(error))
         return CallFailed(f"{type(error).__name__}: {said}{place}", where=f"python/{self._target}")
 
 

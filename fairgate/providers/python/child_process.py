@@ -36,7 +36,7 @@ class _Child:
         self.link, far = Pipe()
         paths = os.pathsep.join(filter(None, [str(each) for each in sys.path]))
         self.process = subprocess.Popen(  # noqa: S603 - our own interpreter
-            [sys.executable, "-c", START, str(far.fileno())],
+            [sys.executable, "-P", "-c", START, str(far.fileno())],
             pass_fds=[far.fileno()],
             stdin=subprocess.DEVNULL,
             env={**os.environ, "PYTHONPATH": paths},
