@@ -91,5 +91,5 @@ def test_kill_9_gives_the_turn_back(ledger: Path) -> None:
 
 def test_a_place_where_nothing_can_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(LedgerError, match="--ledger"):
+    with pytest.raises(LedgerError, match="another ledger"):
         LedgerLock(tmp_path / "file" / "ledger.sqlite", "x")
