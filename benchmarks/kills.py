@@ -261,7 +261,9 @@ def kills(
 
 
 def table(rounds: list[Kill]) -> str:
-    head = "| run | killed | kills | samples kept at the kill: least, median, most (of) | in vain: most (limit) | "
+    head = (
+        "| run | killed | kills | samples kept at the kill: least, median, most (of) | lost in flight: most (limit) | "
+    )
     lines = [
         f"{head}asked again | missing after resuming | ledger sound | equal scores |",
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",

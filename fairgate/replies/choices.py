@@ -1,6 +1,6 @@
 """A reply, read: which option it chooses, that it refuses, or that neither can be told.
 
-The hard line. A *statement* names an option as the answer: the asked JSON, "the answer is B", "I choose Riley", "B is
+Rules. A *statement* names an option as the answer: the asked JSON, "the answer is B", "I choose Riley", "B is
 correct". It counts unless it is a question or follows a negation in its clause ("I can't say the answer is A").
 A *bare* option stands alone at the head of a clause: "B", "(B) Riley", "Hispanic people".
 

@@ -1,6 +1,6 @@
 """A judge's reply, read: yes or no, or a mark of 0 to 10. What cannot be told is unreadable, never a "no" or a 0.
 
-The hard line. A reply states its judgement by being it, by opening or closing with it ("Yes, the …", a last line
+Rules. A reply states its judgement by being it, by opening or closing with it ("Yes, the …", a last line
 "No"), by labelling it ("Final answer: Yes", `{"verdict": "no"}`), or in so many words ("I would say yes"). A labelled
 final answer outweighs the rest; otherwise all statements must agree. Quoted passages do not count, so that a judge may
 cite what it judges. Prose from which a judgement could only be inferred is unreadable.

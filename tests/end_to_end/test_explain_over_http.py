@@ -126,7 +126,7 @@ def test_a_killed_run_asks_for_no_reason_and_no_sorting_twice(tmp_path: Path, mo
         stub.let_go()
     kept = stored(ledger)
     assert 11 <= kept < 2 * CHOICES
-    # Only what was under way may have been answered in vain.
+    # Only requests in flight may have been lost.
     assert model.answered + judge.answered - kept <= IN_FLIGHT
     before = model.answered + judge.answered
     again = bench(tmp_path, *given(model, judge))

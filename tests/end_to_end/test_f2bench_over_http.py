@@ -198,7 +198,7 @@ def test_a_killed_run_goes_on_in_mid_dialogue(tmp_path: Path, model: Remembering
     kept = last_turns(ledger)
     assert GOLD["dialogue"] + 9 <= kept.total() < samples
     asked = len(model.prompts), len(judge.prompts)
-    # Only what was under way may have been answered in vain.
+    # Only requests in flight may have been lost.
     assert sum(asked) - kept.total() <= IN_FLIGHT
     again = bench(folder, *given(model, judge, *part), env=KEYS)
     assert again.code == 0, again.output

@@ -76,7 +76,7 @@ def goes_on(
     stub.let_go()
     kept, asked = prompts(ledger), len(stub.prompts)
     assert SAMPLES // 2 <= kept.total() < SAMPLES
-    # Only what was under way may have been answered in vain.
+    # Only requests in flight may have been lost.
     assert asked - kept.total() <= IN_FLIGHT
     again = bench(tmp_path, *given(stub, "-p", "no:xdist"))
     assert again.code == 0, again.output

@@ -71,7 +71,7 @@ def test_kill_9_loses_no_image_and_no_reading(tmp_path: Path, stub: ImageStub) -
     stub.let_go()
     asked = stub.answered
     assert IMAGES <= len(kept) < 2 * IMAGES
-    # Only what was under way may have been drawn in vain.
+    # Only requests in flight may have been lost.
     assert asked - len(drawn) <= IN_FLIGHT
 
     again = bench(tmp_path, *given(stub))

@@ -1,7 +1,7 @@
 """The scores of BIGbench, as the paper defines them (section 4.2), on the scale 0 to 1.
 
-Arrays have the groups of one attribute on the last axis, and any axes before it. NaN means that nothing is there, a
-identity prompt without a readable image say; it is never counted as 0.
+Arrays have the groups of one attribute on the last axis, and any axes before it. NaN is a missing value, such as an
+identity prompt without a readable image; it is never counted as 0.
 """
 
 from __future__ import annotations

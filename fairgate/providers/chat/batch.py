@@ -1,11 +1,10 @@
 """`--batch`: queries asked through OpenAI's batch format, at half the price and within a day, and never paid twice.
 
-Any server that has OpenAI's files and batches below its address can be asked so.
+Works with every server that has OpenAI's endpoints for files and batches.
 
-Whoever asks waits. As soon as nobody new has come for a moment, all that wait are sent as one batch: a file of
-requests, which the provider works off. So single queries make one batch, and conversations go in rounds, one batch for
-each turn. What a batch holds stands in the ledger before anything is sent, and the batch bears its mark: a run that was
-killed finds it again, in whatever state, and waits on.
+Requests are collected until no new one has come for a moment, and are then sent as one batch. Single queries make one
+batch; conversations take one batch a turn. The content of a batch is in the ledger before it is sent, and the batch has
+its mark: a run that was killed finds the batch again, in whatever state, and goes on waiting for it.
 """
 
 from __future__ import annotations
