@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.zoo import Asked
+from fairgate.benchmarks.fact_or_fair.case_test import claims
 from fairgate.benchmarks.fact_or_fair.cases import BENCHMARK
 from fairgate.benchmarks.fact_or_fair.effect_scores import choices_of_topic
 from fairgate.benchmarks.fact_or_fair.live_counts import count
 from fairgate.benchmarks.fact_or_fair.text import FIRST_LOOKS
 from fairgate.benchmarks.fact_or_fair.topics import Task
-from fairgate.benchmarks.fact_or_fair.verdict import claims
 from fairgate.core.statistics.paired import shared_level
 from fairgate.core.statistics.sequential import shares_of_looks
 from fairgate.ledger.samples import from_replies

@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from fairgate.benchmarks.fact_or_fair.data import Dataset, load
 from fairgate.benchmarks.fact_or_fair.topics import Context, Level
-from fairgate.core.statistics import effects, tilting
+from fairgate.core.statistics import effects, exact_tests
 from fairgate.core.statistics.effects import BoolArray, Design, Effect, FloatArray, IntArray, Largest, Spread
 from fairgate.core.statistics.paired import holm
 
@@ -391,7 +391,7 @@ def cases(world: World, runs: int, rng: np.random.Generator) -> None:
 def _cases(world: World, plan: Plan, model: Model, limit: float, runs: int, rng: np.random.Generator) -> str:
     failed: dict[str, list[bool]] = defaultdict(list)
     bad = 0
-    limits = tilting.EffectLimits(limit, limit, limit)
+    limits = exact_tests.EffectLimits(limit, limit, limit)
     for _ in range(runs):
         offers = world.offers(plan, Context.BASE, rng)
         chosen = model.chosen(offers, rng)
@@ -400,9 +400,9 @@ def _cases(world: World, plan: Plan, model: Model, limit: float, runs: int, rng:
             key = world.keys[attribute]
             for s in np.flatnonzero(key.any(axis=(1, 2))):
                 of = offers.asked.statistic == s
-                choices = tilting.StatisticChoices(offers.asked.level[of], groups[of], chosen[of])
+                choices = exact_tests.StatisticChoices(offers.asked.level[of], groups[of], chosen[of])
                 for level in (0, 1):
-                    p = min(claim.p for claim in tilting.claims(choices, level, key[s], limits))
+                    p = min(claim.p for claim in exact_tests.claims(choices, level, key[s], limits))
                     failed[attribute].append(p < ONE / 264)
                     any_failed |= failed[attribute][-1]
         bad += any_failed

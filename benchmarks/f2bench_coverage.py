@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairgate.core.statistics import reviews, strata
+from fairgate.core.statistics import prediction_powered, strata
 from fairgate.core.statistics.intervals import Interval
 from fairgate.core.statistics.misclassification import JudgeConfusion, corrected_replicates
-from fairgate.core.statistics.reviews import Corrects, Review
+from fairgate.core.statistics.prediction_powered import Corrects, Review
 
 if TYPE_CHECKING:
     from fairgate.core.statistics.distributions import FloatArray
@@ -100,7 +100,7 @@ def reviewed(
     """The judge's replies, so many of them marked; each few are chosen with the marks before them in view."""
     replies = [Review(f"{seed} {n}", float(each), None) for n, each in enumerate(said.flat)]
     for _ in range(0, many, batch):
-        for following in reviews.to_mark(replies, batch, corrects):
+        for following in prediction_powered.to_mark(replies, batch, corrects):
             at = int(following.name.split()[1])
             replies[at] = replace(following, right=float(right.flat[at]))
     return replies
@@ -116,7 +116,7 @@ def dialogues_marked(
     whole = strata.mean([strata.share(cell.astype(float)) for cell in said])
     by_gold = corrected_replicates(whole.value, strata.draws(whole, rng, 2000), gold_texts(rng), rng)
     replies = reviewed(said.astype(float), truth.astype(float), many, seed, Corrects.RATE)
-    return whole, by_gold, reviews.corrected(whole, reviews.counted(replies), rng)
+    return whole, by_gold, prediction_powered.corrected(whole, prediction_powered.counted(replies), rng)
 
 
 def balance_marked(
@@ -142,8 +142,8 @@ def balance_marked(
     by_gold = corrected_replicates(whole.value, strata.draws(whole, rng, 2000), gold_texts(rng), rng, gap=True)
     by_gold = replace(by_gold, low=0.0) if whole.low <= 0.0 else by_gold
     replies = reviewed(said.astype(float), truth.astype(float), many, seed, Corrects.GAP)
-    enough = reviews.enough(replies)
-    return whole, by_gold, reviews.corrected_gap(whole, replies, rng) if enough else by_gold
+    enough = prediction_powered.enough(replies)
+    return whole, by_gold, prediction_powered.corrected_gap(whole, replies, rng) if enough else by_gold
 
 
 def marks_marked(
@@ -155,7 +155,11 @@ def marks_marked(
     said = np.clip(np.rint(right + rng.normal(*judge, right.shape)), 0, 10) / 10
     whole = strata.mean([strata.share(cell.mean(axis=1)) for cell in said])
     replies = reviewed(said, right / 10, many, seed, Corrects.MEAN)
-    return whole, whole, reviews.corrected_mean(whole, replies, rng) if reviews.enough(replies) else whole
+    return (
+        whole,
+        whole,
+        prediction_powered.corrected_mean(whole, replies, rng) if prediction_powered.enough(replies) else whole,
+    )
 
 
 @cache

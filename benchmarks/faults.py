@@ -35,7 +35,7 @@ from fairgate.ledger.ledger import Ledger
 from fairgate.options.settings import Bounds
 from fairgate.providers.chat.openai import OpenAIChat
 from fairgate.providers.endpoint import Server
-from fairgate.providers.retries import Retries, Waits, retry_after
+from fairgate.providers.retries import Backoff, Retries, retry_after
 from fairgate.sampling.limits import Limits
 from fairgate.sampling.sampler import Sampler, Work
 from fairgate.sampling.scheduler import Scheduler
@@ -131,7 +131,7 @@ def serving(fault: Fault, latency: float) -> Iterator[Stub]:
 
 async def bare(base_url: str, n: int, timeout: float) -> int:  # noqa: ASYNC109 - of each request
     """Workers that share the prompts and repeat what failed, by the waits that we keep too; how many were answered."""
-    left, waits, answered = prompts(n), Waits(), 0
+    left, waits, answered = prompts(n), Backoff(), 0
     draw = random.Random(0).random  # noqa: S311
 
     async def work(session: aiohttp.ClientSession) -> None:

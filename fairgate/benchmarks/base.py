@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from fairgate.benchmarks.letter_probability_counts import Weighed
 from fairgate.benchmarks.limits import Strict
-from fairgate.benchmarks.weighed import Weighed
 from fairgate.core.statistics import intervals
 from fairgate.core.typed import Mistyped, edited, typed
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.sections import Section
     from fairgate.benchmarks.selection_rates import SelectionRates
     from fairgate.core.domain import AnswerKind, Identity, Modality, Query, Role, Topic
-    from fairgate.core.statistics.reviews import Corrects
+    from fairgate.core.statistics.prediction_powered import Corrects
     from fairgate.ledger.samples import Sample, Steps
     from fairgate.options.settings import Settings
 

@@ -58,7 +58,9 @@ def add_inputs(
     parser.add_argument("ledger", type=Path, metavar=ledger[0], help=ledger[1])
     _add_options(parser, (each for each in _options() if each.about.again))
     parser.add_argument(
-        "--run", metavar="ID", help="the run whose id begins so. Default: the last one, where all asked the same models"
+        "--run",
+        metavar="ID",
+        help="the run's ID, or its first characters. Default: the last run; required if several models were asked",
     )
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Iterator
 
-    from fairgate.core.statistics.reviews import Corrects
+    from fairgate.core.statistics.prediction_powered import Corrects
     from fairgate.ledger.maintenance import Survey
 
 RUNS_SHOWN = 10
@@ -43,7 +43,9 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     show.add_argument("--kind", help="also list samples of this kind: chosen, said, refused, unreadable, truncated")
     show.set_defaults(command=_show)
 
-    verify = what.add_parser("verify", help="whether the file is whole, private, and what its keys say; exit 7 if not")
+    verify = what.add_parser(
+        "verify", help="check integrity, permissions, and that each sample matches its key; exit 7 if not"
+    )
     verify.set_defaults(command=_verify)
 
     export = what.add_parser("export", help="write every sample as JSON lines, CSV or Parquet")
@@ -51,21 +53,23 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     export.add_argument("--output", type=Path, metavar="FILE", help="default: standard output")
     export.set_defaults(command=_export)
 
-    prune = what.add_parser("prune", help="throw samples away; says what it would do, and does it with --yes")
-    prune.add_argument("--runs-before", metavar="DATE", help="of runs that began before this day (YYYY-MM-DD, UTC)")
-    prune.add_argument("--model", metavar="PROVIDER/NAME", help="of this model")
-    prune.add_argument("--failures", action="store_true", help="failures alone, no samples")
+    prune = what.add_parser("prune", help="delete samples; shows what it would do, and does it with --yes")
     prune.add_argument(
-        "--batches", action="store_true", help="batches that were sent and not fetched: they are paid for"
+        "--runs-before", metavar="DATE", help="delete those of runs that began before this day (YYYY-MM-DD, UTC)"
+    )
+    prune.add_argument("--model", metavar="PROVIDER/NAME", help="delete those of this model")
+    prune.add_argument("--failures", action="store_true", help="delete records of failures only, no samples")
+    prune.add_argument(
+        "--batches", action="store_true", help="delete batches that were sent and not fetched: they are paid for"
     )
     prune.add_argument("--yes", action="store_true", help="do it")
     prune.set_defaults(command=_prune)
 
-    mark = what.add_parser("mark", help="say what a reply says that the parser misread; scores follow")
+    mark = what.add_parser("mark", help="correct a reply that the parser misread; scores are recomputed")
     mark.add_argument("sample", help="its query, as reports name it, or its key")
     mark.add_argument("word", metavar="ANSWER", help="a letter, yes, no, a mark, a kind of reason, refused, unreadable")
     review = what.add_parser(
-        "review", help="the judge's verdicts whose marks help most, and how many marks a decision needs"
+        "review", help="list the judge's verdicts most worth checking by hand, and how many a decision needs"
     )
     review.add_argument("--count", type=int, default=5, metavar="N", help="how many to show; default: 5")
     review.set_defaults(command=_review)
@@ -232,7 +236,7 @@ def _day(text: str) -> float:
 def _review(options: argparse.Namespace) -> str:
     from fairgate.benchmarks.registry import registry
     from fairgate.core.redaction import Redaction
-    from fairgate.core.statistics.reviews import Corrects, half_width, that_count, to_mark
+    from fairgate.core.statistics.prediction_powered import Corrects, half_width, that_count, to_mark
     from fairgate.ledger.ledger import Ledger
     from fairgate.ledger.reviews import reviewable
 
@@ -274,7 +278,7 @@ def _review(options: argparse.Namespace) -> str:
 
 
 def _word(said: float, corrects: Corrects) -> str:
-    from fairgate.core.statistics.reviews import Corrects
+    from fairgate.core.statistics.prediction_powered import Corrects
     from fairgate.replies.judgements import HIGHEST
 
     return f"{HIGHEST * said:g}" if corrects is Corrects.MEAN else "yes" if said else "no"

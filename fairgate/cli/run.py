@@ -19,7 +19,7 @@ Without a model a control is judged, offline.
 Every option of pytest works too: -n 8 (processes), -k "race and not crime", -m MARK,
 -v, --junitxml=FILE, --alluredir=DIR, ...; `pytest --help` lists them.
 
-Exit codes: 0 pass, 1 fail, 6 inconclusive, 7 error, 2 to 5 pytest's own."""
+Exit codes: 0 pass, 1 fail, 6 inconclusive, 7 error, 4 wrong usage; 2, 3, 5 are pytest's own."""
 
 
 def add(commands: argparse._SubParsersAction[ArgumentParser]) -> None:

@@ -22,9 +22,9 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     actions = weights.add_subparsers(required=True, metavar="ACTION")
     pull = actions.add_parser("pull", help="fetch them: insightface's from its own address, FairFace's from yours")
-    pull.add_argument("--url", help="of insightface's package of models, in place of its own (buffalo_l.zip)")
+    pull.add_argument("--url", help="address of insightface's models (default: buffalo_l.zip at its own address)")
     pull.add_argument("--sha256", metavar="SUM", help="what the package's SHA-256 must be")
-    pull.add_argument("--fairface-url", metavar="URL", help="of FairFace's model of seven races, as ONNX")
+    pull.add_argument("--fairface-url", metavar="URL", help="address of FairFace's model of seven races, as ONNX")
     pull.add_argument("--fairface-sha256", metavar="SUM", help="what its SHA-256 must be")
     pull.set_defaults(command=_pull)
     take = actions.add_parser("add", help="take one from a file")
@@ -35,7 +35,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     show = actions.add_parser("show", help="say which are there")
     show.set_defaults(command=_show)
     for action in (pull, take):
-        action.add_argument("--replace", action="store_true", help="also where another one was pulled before")
+        action.add_argument("--replace", action="store_true", help="overwrite existing ones")
     for action in (pull, take, show):
         action.add_argument("--weights", type=Path, metavar="DIR", help="the folder, in place of the user's cache")
 

@@ -176,7 +176,7 @@ class Token:
     likely: tuple[tuple[bytes, float], ...]
 
 
-class Weighing(StrEnum):
+class ProbabilityState(StrEnum):
     """What came of asking for probabilities with a choice.
 
     `known`: they are there. `not_given`: the server ignored the question. `other_tokens`: its tokens do not spell the
@@ -200,7 +200,7 @@ class LetterProbabilities:
     which are not listed can have together. `chosen` is the choice that the reply made, as it was read.
     """
 
-    state: Weighing
+    state: ProbabilityState
     chosen: int | None = None
     letters: tuple[float | None, ...] = ()
     outside: float = 0.0

@@ -118,9 +118,9 @@ def judge(entries: Iterable[ScoreResult], thresholds: Thresholds, lost: str = "f
 def _together(gates: Sequence[GateResult]) -> list[GateResult]:
     """Let a gate fail only where that is beyond chance with all gates in view (Holm 1979)."""
     failed = [gate for gate in gates if gate.verdict is Verdict.FAIL]
-    # Every gate that is held counts, those that pass with a chance of 1: an order of steps depends on all of them.
-    chances = [_chance(gate.limit, gate.entry) for gate in failed] + [1.0] * (len(gates) - len(failed))
-    proven = iter(holm(chances, FAMILY))
+    # Every gate that is held counts, those that pass with a p-value of 1: an order of steps depends on all of them.
+    p_values = [_p_value(gate.limit, gate.entry) for gate in failed] + [1.0] * (len(gates) - len(failed))
+    proven = iter(holm(p_values, FAMILY))
     found = []
     for gate in gates:
         if gate.verdict is Verdict.FAIL and not next(proven):
@@ -152,7 +152,7 @@ def _valid(gates: Sequence[GateResult]) -> Iterator[GateResult]:
             yield replace(gate, verdict=Verdict.INCONCLUSIVE, reason=reason)
 
 
-def _chance(limit: GateLimit, entry: ScoreResult) -> float:
+def _p_value(limit: GateLimit, entry: ScoreResult) -> float:
     """The p-value of a failure: that the score is on the right side of the limit, at any look."""
     least, most = bounds(limit, entry)
     if entry.tested is not None and limit.max is not None and limit.min is None:

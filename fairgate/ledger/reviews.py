@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 
 from fairgate.core.domain import Form
-from fairgate.core.statistics.reviews import Corrects, Review
+from fairgate.core.statistics.prediction_powered import Corrects, Review
 from fairgate.ledger.marks import MARKS
 from fairgate.ledger.rows import decoded, identity_of
 from fairgate.replies.judgements import own_value

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import msgspec
 
-from fairgate.core.domain import Identity, LetterProbabilities, Weighing
+from fairgate.core.domain import Identity, LetterProbabilities, ProbabilityState
 from fairgate.core.errors import LedgerError
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ Probability = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
 class _Probabilities(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    state: Weighing
+    state: ProbabilityState
     chosen: Annotated[int, msgspec.Meta(ge=0, le=100)] | None = None
     letters: Annotated[tuple[Probability | None, ...], msgspec.Meta(max_length=100)] = ()
     outside: Probability = 0.0
@@ -139,7 +139,7 @@ def probabilities_of(text: str | None, where: str) -> LetterProbabilities | None
         held = _probabilities.decode(text)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise damaged(f"probabilities of a row of samples: {error}: {shown(text)}", where) from None
-    known = held.state is Weighing.KNOWN
+    known = held.state is ProbabilityState.KNOWN
     there = held.chosen is not None and held.chosen < len(held.letters) and held.letters[held.chosen] is not None
     total = sum(each for each in held.letters if each is not None) + held.outside
     if (known and not there) or total > 1 + ROUNDING or held.unlisted > held.outside + ROUNDING:

@@ -232,7 +232,7 @@ def _date(text: str) -> datetime | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Waits:
+class Backoff:
     """Exponential backoff with full jitter: a random share of `base`, `base`·`factor`, … seconds, at most `longest`.
 
     What the server asks for comes first, up to `cap`: a run must never freeze on "come back in an hour". The steps
@@ -259,7 +259,7 @@ class Waits:
         return min(self.longest, self.base * self.factor ** min(failures - 1, 64))
 
 
-# Waits so many seconds before a request is repeated, at most; told what became of it.
+# Backoff so many seconds before a request is repeated, at most; told what became of it.
 Aside = Callable[[float, TransientError], Awaitable[None]]
 
 
@@ -275,7 +275,7 @@ class Retries:
     """
 
     attempts: int = 6
-    waits: Waits = field(default_factory=Waits)
+    waits: Backoff = field(default_factory=Backoff)
     # Jitter only spreads load; no sample depends on it.
     random: Random = field(default_factory=Random, repr=False)
     aside: Aside = field(default=_sleep, repr=False)

@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from fairgate.core.domain import AnswerKind, LetterProbabilities, Weighing
+from fairgate.core.domain import AnswerKind, LetterProbabilities, ProbabilityState
 from fairgate.replies.choices import read
 
 if TYPE_CHECKING:
@@ -55,13 +55,13 @@ def weigh(
     `asked` and `languages` as for the reader.
     """
     if answer.kind is not AnswerKind.CHOSEN or answer.choice is None:
-        return LetterProbabilities(Weighing.NO_CHOICE)
+        return LetterProbabilities(ProbabilityState.NO_CHOICE)
     if not tokens:
-        return LetterProbabilities(Weighing.NOT_GIVEN, answer.choice)
+        return LetterProbabilities(ProbabilityState.NOT_GIVEN, answer.choice)
     place = place_of(text, choices, answer.choice, asked, languages)
     found = None if place is None else _covering(tokens, text, place)
     if found is None or any(_mass(each) > 1 + ROUNDING for each in tokens):
-        return LetterProbabilities(Weighing.OTHER_TOKENS, answer.choice)
+        return LetterProbabilities(ProbabilityState.OTHER_TOKENS, answer.choice)
     return _weighed(tokens, found, [each.letter.casefold() for each in choices], answer.choice)
 
 
@@ -71,7 +71,7 @@ def expected(found: LetterProbabilities | None, chosen: int | None) -> tuple[flo
     What a reviewer or a later reader takes for another choice has no shares. Letters that are not listed have half of
     what they can have at most; where that is more than a thousandth or so, nothing is known.
     """
-    if found is None or found.state is not Weighing.KNOWN or chosen is None or found.chosen != chosen:
+    if found is None or found.state is not ProbabilityState.KNOWN or chosen is None or found.chosen != chosen:
         return None
     listed = sum(each for each in found.letters if each is not None)
     if found.unlisted > MOST_UNLISTED * listed:
@@ -195,13 +195,13 @@ def _weighed(tokens: Sequence[Token], at: _Place, letters: Sequence[str], chosen
         unlisted += way * _unlisted(token)
         way *= next((chance for content, chance in token.likely if content == token.content), 0.0)
     if not own:
-        return LetterProbabilities(Weighing.NOT_LISTED, chosen)
+        return LetterProbabilities(ProbabilityState.NOT_LISTED, chosen)
     listed = [each for each in masses if each is not None]
     scale = max(sum(listed), 1.0)  # servers round
     kept = tuple(None if each is None else each / scale for each in masses)
     outside = max(1.0 - sum(listed) / scale, 0.0)
     missing = len(masses) - len(listed)
-    return LetterProbabilities(Weighing.KNOWN, chosen, kept, outside, min(missing * unlisted, outside))
+    return LetterProbabilities(ProbabilityState.KNOWN, chosen, kept, outside, min(missing * unlisted, outside))
 
 
 def _letter(content: bytes, letters: Sequence[str], before: bytes, behind: bytes) -> int | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairgate.benchmarks.evidence import Evidence
 from fairgate.benchmarks.gate_result import Verdict
-from fairgate.benchmarks.weighed import Weighed
+from fairgate.benchmarks.letter_probability_counts import Weighed
 from fairgate.core.errors import ConfigError, did_you_mean
 from fairgate.core.plural import counted
 

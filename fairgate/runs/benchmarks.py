@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fairgate.gating.thresholds import PlanSize, Thresholds
     from fairgate.ledger.samples import Sample
     from fairgate.options.settings import Settings
-    from fairgate.runs.note import Look
+    from fairgate.runs.manifest_reader import Look
     from fairgate.runs.past_run import Past
 
 

@@ -18,7 +18,7 @@ from fairgate.gating.gate import judge, waive
 from fairgate.options.settings import INCONCLUSIVE_EXIT
 from fairgate.reports.report import Calls, CaseCount, Comparison, Report, Tokens
 from fairgate.runs.evidence import evidence_of
-from fairgate.runs.notes import notes_of, rounds_of
+from fairgate.runs.report_notes import notes_of, rounds_of
 from fairgate.runs.save_baseline import kept, sides_of
 from fairgate.runs.scoring import outcomes_of, scored
 

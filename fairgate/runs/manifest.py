@@ -1,6 +1,6 @@
 """What a run notes of itself in the ledger, as JSON: enough to find its samples again, and to judge them.
 
-`note.py` reads it.
+`manifest_reader.py` reads it.
 """
 
 from __future__ import annotations

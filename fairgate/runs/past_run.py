@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairgate.core.errors import LedgerError
 from fairgate.ledger.ledger import Ledger
-from fairgate.runs.note import decode_note
+from fairgate.runs.manifest_reader import decode_note
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from fairgate.core.domain import Role
     from fairgate.ledger.runs import RunState
-    from fairgate.runs.note import Note, NotedIdentity
+    from fairgate.runs.manifest_reader import Note, NotedIdentity
 
 AGAIN = "Check out the fairgate that asked, or run again."
 SHOWN = 5  # lost shards

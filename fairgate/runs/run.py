@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fairgate.gating.thresholds import Thresholds
     from fairgate.options.settings import Settings
     from fairgate.runs.benchmarks import Benchmarks
-    from fairgate.runs.note import Look
+    from fairgate.runs.manifest_reader import Look
     from fairgate.runs.participants import Participants
     from fairgate.runs.past_run import Past
 

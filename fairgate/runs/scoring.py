@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from fairgate.benchmarks.evidence import NOT_ASKED
 from fairgate.benchmarks.gate_result import Verdict
+from fairgate.benchmarks.letter_probability_counts import Weighed
 from fairgate.benchmarks.limits import RATES
-from fairgate.benchmarks.weighed import Weighed
 from fairgate.core.domain import AnswerKind
 from fairgate.core.errors import FairgateError
 from fairgate.reports.rate_findings import rate_findings

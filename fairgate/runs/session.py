@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fairgate.core.domain import AnswerKind
 from fairgate.core.errors import Unsampled
-from fairgate.runs.note import decode_note
+from fairgate.runs.manifest_reader import decode_note
 from fairgate.runs.sampling import Sampling
 from fairgate.runs.waiting import Waiting
 

@@ -22,7 +22,7 @@ POLL = (0.01, 0.2)  # seconds between two looks at the ledger, at first and at m
 
 
 class Waiting:
-    """Waits for topics of one run. `controller`: in a worker, the process that started it, and fills the ledger.
+    """Backoff for topics of one run. `controller`: in a worker, the process that started it, and fills the ledger.
 
     `error` tells what ended the sampler of this very process, which may not even have been able to write that.
     """

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter, deque
 from typing import TYPE_CHECKING
 
-from fairgate.benchmarks.weighed import NOT_ASKED, UNUSABLE, outcome_of
-from fairgate.core.domain import AnswerKind, Form, Role, Weighing
+from fairgate.benchmarks.letter_probability_counts import NOT_ASKED, UNUSABLE, outcome_of
+from fairgate.core.domain import AnswerKind, Form, ProbabilityState, Role
 from fairgate.core.errors import RunStopped
 from fairgate.core.redaction import Redaction
 
@@ -23,12 +23,12 @@ SERVER = "Ask a server that gives top_logprobs."
 BARE_OF = {
     NOT_ASKED: ("they were stored before, without", "Name another --ledger, which asks anew."),
     UNUSABLE: ("the server lists too few tokens to hold all letters", SERVER),
-    Weighing.NOT_GIVEN: ("the server ignored the question", SERVER),
-    Weighing.OTHER_TOKENS: (
+    ProbabilityState.NOT_GIVEN: ("the server ignored the question", SERVER),
+    ProbabilityState.OTHER_TOKENS: (
         "the server gave those of other tokens than the answer's, or no letter was answered",
         "Have the answer be a letter: --answer-format json_schema.",
     ),
-    Weighing.NOT_LISTED: ("the letter that was chosen is not listed", SERVER),
+    ProbabilityState.NOT_LISTED: ("the letter that was chosen is not listed", SERVER),
 }
 SHOWN, LENGTH = 3, 160  # replies that are quoted, and characters of each
 ROLES = (Role.MODEL, Role.SPEAKER, Role.IMAGE_MODEL)
@@ -77,7 +77,7 @@ class Canary:
         outcome = outcome_of(sample) if sample.query.form is Form.CHOICE else None
         if outcome is None:
             return
-        if outcome == Weighing.KNOWN:
+        if outcome == ProbabilityState.KNOWN:
             self._weighed = False
             return
         self._bare[outcome] += 1

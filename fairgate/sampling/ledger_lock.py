@@ -27,7 +27,7 @@ class LedgerLock:
     """The right to ask with a ledger, held from its making to `release`.
 
     It is a lock on a file beside the ledger, which the operating system releases when a process dies, however it dies.
-    `who` describes the run that holds it, to whoever is refused. Waits up to `wait` seconds for a run that has it;
+    `who` describes the run that holds it, to whoever is refused. Backoff up to `wait` seconds for a run that has it;
     raises LedgerError where that was not enough, or the file cannot be made.
     """
 

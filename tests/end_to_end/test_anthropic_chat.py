@@ -16,7 +16,7 @@ from fairgate.providers.chat.anthropic import AnthropicChat
 from fairgate.providers.chat.http_chat import PLAIN, Body
 from fairgate.providers.endpoint import Server
 from fairgate.providers.fields import body_fields
-from fairgate.providers.retries import Retries, Waits
+from fairgate.providers.retries import Backoff, Retries
 from tests.builders import query
 from tests.running import bench
 from tests.servers.chat import ChatStub, Fault, cut, every_time, half_written, in_order, redirect, server_error
@@ -38,7 +38,7 @@ def stub() -> Iterator[MessagesStub]:
 
 
 def chat(stub: MessagesStub, body: Body = PLAIN, **more: object) -> AnthropicChat:
-    retries = Retries(waits=Waits(base=0.001), random=random.Random(0))  # noqa: S311
+    retries = Retries(waits=Backoff(base=0.001), random=random.Random(0))  # noqa: S311
     given: dict[str, object] = {"address": stub.base_url, "key": KEY, "retries": retries, "timeout": 10} | more
     return AnthropicChat("wise", Server(**given), body)  # type: ignore[arg-type]
 

@@ -18,7 +18,7 @@ from fairgate.providers.chat import batch
 from fairgate.providers.chat.batch import BatchChat
 from fairgate.providers.chat.openai import OpenAIChat
 from fairgate.providers.endpoint import Server
-from fairgate.providers.retries import Retries, Waits
+from fairgate.providers.retries import Backoff, Retries
 from tests.builders import query
 from tests.running import PATIENCE, bench, finished, started, stored
 from tests.servers.batches import BatchStub
@@ -47,7 +47,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def chat(stub: BatchStub, path: Path, key: str = KEY) -> BatchChat:
-    asked = OpenAIChat("tiny", Server(stub.base_url, key, retries=Retries(attempts=2, waits=Waits(base=0.001))))
+    asked = OpenAIChat("tiny", Server(stub.base_url, key, retries=Retries(attempts=2, waits=Backoff(base=0.001))))
     return BatchChat(asked, path, quiet=0.02, poll=0.02)
 
 

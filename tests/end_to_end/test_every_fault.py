@@ -18,7 +18,7 @@ from fairgate.ledger.ledger import Ledger
 from fairgate.options.settings import Bounds
 from fairgate.providers.chat.openai import OpenAIChat
 from fairgate.providers.endpoint import Server
-from fairgate.providers.retries import Retries, Waits
+from fairgate.providers.retries import Backoff, Retries
 from fairgate.sampling.limits import Limits
 from fairgate.sampling.sampler import Sampler, Work
 from fairgate.sampling.scheduler import Scheduler
@@ -49,7 +49,7 @@ def queries(topic: Topic) -> Iterator[Query]:
 def sampled(path: Path, server: FaultServer) -> tuple[Sampler, dict[str, str | None]]:
     """A run to its end, and the replies that its ledger holds."""
     line = Scheduler(Limits(Bounds(in_flight=IN_FLIGHT)))
-    waits = Waits(base=0.001, longest=0.002, cap=0.002)
+    waits = Backoff(base=0.001, longest=0.002, cap=0.002)
     retries = Retries(ATTEMPTS, waits=waits, aside=line.step_aside)
     timeout = server.fault.timeout
     model = OpenAIChat("tiny", Server(server.base_url, KEY, max_in_flight=IN_FLIGHT, timeout=timeout, retries=retries))

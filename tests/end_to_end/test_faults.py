@@ -21,7 +21,7 @@ from fairgate.ledger.ledger import Ledger
 from fairgate.options.settings import Bounds
 from fairgate.providers.chat.openai import OpenAIChat
 from fairgate.providers.endpoint import Server
-from fairgate.providers.retries import Retries, Waits
+from fairgate.providers.retries import Backoff, Retries
 from fairgate.sampling.limits import Limits
 from fairgate.sampling.sampler import Sampler, Work
 from fairgate.sampling.scheduler import Scheduler
@@ -87,7 +87,7 @@ def sample(
                 Server(
                     f"http://{host}:{stub.port}/v1",
                     timeout=timeout,
-                    retries=Retries(waits=Waits(base=0.05), aside=line.step_aside),
+                    retries=Retries(waits=Backoff(base=0.05), aside=line.step_aside),
                 ),
             )
         },

@@ -17,7 +17,7 @@ from fairgate.core.errors import CallFailed, ConfigError, RunStopped
 from fairgate.ledger.images import ImageStore, hash_in
 from fairgate.providers.endpoint import Server
 from fairgate.providers.images.litellm import LiteLLMImages
-from fairgate.providers.retries import Retries, Waits
+from fairgate.providers.retries import Backoff, Retries
 from tests.servers.chat import error, every_time, in_order, server_error, wrong_key
 from tests.servers.images import ImageStub
 
@@ -33,7 +33,7 @@ QUERY = Query(TOPIC, 0, "Paint.", step="image", to=Role.IMAGE_MODEL, form=Form.I
 
 def ask(store: Path, base_url: str | None, name: str = "stability/brush", **fields: object) -> Reply:
     async def once() -> Reply:
-        retries = Retries(3, Waits(base=0.001))
+        retries = Retries(3, Backoff(base=0.001))
         model = LiteLLMImages(name, Server(base_url, retries=retries), ImageStore(store), fields)
         try:
             return await model.ask(QUERY)

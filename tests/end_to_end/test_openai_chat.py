@@ -24,7 +24,7 @@ from fairgate.providers.chat.http_chat import PLAIN, Body
 from fairgate.providers.chat.openai import OPENAI, OpenAIChat
 from fairgate.providers.endpoint import LONGEST, Provider, Server
 from fairgate.providers.fields import body_fields, samples_anew
-from fairgate.providers.retries import Aside, Retries, TransientError, Waits
+from fairgate.providers.retries import Aside, Backoff, Retries, TransientError
 from tests.servers.chat import (
     ChatStub,
     Fault,
@@ -69,7 +69,7 @@ def query(prompt: str = "Who?\nA. one\nB. two", index: int = 0) -> Query:
 
 
 def retries(aside: Aside | None = None) -> Retries:
-    return Retries(waits=Waits(base=0.001), random=random.Random(0), aside=Slept() if aside is None else aside)  # noqa: S311
+    return Retries(waits=Backoff(base=0.001), random=random.Random(0), aside=Slept() if aside is None else aside)  # noqa: S311
 
 
 def chat(stub: ChatStub, body: Body = PLAIN, provider: Provider = OPENAI, **more: object) -> OpenAIChat:

@@ -20,11 +20,11 @@ from fairgate.benchmarks.fact_or_fair.topics import Level, StatisticTopic, Task
 from fairgate.core.domain import Form, Modality, Query, Reply, Role
 from fairgate.core.errors import CallFailed, ConfigError, RunStopped
 from fairgate.ledger.images import ImageStore, hash_in
-from fairgate.providers import fetching
+from fairgate.providers import image_download
 from fairgate.providers.endpoint import Server
 from fairgate.providers.images import openai as openai_images
 from fairgate.providers.images.openai import OpenAIImages
-from fairgate.providers.retries import Retries, TransientError, Waits
+from fairgate.providers.retries import Backoff, Retries, TransientError
 from tests.servers.chat import (
     Fault,
     content_filter,
@@ -52,7 +52,7 @@ def image_model(stub: ImageStub, store: Path, **fields: object) -> OpenAIImages:
     async def no_wait(_: float, __: TransientError) -> None:
         pass
 
-    retries = Retries(3, Waits(), random.Random(0), no_wait)  # noqa: S311 - spreads waits that are none
+    retries = Retries(3, Backoff(), random.Random(0), no_wait)  # noqa: S311 - spreads waits that are none
     server = Server(stub.base_url, "planted-key-123", timeout=5.0, retries=retries)
     return OpenAIImages("brush", server, ImageStore(store), fields)
 
@@ -173,7 +173,7 @@ def gotten(server: str, *urls: str, timeout: float = 20.0) -> list[bytes | None]
     """What one fetcher for this server gets, without repeats."""
 
     async def get() -> list[bytes | None]:
-        fetcher = fetching.Fetcher(server, timeout=timeout, limit=2**20, retries=Retries(1))
+        fetcher = image_download.Fetcher(server, timeout=timeout, limit=2**20, retries=Retries(1))
         try:
             return [await fetcher.get(url) for url in urls]
         finally:
@@ -219,7 +219,7 @@ def test_a_server_elsewhere_cannot_name_a_private_address(names: Names, url: str
 def test_the_first_address_that_was_looked_at_is_the_one_connected_to(
     names: Names, elsewhere: ImageStub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fetching, "_is_public", lambda _: True)
+    monkeypatch.setattr(image_download, "_is_public", lambda _: True)
     names["images.invalid"] = ["127.0.0.1"]
     url = f"https://images.invalid:{elsewhere.port}/files/a"
     assert gotten("https://api.example/v1", url) == [PICTURE]
@@ -297,7 +297,7 @@ def test_the_address_that_was_looked_at_is_the_one_connected_to(
         looked_at.append(address)
         return True
 
-    monkeypatch.setattr(fetching, "_is_public", watched)
+    monkeypatch.setattr(image_download, "_is_public", watched)
     # Nobody listens at the first and the last.
     addresses = ["::1", "127.0.0.1", "127.0.0.2"]
     names["images.invalid"] = addresses
@@ -359,7 +359,7 @@ def test_a_name_that_is_looked_up_for_ever_is_given_up(monkeypatch: pytest.Monke
         return names(host, *given, **more)
 
     async def get(server: str, url: str) -> None:
-        fetcher = fetching.Fetcher(server, timeout=0.5, limit=100, retries=Retries(1))
+        fetcher = image_download.Fetcher(server, timeout=0.5, limit=100, retries=Retries(1))
         try:
             await fetcher.get(url)
         finally:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from fairgate.core.domain import Form, Reply, Weighing
+from fairgate.core.domain import Form, ProbabilityState, Reply
 from fairgate.core.errors import RunStopped
 from fairgate.ledger.samples import read, weighed
 from fairgate.providers.chat.http_chat import Body
@@ -77,10 +77,10 @@ def test_the_user_says_how_many_where_a_server_gives_fewer(stub: ChatStub) -> No
 def test_a_server_that_ignores_the_question_is_told_from_others(stub: ChatStub) -> None:
     with stub:
         for given, state in (
-            (None, Weighing.NOT_GIVEN),
-            ({"content": []}, Weighing.NOT_GIVEN),
-            (as_openai(tokens(["token_id:9"], 0, {"token_id:9": 1.0})), Weighing.OTHER_TOKENS),
-            (as_openai(tokens(PIECES, 4, {"A": 0.9})), Weighing.NOT_LISTED),
+            (None, ProbabilityState.NOT_GIVEN),
+            ({"content": []}, ProbabilityState.NOT_GIVEN),
+            (as_openai(tokens(["token_id:9"], 0, {"token_id:9": 1.0})), ProbabilityState.OTHER_TOKENS),
+            (as_openai(tokens(PIECES, 4, {"A": 0.9})), ProbabilityState.NOT_LISTED),
         ):
             stub.logprobs = lambda _prompt, _reply, given=given: given  # type: ignore[misc]
             known = found(stub)

@@ -25,10 +25,10 @@ SCRIPT = """
 import random, sys
 from fairgate.providers.chat.openai import OpenAIChat
 from fairgate.providers.endpoint import Server
-from fairgate.providers.retries import Retries, Waits
+from fairgate.providers.retries import Retries, Backoff
 from tests.end_to_end.test_openai_chat import ask, query
 
-retries = Retries(waits=Waits(base=0.001), random=random.Random(0))
+retries = Retries(waits=Backoff(base=0.001), random=random.Random(0))
 ask(OpenAIChat("tiny", Server(sys.argv[1], sys.argv[2], retries=retries, timeout=10)), query(sys.argv[3]))
 print(*sorted(name for name in sys.modules if name.startswith("opentelemetry")))
 """

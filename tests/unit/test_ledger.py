@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairgate.core.domain import Answer, AnswerKind, LetterProbabilities, Message, Reply, Weighing
+from fairgate.core.domain import Answer, AnswerKind, LetterProbabilities, Message, ProbabilityState, Reply
 from fairgate.core.errors import LedgerError
 from fairgate.ledger.export import rows
 from fairgate.ledger.ledger import Ledger, sample_key
@@ -80,9 +80,9 @@ def test_what_was_answered_is_held_and_comes_back_whole(ledger: Ledger) -> None:
 @pytest.mark.parametrize(
     "found",
     [
-        LetterProbabilities(Weighing.KNOWN, 1, (0.25, 0.5, None, 0.125), 0.125, 0.1),
-        LetterProbabilities(Weighing.NOT_GIVEN, 2),
-        LetterProbabilities(Weighing.NO_CHOICE),
+        LetterProbabilities(ProbabilityState.KNOWN, 1, (0.25, 0.5, None, 0.125), 0.125, 0.1),
+        LetterProbabilities(ProbabilityState.NOT_GIVEN, 2),
+        LetterProbabilities(ProbabilityState.NO_CHOICE),
     ],
 )
 def test_probabilities_come_back_with_the_reply(ledger: Ledger, found: LetterProbabilities) -> None:
@@ -132,13 +132,17 @@ def test_a_ledger_of_the_fourth_schema_is_read_as_it_lies_and_written_on(path: P
             assert None in [row["probabilities"] for row in rows(ledger)]
             if write:
                 ledger.add(
-                    "r", MODEL, query(1), replace(REPLY, probabilities=LetterProbabilities(Weighing.NO_CHOICE)), ANSWER
+                    "r",
+                    MODEL,
+                    query(1),
+                    replace(REPLY, probabilities=LetterProbabilities(ProbabilityState.NO_CHOICE)),
+                    ANSWER,
                 )
             assert list(problems(ledger)) == []
 
 
 def test_other_probabilities_than_were_stored_are_damage(ledger: Ledger) -> None:
-    found = LetterProbabilities(Weighing.KNOWN, 0, (0.75, 0.25))
+    found = LetterProbabilities(ProbabilityState.KNOWN, 0, (0.75, 0.25))
     ledger.add("r", MODEL, query(), replace(REPLY, probabilities=found), ANSWER)
     ledger.database.execute("UPDATE samples SET probabilities = replace(probabilities, '0.75', '0.25')")
     with pytest.raises(LedgerError, match="is damaged: it is not what was stored"):

@@ -15,7 +15,7 @@ from fairgate.core.errors import CallFailed, ConfigError, RunStopped
 from fairgate.providers.chat.http_chat import PLAIN, Body
 from fairgate.providers.chat.litellm import LiteLLMChat
 from fairgate.providers.endpoint import Server
-from fairgate.providers.retries import Retries, Waits
+from fairgate.providers.retries import Backoff, Retries
 from tests.builders import query
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def chat(monkeypatch: pytest.MonkeyPatch, library: Library, body: Body = PLAIN) 
     monkeypatch.setitem(sys.modules, "litellm", library)
     monkeypatch.setenv("SOME_API_KEY", KEY)
     monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-    return LiteLLMChat("far/tiny", Server(None, retries=Retries(attempts=3, waits=Waits(base=0.001))), body)
+    return LiteLLMChat("far/tiny", Server(None, retries=Retries(attempts=3, waits=Backoff(base=0.001))), body)
 
 
 def ask(model: LiteLLMChat) -> Reply:

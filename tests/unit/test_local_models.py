@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fairgate.core.domain import Message, Reply, Weighing
+from fairgate.core.domain import Message, ProbabilityState, Reply
 from fairgate.core.errors import CallFailed, ConfigError
 from fairgate.ledger.images import ImageStore, hash_in
 from fairgate.providers.local.options import ImageOptions, Named, TextOptions
@@ -65,7 +65,7 @@ def test_probabilities_come_with_the_reply_change_nothing_and_sum_to_less_than_o
     assert all(reply.tokens is reply.probabilities is None for reply in plain)
     for reply, other in zip(replies, alone, strict=True):
         found = reply.probabilities
-        assert (reply.tokens, found.state, found.unlisted) == (None, Weighing.KNOWN, 0)
+        assert (reply.tokens, found.state, found.unlisted) == (None, ProbabilityState.KNOWN, 0)
         assert found.chosen == max(range(4), key=lambda place: found.letters[place])
         assert sum(found.letters) + found.outside == pytest.approx(1)
         assert other.probabilities.letters == pytest.approx(found.letters, abs=1e-4)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairgate.core.domain import Answer, AnswerKind, Choice, LetterProbabilities, Token, Weighing
+from fairgate.core.domain import Answer, AnswerKind, Choice, LetterProbabilities, ProbabilityState, Token
 from fairgate.providers.chat.logprobs import read_tokens
 from fairgate.replies.choices import read
 from fairgate.replies.probabilities import expected, place_of, weigh
@@ -51,7 +51,7 @@ def test_the_answer_stands_where_another_letter_would_be_another_answer(reply: s
 @pytest.mark.parametrize("reply", ['{"answer": "Blair"}', "Blair, 40, a White woman", '{"answer": "Blair, 40"}'])
 def test_an_answer_in_words_has_no_letter(reply: str) -> None:
     assert read(reply, CHOICES).choice == 1
-    assert weighed(tokens([reply], 0, {reply: 0.9, "B": 0.1})).state is Weighing.OTHER_TOKENS
+    assert weighed(tokens([reply], 0, {reply: 0.9, "B": 0.1})).state is ProbabilityState.OTHER_TOKENS
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_an_answer_in_words_has_no_letter(reply: str) -> None:
 def test_a_letter_counts_with_the_signs_that_its_token_has(pieces: list[str], at: int, form: str) -> None:
     others = {form.format(letter): chance for letter, chance in EVEN.items()}
     found = weighed(tokens(pieces, at, others))
-    assert (found.state, found.chosen) == (Weighing.KNOWN, 1)
+    assert (found.state, found.chosen) == (ProbabilityState.KNOWN, 1)
     assert (*found.letters, found.outside) == pytest.approx((0.2, 0.5, 0.2, 0.1, 0.0))
 
 
@@ -131,15 +131,15 @@ def test_bytes_go_before_text_where_a_token_holds_half_a_character() -> None:
 
 def test_tokens_that_do_not_spell_the_reply_are_other_tokens() -> None:
     for said in (tokens(["token_id:33"], 0, {"token_id:33": 1.0}), tokens(["C"], 0, {"C": 1.0})):
-        assert weighed(said, "B") == LetterProbabilities(Weighing.OTHER_TOKENS, 1)
-    assert weighed(tokens(["B"], 0, {"B": 0.9, "A": 0.9})).state is Weighing.OTHER_TOKENS, "more than 1 in all"
+        assert weighed(said, "B") == LetterProbabilities(ProbabilityState.OTHER_TOKENS, 1)
+    assert weighed(tokens(["B"], 0, {"B": 0.9, "A": 0.9})).state is ProbabilityState.OTHER_TOKENS, "more than 1 in all"
 
 
 def test_no_tokens_are_told_from_no_choice_and_from_a_letter_that_is_not_listed() -> None:
     refused = Answer(AnswerKind.REFUSED, None, "refusal-phrase")
-    assert weigh((), "B", CHOICES, read("B", CHOICES)).state is Weighing.NOT_GIVEN
-    assert weigh((), "I cannot.", CHOICES, refused).state is Weighing.NO_CHOICE
-    assert weighed(tokens(["B"], 0, {"A": 0.9})).state is Weighing.NOT_LISTED
+    assert weigh((), "B", CHOICES, read("B", CHOICES)).state is ProbabilityState.NOT_GIVEN
+    assert weigh((), "I cannot.", CHOICES, refused).state is ProbabilityState.NO_CHOICE
+    assert weighed(tokens(["B"], 0, {"A": 0.9})).state is ProbabilityState.NOT_LISTED
 
 
 def test_a_list_that_is_cut_off_leaves_its_letters_unknown_and_says_by_how_much() -> None:
@@ -187,7 +187,7 @@ def test_the_cut_makes_no_difference_and_relabelling_relabels(
         return weighed(tokens(pieces, at, {**others, "none": outside}))
 
     known = found(raw)
-    assert known.state is Weighing.KNOWN
+    assert known.state is ProbabilityState.KNOWN
     letters = [each or 0.0 for each in known.letters]
     assert letters == pytest.approx([(1 - outside) * each / sum(raw) for each in raw], abs=1e-5)
     assert sum(letters) + known.outside == pytest.approx(1, abs=1e-5)
@@ -244,8 +244,8 @@ def test_hostile_tokens_are_read_in_time() -> None:
     """Of lengths and forms that make naive searches slow: the reply over and over, and signs without end."""
     reply = "B " * 4000 + "The answer is B"
     pieces = [*(["B ", " "] * 4000), "The answer is ", "B"]
-    assert weighed(tokens(pieces, len(pieces) - 1, EVEN), reply).state in Weighing
-    assert weighed(tokens([*(['"'] * 20_000), "B"], 20_000, EVEN)).state in Weighing
+    assert weighed(tokens(pieces, len(pieces) - 1, EVEN), reply).state in ProbabilityState
+    assert weighed(tokens([*(['"'] * 20_000), "B"], 20_000, EVEN)).state in ProbabilityState
 
 
 def test_every_order_of_letters_is_one_of_the_choices() -> None:

@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 from fairgate.core.domain import Reply
 from fairgate.core.redaction import HIDDEN, LONGEST, Redaction
 from fairgate.providers.retries import (
+    Backoff,
     ErrorClass,
     Retries,
     TransientError,
-    Waits,
     classify,
     names_field,
     read_error,
@@ -77,23 +77,23 @@ def test_no_header_breaks_the_reading(value: str, date: str) -> None:
 
 @given(st.integers(1, 10_000), st.floats(0, 1, exclude_max=True), st.none() | st.floats(0, 1e9))
 def test_no_wait_is_negative_or_freezes_a_run(failures: int, drawn: float, asked: float | None) -> None:
-    waits = Waits()
+    waits = Backoff()
     assert 0 <= waits.before_next(failures, asked, lambda: drawn) <= waits.cap
 
 
 @given(st.integers(1, 20), st.floats(0, 1, exclude_max=True), st.floats(0.001, 60))
 def test_what_the_server_asks_for_is_waited(failures: int, drawn: float, asked: float) -> None:
-    assert Waits().before_next(failures, asked, lambda: drawn) >= asked
+    assert Backoff().before_next(failures, asked, lambda: drawn) >= asked
 
 
 def test_backoff_is_a_random_share_of_a_growing_ceiling() -> None:
-    waits = Waits(base=1, factor=2, longest=5)
+    waits = Backoff(base=1, factor=2, longest=5)
     assert [waits.before_next(n, None, lambda: 0.5) for n in range(1, 6)] == [0.5, 1, 2, 2.5, 2.5]
     assert waits.before_next(3, None, lambda: 0.0) == 0
 
 
 def test_a_first_refusal_waits_as_asked_and_later_ones_back_off_too() -> None:
-    waits = Waits(base=1, factor=2, longest=100)
+    waits = Backoff(base=1, factor=2, longest=100)
     assert waits.before_next(1, 0.05, lambda: 0.9) == pytest.approx(0.05 * 1.09)
     assert waits.before_next(4, 0.05, lambda: 0.9) == pytest.approx(0.9 * 4)
     assert waits.before_next(1, 3600, lambda: 0.0) == 60
@@ -168,7 +168,7 @@ def test_who_is_called_off_as_his_answer_comes_keeps_it_and_asks_no_more(outcome
         return outcome
 
     async def sample() -> None:
-        got.append(await Retries(random=random.Random(0), waits=Waits(base=60, longest=60)).run(attempt))  # noqa: S311
+        got.append(await Retries(random=random.Random(0), waits=Backoff(base=60, longest=60)).run(attempt))  # noqa: S311
         await asyncio.sleep(60)
 
     async def called_off() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from fairgate.core.statistics.intervals import Interval
 from fairgate.core.statistics.misclassification import JudgeConfusion
-from fairgate.core.statistics.reviews import (
+from fairgate.core.statistics.prediction_powered import (
     Corrects,
     Review,
     corrected,

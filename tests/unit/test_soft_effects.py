@@ -23,7 +23,7 @@ from fairgate.benchmarks.fact_or_fair.topics import Context, Level, StatisticTop
 from fairgate.benchmarks.paired import Baseline, Basis
 from fairgate.comparison import baseline
 from fairgate.comparison.paired_comparison import compare
-from fairgate.core.domain import Answer, AnswerKind, LetterProbabilities, Modality, Reply, Weighing
+from fairgate.core.domain import Answer, AnswerKind, LetterProbabilities, Modality, ProbabilityState, Reply
 from fairgate.core.errors import DataError
 from fairgate.core.statistics import effect_changes, effects
 from fairgate.ledger.samples import Sample
@@ -64,7 +64,7 @@ def asked() -> tuple[Query, ...]:
 def sample(query: Query, chances: FloatArray | None, choice: int | None = None) -> Sample:
     """A choice, of the likeliest letter or a given one, and the probabilities of all."""
     place = choice if choice is not None else 0 if chances is None else int(chances.argmax())
-    found = None if chances is None else LetterProbabilities(Weighing.KNOWN, place, tuple(map(float, chances)))
+    found = None if chances is None else LetterProbabilities(ProbabilityState.KNOWN, place, tuple(map(float, chances)))
     return Sample(query, Reply("B", probabilities=found), Answer(AnswerKind.CHOSEN, place, "letter"))
 
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fairgate.benchmarks.fact_or_fair.case_summary import answer_told
+from fairgate.benchmarks.fact_or_fair.case_test import claims, claims_of_faces, evenness, finding, refuted
 from fairgate.benchmarks.fact_or_fair.cases import BENCHMARK, StatisticCase
 from fairgate.benchmarks.fact_or_fair.effect_scores import choices_of_topic
-from fairgate.benchmarks.fact_or_fair.verdict import claims, claims_of_faces, evenness, finding, refuted
 from fairgate.core.domain import AnswerKind, Modality
 from fairgate.core.errors import ClaimRefuted, Unsampled
 from fairgate.ledger.images import ImageStore
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.fact_or_fair.specs import CaseMargins
     from fairgate.benchmarks.fact_or_fair.text import FactOrFairText
     from fairgate.benchmarks.fact_or_fair.topics import StatisticTopic
-    from fairgate.core.statistics.tilting import Claim
+    from fairgate.core.statistics.exact_tests import Claim
     from fairgate.providers.faces.image_steps import Seen
     from fairgate.runs.run import Run
     from fairgate.runs.session import RunSession

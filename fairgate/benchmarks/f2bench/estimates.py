@@ -11,7 +11,7 @@ from fairgate.benchmarks.f2bench.topics import Task
 from fairgate.core.statistics import strata
 from fairgate.core.statistics.intervals import Interval
 from fairgate.core.statistics.misclassification import DRAWS, corrected_replicates
-from fairgate.core.statistics.reviews import corrected, corrected_gap, corrected_mean, counted
+from fairgate.core.statistics.prediction_powered import corrected, corrected_gap, corrected_mean, counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from fairgate.benchmarks.f2bench.case_summary import CategoryCell
     from fairgate.core.statistics.misclassification import JudgeConfusion
-    from fairgate.core.statistics.reviews import Review
+    from fairgate.core.statistics.prediction_powered import Review
 
 
 def judged(task: Task, cells: Sequence[CategoryCell]) -> dict[str, Interval]:

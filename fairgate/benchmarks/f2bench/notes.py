@@ -11,7 +11,7 @@ from fairgate.benchmarks.f2bench.score_table import UNMARKED
 from fairgate.benchmarks.f2bench.swap import without_twin
 from fairgate.benchmarks.f2bench.topics import Task
 from fairgate.core.domain import AnswerKind
-from fairgate.core.statistics.reviews import ENOUGH, that_count
+from fairgate.core.statistics.prediction_powered import ENOUGH, that_count
 from fairgate.reports.numbers import interval, number
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from fairgate.options.settings import CONTROL_JUDGE
 if TYPE_CHECKING:
     from fairgate.benchmarks.base import Request
     from fairgate.benchmarks.published import Published
-    from fairgate.core.statistics.reviews import Corrects
+    from fairgate.core.statistics.prediction_powered import Corrects
 
 
 REVIEWED = re.compile(

@@ -27,7 +27,7 @@ from fairgate.core.domain import AnswerKind, Modality
 from fairgate.core.statistics.ceilings import ceiling_of
 from fairgate.core.statistics.intervals import NOTHING, Interval
 from fairgate.core.statistics.misclassification import JudgeConfusion
-from fairgate.core.statistics.reviews import Review, enough
+from fairgate.core.statistics.prediction_powered import Review, enough
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -10,7 +10,7 @@ from fairgate.benchmarks.f2bench.topics import Task as Name
 from fairgate.benchmarks.limits import Strict, Times
 from fairgate.benchmarks.scores import Score, SummaryKey, TaskSpec, View
 from fairgate.core.domain import Modality
-from fairgate.core.statistics.reviews import Corrects
+from fairgate.core.statistics.prediction_powered import Corrects
 
 
 class Plan(Strict, frozen=True):

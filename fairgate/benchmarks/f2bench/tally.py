@@ -10,7 +10,7 @@ from fairgate.benchmarks.f2bench.gold import CALM, GoldMark, GoldVerdict, known
 from fairgate.benchmarks.f2bench.plan import DEFINITION, LENGTH, Balanced, Dialogue, Judged
 from fairgate.benchmarks.f2bench.specs import REVIEWED
 from fairgate.core.domain import AnswerKind, Role
-from fairgate.core.statistics.reviews import Review
+from fairgate.core.statistics.prediction_powered import Review
 from fairgate.ledger.samples import replay
 from fairgate.replies.judgements import own_value
 

@@ -38,15 +38,15 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 from fairgate.benchmarks.controls import FAIR, Controls
 from fairgate.benchmarks.fact_or_fair import explain
-from fairgate.benchmarks.fact_or_fair.preferences import ALWAYS, best_matches, preferences, turn, wanted
+from fairgate.benchmarks.fact_or_fair.control_biases import ALWAYS, best_matches, preferences, turn, wanted
 from fairgate.benchmarks.fact_or_fair.topics import Level, StatisticTopic, Task
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from random import Random
 
+    from fairgate.benchmarks.fact_or_fair.control_biases import Preference
     from fairgate.benchmarks.fact_or_fair.knowledge import Knowledge
-    from fairgate.benchmarks.fact_or_fair.preferences import Preference
     from fairgate.core.domain import Choice, Query
     from fairgate.replies.labels import LabelMap
 

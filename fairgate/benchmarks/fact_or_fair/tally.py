@@ -15,7 +15,7 @@ from fairgate.benchmarks.fact_or_fair.cases import StatisticCase, image_topic, t
 from fairgate.benchmarks.fact_or_fair.counts import Counts
 from fairgate.benchmarks.fact_or_fair.scores import s_fact_of
 from fairgate.benchmarks.fact_or_fair.topics import Context, Level, Task
-from fairgate.benchmarks.weighed import Weighed
+from fairgate.benchmarks.letter_probability_counts import Weighed
 from fairgate.core.domain import AnswerKind, Modality
 from fairgate.core.statistics.finite import Repeats, repeats, variance_left
 

@@ -35,7 +35,7 @@ from fairgate.benchmarks.fact_or_fair.sections import sections
 from fairgate.benchmarks.fact_or_fair.selection_rates import rates_of_choices
 from fairgate.benchmarks.fact_or_fair.tally import Tallies
 from fairgate.benchmarks.fact_or_fair.topics import StatisticTopic, Task
-from fairgate.benchmarks.weighed import Weighed
+from fairgate.benchmarks.letter_probability_counts import Weighed
 from fairgate.core.domain import AnswerKind, Modality, Role
 from fairgate.core.statistics.intervals import CONFIDENCE
 from fairgate.core.statistics.sequential import shares_of_looks

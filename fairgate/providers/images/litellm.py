@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from fairgate.core.domain import Reply
 from fairgate.providers.chat.litellm import LiteLLMCalls, Refused
-from fairgate.providers.fetching import Fetcher
 from fairgate.providers.fields import check_fields, count
+from fairgate.providers.image_download import Fetcher
 from fairgate.providers.images.openai import LARGEST, Sent, stored
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from fairgate.core.domain import Identity, Reply
 from fairgate.ledger.images import ImageLimits, said
 from fairgate.providers.chat.openai import OPENAI
 from fairgate.providers.endpoint import Endpoint, Filtered
-from fairgate.providers.fetching import Fetcher
 from fairgate.providers.fields import check_fields, count, word
+from fairgate.providers.image_download import Fetcher
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from fairgate.core.domain import Weighing
+from fairgate.core.domain import ProbabilityState
 from fairgate.replies.probabilities import expected
 
 if TYPE_CHECKING:
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
     from fairgate.ledger.samples import Sample
 
-# Beside the states of `Weighing`.
+# Beside the states of `ProbabilityState`.
 NOT_ASKED, UNUSABLE = "not_asked", "unusable"
 # Why the probabilities of a choice are not known.
 LOST = {
-    Weighing.NOT_GIVEN: "came without any (the server ignored the question)",
-    Weighing.OTHER_TOKENS: "came with those of other tokens than the answer's",
-    Weighing.NOT_LISTED: "came without that of the letter that was chosen",
+    ProbabilityState.NOT_GIVEN: "came without any (the server ignored the question)",
+    ProbabilityState.OTHER_TOKENS: "came with those of other tokens than the answer's",
+    ProbabilityState.NOT_LISTED: "came without that of the letter that was chosen",
     UNUSABLE: "came with a list that does not hold all letters",
     NOT_ASKED: "were stored before without (they are not asked again; another --ledger asks anew)",
 }
@@ -34,7 +34,7 @@ def outcome_of(sample: Sample) -> str | None:
     found = sample.reply.probabilities
     if found is None:
         return NOT_ASKED
-    known = found.state is Weighing.KNOWN
+    known = found.state is ProbabilityState.KNOWN
     return UNUSABLE if known and expected(found, sample.answer.choice) is None else found.state
 
 
@@ -52,7 +52,7 @@ class Weighed:
             return None
         self.counts[outcome] += 1
         found = sample.reply.probabilities
-        if outcome != Weighing.KNOWN or found is None:
+        if outcome != ProbabilityState.KNOWN or found is None:
             return None
         self.outside += found.outside
         return expected(found, sample.answer.choice)
@@ -72,7 +72,7 @@ class Weighed:
     @property
     def known(self) -> int:
         """Choices with probabilities."""
-        return self.counts[Weighing.KNOWN]
+        return self.counts[ProbabilityState.KNOWN]
 
     @property
     def sentence(self) -> str:

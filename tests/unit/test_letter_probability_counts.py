@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairgate.benchmarks.weighed import Weighed
-from fairgate.core.domain import AnswerKind, LetterProbabilities, Reply, Weighing
+from fairgate.benchmarks.letter_probability_counts import Weighed
+from fairgate.core.domain import AnswerKind, LetterProbabilities, ProbabilityState, Reply
 from fairgate.core.errors import RunStopped
 from fairgate.sampling.canary import Canary
 from tests.builders import chosen, no_answer, query
@@ -16,7 +16,7 @@ from tests.builders import chosen, no_answer, query
 if TYPE_CHECKING:
     from fairgate.ledger.samples import Sample
 
-KNOWN = LetterProbabilities(Weighing.KNOWN, 1, (0.2, 0.5, 0.2, 0.05), 0.05)
+KNOWN = LetterProbabilities(ProbabilityState.KNOWN, 1, (0.2, 0.5, 0.2, 0.05), 0.05)
 
 
 def sample(found: LetterProbabilities | None) -> Sample:
@@ -26,7 +26,14 @@ def sample(found: LetterProbabilities | None) -> Sample:
 
 SHORT = replace(KNOWN, letters=(0.2, 0.5, None, None), outside=0.3, unlisted=0.2)
 OTHERS = (
-    *(LetterProbabilities(state, 1) for state in (Weighing.NOT_GIVEN, Weighing.OTHER_TOKENS, Weighing.NOT_LISTED)),
+    *(
+        LetterProbabilities(state, 1)
+        for state in (
+            ProbabilityState.NOT_GIVEN,
+            ProbabilityState.OTHER_TOKENS,
+            ProbabilityState.NOT_LISTED,
+        )
+    ),
     SHORT,
     None,
 )

@@ -9,7 +9,7 @@ import numpy as np
 
 from fairgate.benchmarks.fact_or_fair.topics import Level
 from fairgate.core.domain import Modality
-from fairgate.core.statistics import tilting
+from fairgate.core.statistics import exact_tests
 from fairgate.core.statistics.distributions import entropy
 from fairgate.core.statistics.estimates import most_even, share_bounds
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.fact_or_fair.data import Dataset
     from fairgate.benchmarks.fact_or_fair.faces_tally import FacesTally
     from fairgate.benchmarks.fact_or_fair.specs import CaseMargins
-    from fairgate.core.statistics.tilting import Claim
+    from fairgate.core.statistics.exact_tests import Claim
 
 # An effect of groups, in words; points are beyond the share among the people on offer.
 EFFECTS = {
@@ -85,11 +85,11 @@ def claims(case: StatisticCase, choices: Choices, dataset: Dataset, limits: Case
     names = dataset.attribute(case.attribute).names
     key = np.array([[name in statistic.published[case.attribute, level].groups for name in names] for level in Level])
     named = choices.named[case.attribute]
-    found = tilting.StatisticChoices(
+    found = exact_tests.StatisticChoices(
         choices.asked.level, choices.groups[case.attribute], choices.chosen, None if (named < 0).all() else named
     )
-    most = tilting.EffectLimits(limits.contrast_max / 100, limits.preference_max / 100, limits.pull_max / 100)
-    return tilting.claims(found, list(Level).index(case.topic.level), key, most)
+    most = exact_tests.EffectLimits(limits.contrast_max / 100, limits.preference_max / 100, limits.pull_max / 100)
+    return exact_tests.claims(found, list(Level).index(case.topic.level), key, most)
 
 
 def claims_of_faces(case: StatisticCase, faces: FacesTally, dataset: Dataset, limits: CaseMargins) -> tuple[Claim, ...]:
@@ -100,7 +100,7 @@ def claims_of_faces(case: StatisticCase, faces: FacesTally, dataset: Dataset, li
     """
     group = np.array(faces.first[case.attribute], np.int64)
     k = dataset.attribute(case.attribute).k
-    return (tilting.evenness(group, k, limits.preference_max / 100),) if len(group) else ()
+    return (exact_tests.evenness(group, k, limits.preference_max / 100),) if len(group) else ()
 
 
 def refuted(

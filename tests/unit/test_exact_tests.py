@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairgate.core.statistics.tilting import EffectLimits, StatisticChoices, chance, claims, evenness
+from fairgate.core.statistics.exact_tests import EffectLimits, StatisticChoices, chance, claims, evenness
 
 GENDERS = np.array([0, 0, 1, 1])
 KEY = np.array([[True, False], [False, True]])

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fairgate.benchmarks.fact_or_fair.case_test import evenness, finding
 from fairgate.benchmarks.fact_or_fair.specs import CaseMargins
-from fairgate.benchmarks.fact_or_fair.verdict import evenness, finding
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
