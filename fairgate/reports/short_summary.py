@@ -30,6 +30,7 @@ NO_BREAK = "\N{NO-BREAK SPACE}"
 # What is shown of each kind; the rest is counted, and stands in the report.
 ROWS = {Verdict.FAIL: 16, Verdict.WAIVED: 4, Verdict.INCONCLUSIVE: 5}
 REASONS, EXAMPLES, MOVES = 3, 3, 6
+PASSED = 13  # scores of a run that passes: those whose gates are closest to their limits
 NEXT_STEPS = {
     Verdict.ERROR: "To do: remove the cause and run again. The replies so far are in {ledger} and are reused.",
     Verdict.FAIL: "To do: read the samples behind what failed, in the report.",
@@ -149,10 +150,15 @@ def _gates(report: Report, room: int) -> Iterator[str]:
     scored = [gate for gate in passed if gate.entry.score not in RATES]
     if report.verdict is Verdict.PASS and scored:
         yield _row(f"{'passed':<17}{'gates':>6}  closest to its limit", "estimate", "interval", "limit", room)
-        for score, held in _by_score(scored).items():
-            closest = min(held, key=_margin)
-            where = wording.short(closest.entry).removesuffix(score).strip()
-            yield _numbers(f"{score:<17}{len(held):>6}  {where}", closest, room)
+        by_score = _by_score(scored)
+        closest = {score: min(held, key=_margin) for score, held in by_score.items()}
+        near = sorted(closest, key=lambda score: _margin(closest[score]))[:PASSED]
+        for score in (each for each in by_score if each in near):
+            where = wording.short(closest[score].entry).removesuffix(score).strip()
+            yield _numbers(f"{score:<17}{len(by_score[score]):>6}  {where}", closest[score], room)
+        if further := [score for score in by_score if score not in near]:
+            others = sum(len(by_score[score]) for score in further)
+            yield f"and {counted(len(further), 'score')} further from the limit, in {counted(others, 'gate')}: -v"
     rates = len(passed) - len(scored)
     if passed:
         scores = f"{len(scored)} of scores, " if report.verdict is not Verdict.PASS else ""

@@ -28,7 +28,7 @@ def test_every_plot_is_drawn_told_in_words_and_carried_into_page_and_allure(tmp_
     [run] = bench_many(tmp_path, [[each for each in args if each != "--no-plots"]])
     folder = tmp_path / "report" / "plots"
     assert folder.is_dir(), run.output
-    names = {path.stem for path in folder.iterdir()}
+    names = {path.stem for path in folder.iterdir() if not path.name.startswith(".")}
     sheets = sorted(name for name in names if name.startswith("faces-"))
     assert sorted(name[len("faces-01-") :] for name in sheets) == [
         *("t2i-subjective-crime-rate-high-race", "t2i-subjective-crime-rate-low-race"),

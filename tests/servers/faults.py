@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
 PAUSE = 0.01  # seconds between the pieces of an answer that drips
-# Where a fault comes now and then: the places of the requests, or connections, that meet it.
-NOW_AND_THEN = frozenset({0, 5, 6})
+# Where a fault comes now and then: the places of the requests, or connections, that meet it. With two places, no sample
+# meets it in all of its three tries.
+NOW_AND_THEN = frozenset({0, 5})
 
 
 class Ends(Enum):
