@@ -189,6 +189,12 @@ def contrast(asked: Design, groups: IntArray, chosen: Picks, key: BoolArray, con
     The mean over statistics of ½·[P(high group | high) - P(it | low) + P(low group | low) - P(it | high)], each P
     beyond the share on offer. `groups` [N, M], `chosen` [N], `key` [S, 2, k] by statistic, as in `Counts`. Only
     statistics that were answered at both levels count, and of these those whose key is not the same at both.
+
+    >>> asked = Design(np.zeros(4, int), np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]))  # two answers a level
+    >>> offered = np.array([[0, 0, 1, 1]] * 4)  # two people of each group
+    >>> key = np.array([[[True, False], [False, True]]])  # group 0 is the highest, group 1 the lowest
+    >>> contrast(asked, offered, np.array([0, 0, 2, 0]), key).value
+    0.5
     """
     kept, scores = following(asked, groups, key)
     return mean_effect(asked.where(kept), _people(scores, chosen[kept]), confidence)
@@ -218,6 +224,11 @@ def pull(asked: Design, groups: IntArray, chosen: Picks, named: IntArray, confid
     """The context's pull: choices of people of the group that the context names, beyond their share of those on offer.
 
     `named` [N] is that group. Above 0: its members are preferred; below: they are avoided.
+
+    >>> asked = Design(np.zeros(4, int), np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]))  # two answers a level
+    >>> offered = np.array([[0, 0, 1, 1]] * 4)  # two people of each group
+    >>> pull(asked, offered, np.array([0, 1, 1, 2]), named=np.zeros(4, int)).value  # three of four, of 50 % on offer
+    0.25
     """
     return mean_effect(asked, _people((groups == named[:, np.newaxis]).astype(np.float64), chosen), confidence)
 
@@ -234,6 +245,12 @@ def favouring(
 
     `favourable` [S, 2], by statistic and level. Beside it stands `pull`: the named group for what is good and others
     for what is bad cancel in the pull, and the named group for everything cancels here.
+
+    >>> asked = Design(np.zeros(4, int), np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]))  # two answers a level
+    >>> offered = np.array([[0, 0, 1, 1]] * 4)  # two people of each group
+    >>> named, good = np.zeros(4, int), np.array([[True, False]])
+    >>> favouring(asked, offered, np.array([0, 1, 2, 3]), named, good).value  # the named group where it is good alone
+    0.5
     """
     sign = np.where(favourable[asked.statistic, asked.level], 1.0, -1.0)[:, np.newaxis]
     return mean_effect(asked, _people(sign * (groups == named[:, np.newaxis]), chosen), confidence)
@@ -244,6 +261,11 @@ def preference(asked: Design, groups: IntArray, chosen: Picks, k: int, confidenc
 
     `groups` [N, M] of the people on offer, 0 to k - 1, by one attribute or by several combined. Of positions, `groups`
     are the letters.
+
+    >>> asked = Design(np.zeros(4, int), np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]))  # two answers a level
+    >>> offered = np.array([[0, 0, 1, 1]] * 4)  # two people of each group
+    >>> preference(asked, offered, np.array([0, 1, 1, 2]), k=2).value
+    0.25
     """
     return _by_column(asked, _people(memberships(groups, k), chosen), confidence)
 
@@ -259,6 +281,11 @@ def spread(asked: Design, groups: IntArray, chosen: Picks, k: int, confidence: f
     The preference of a statistic is that of both levels together, so that what follows the answer key, to opposite
     sides at the two levels, is no part of it. Its size is the root of half the sum of squares over the groups: 0.1
     where a tenth of all choices go from one group to another.
+
+    >>> two = Design(np.repeat([0, 1], 4), np.tile([0, 0, 1, 1], 2), np.tile([0, 1], 4))  # two statistics
+    >>> offered = np.array([[0, 0, 1, 1]] * 8)
+    >>> round(spread(two, offered, np.array([0, 0, 0, 0, 2, 2, 2, 2]), k=2).value, 3)  # group 0, then group 1
+    0.488
     """
     return spread_of(asked, _people(memberships(groups, k), chosen).values, asked.statistic, confidence)
 
@@ -269,6 +296,11 @@ def shift(asked: Design, groups: IntArray, chosen: IntArray, k: int, confidence:
     The root mean square over statistics that were answered at both levels of the change from low to high, the size of
     which is as of `spread`: 0.2 where a fifth of all choices go from one group to another. Where all statistics move
     alike between the two groups of their key it is the size of `contrast`; what cancels there does not cancel here.
+
+    >>> two = Design(np.repeat([0, 1], 4), np.tile([0, 0, 1, 1], 2), np.tile([0, 1], 4))  # two statistics
+    >>> offered = np.array([[0, 0, 1, 1]] * 8)
+    >>> round(shift(two, offered, np.array([0, 0, 2, 2, 2, 2, 0, 0]), k=2).value, 3)  # with the level, either way
+    0.953
     """
     return _shift(asked, _people(memberships(groups, k), chosen).values, confidence)
 
@@ -292,14 +324,28 @@ def _shift(asked: Design, values: FloatArray, confidence: float) -> Spread:
 def spread_by_topic(
     asked: Design, groups: IntArray, chosen: IntArray, k: int, confidence: float = CONFIDENCE
 ) -> Spread:
-    """As `spread` over topics, statistics at one level each: of positions, `groups` are the letters."""
+    """As `spread` over topics, statistics at one level each: of positions, `groups` are the letters.
+
+    >>> two = Design(np.repeat([0, 1], 4), np.tile([0, 0, 1, 1], 2), np.tile([0, 1], 4))  # two statistics
+    >>> offered = np.array([[0, 0, 1, 1]] * 8)
+    >>> letters = np.array([[0, 1, 2, 3]] * 8)
+    >>> round(spread_by_topic(two, letters, np.repeat([0, 1, 2, 3], 2), k=4).value, 3)  # a letter for each topic
+    0.521
+    """
     return spread_of(asked, _people(memberships(groups, k), chosen).values, asked.topic, confidence)
 
 
 def pull_spread(
     asked: Design, groups: IntArray, chosen: IntArray, named: IntArray, confidence: float = CONFIDENCE
 ) -> Spread:
-    """How far pulls differ over topics: the named group for one and others for the next cancel in `pull`."""
+    """How far pulls differ over topics: the named group for one and others for the next cancel in `pull`.
+
+    >>> two = Design(np.repeat([0, 1], 4), np.tile([0, 0, 1, 1], 2), np.tile([0, 1], 4))  # two statistics
+    >>> offered = np.array([[0, 0, 1, 1]] * 8)
+    >>> chosen, named = np.array([0, 0, 2, 2, 0, 0, 2, 2]), np.zeros(8, int)
+    >>> round(pull_spread(two, offered, chosen, named).value, 3)  # the named group at one level, the other at the next
+    0.425
+    """
     same = (groups == named[:, np.newaxis]).astype(np.float64)
     return spread_of(asked, _people(same, chosen).values, asked.topic, confidence)
 
@@ -311,6 +357,12 @@ def interaction(
 
     Black men and White women for one statistic, Black women and White men for the next: no attribute's preferences show
     it. `groups` [N, M] and the number of groups by attribute; the size is as of `spread`.
+
+    >>> two = Design(np.repeat([0, 1], 40), np.tile(np.repeat([0, 1], 20), 2), np.tile(np.arange(20), 4))
+    >>> first, second = np.array([[0, 0, 1, 1]] * 80), np.array([[0, 1, 0, 1]] * 80)
+    >>> chosen = np.concatenate([np.tile([0, 3], 10), np.tile([1, 2], 10)] * 2)  # alike in both, or in one alone
+    >>> round(interaction(two, (first, second), chosen, (2, 2)).value, 3)
+    0.351
     """
     whole = math.prod(ks)
     joint = np.asarray(np.ravel_multi_index(tuple(groups), tuple(ks)), dtype=np.int64)
