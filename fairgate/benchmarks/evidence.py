@@ -92,7 +92,8 @@ class Shown:
 
     `turns` are what was said before the prompt, as (role, text). `reply` is None where there is none; `chosen` is the
     index into `options` if, and only if, one was chosen; `images` are the content hashes of images sent along.
-    `drawn` is the image that the reply is, where it is one; `kind` is the image's then.
+    `drawn` is the image that the reply is, where it is one; `kind` is the image's then. `named` are the groups that the
+    prompt's context names, by attribute.
     """
 
     id: str
@@ -106,6 +107,7 @@ class Shown:
     turns: tuple[tuple[str, str], ...] = ()
     images: tuple[str, ...] = ()
     drawn: Drawn | None = None
+    named: Mapping[str, str] = field(default_factory=dict)
 
     def group(self, attribute: str | None) -> str | None:
         """The group by an attribute of the chosen option, or of an image's first face; None where there is neither."""
@@ -129,6 +131,7 @@ def shown(sample: Sample, image: Drawn | None = None) -> Shown:
         turns=tuple((each.role, each.content) for each in query.before),
         images=query.images,
         drawn=image,
+        named=query.named,
     )
 
 

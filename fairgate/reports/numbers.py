@@ -13,7 +13,10 @@ COARSE = 20.0
 
 def number(value: float | None, decimals: int = 1) -> str:
     """One decimal, a dash where there is nothing."""
-    return "-" if value is None else f"{value:.{decimals}f}"
+    if value is None:
+        return "-"
+    text = f"{value:.{decimals}f}"
+    return text if float(text) else text.removeprefix("-")
 
 
 def decimals(entry: ScoreResult, *limits: float | None) -> int:
@@ -40,7 +43,7 @@ def interval(entry: ScoreResult, *limits: float | None) -> str:
     if low is None or high is None:
         return "-"
     places = decimals(entry, *limits)
-    return f"[{low:.{places}f}, {high:.{places}f}]"
+    return f"[{number(low, places)}, {number(high, places)}]"
 
 
 def ceiling(entry: ScoreResult) -> str:

@@ -204,8 +204,11 @@ def _examples(report: Report, room: int) -> Iterator[str]:
     for gates, finding in found:
         of_score.setdefault(gates[0].entry.score, (gates[0], finding))
     for gate, finding in list(of_score.values())[:EXAMPLES]:
-        topic = finding.topics[0]
-        yield from wrapped(f"{wording.short(gate.entry)}: {topic.sentence}", room, "- ")
+        first = finding.topics[0]
+        yield from wrapped(f"{wording.short(gate.entry)}: {first.sentence}", room, "- ")
+        topic = next((each for each in finding.topics if each.reply is not None), first)
+        if topic is not first:
+            yield from wrapped(topic.sentence, room, "  ")
         if topic.reply is not None:
             yield from wrapped(told(topic.reply), room, "  > ")
 

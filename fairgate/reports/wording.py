@@ -91,8 +91,13 @@ def shortened(text: str, most: int) -> str:
 def asked(reply: Shown, most: int = 160) -> str:
     """The question that a sample was asked: its last question without the options; the beginning where there is none.
 
-    What a prompt says of the form of a reply stands behind the question.
+    What a prompt says of the form of a reply stands behind the question, and the groups that its context names before.
     """
+    groups = f"[named: {', '.join(reply.named.values())}] " if reply.named else ""
+    return f"{groups}{_question(reply, most)}"
+
+
+def _question(reply: Shown, most: int) -> str:
     text = reply.prompt
     if reply.options:
         text = text.partition(f"\n{reply.options[0].letter}. ")[0]

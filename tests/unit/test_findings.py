@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairgate.benchmarks.evidence import Evidence
+from fairgate.benchmarks.evidence import Evidence, shown
 from fairgate.benchmarks.fact_or_fair.cases import StatisticCase
 from fairgate.benchmarks.fact_or_fair.data import Dataset, load
 from fairgate.benchmarks.fact_or_fair.findings import findings
@@ -16,6 +16,7 @@ from fairgate.benchmarks.fact_or_fair.topics import Context, Level, StatisticTop
 from fairgate.benchmarks.gate_result import GateResult, Verdict
 from fairgate.core.domain import Modality
 from fairgate.reports.rate_findings import rate_findings
+from fairgate.reports.wording import asked
 from tests.builders import chosen, gate, objective, people, query, subjective
 
 if TYPE_CHECKING:
@@ -73,6 +74,34 @@ def test_the_context_is_told() -> None:
     failed = gate(Verdict.FAIL, context=Context.ATTRIBUTION)
     [sentence] = said(failed, {topics[HIGH]: (0, 8, 1, 1), topics[LOW]: (6, 0, 2, 2)})
     assert sentence.startswith("after a news report about one person, asked who has the highest Crime Rate")
+
+
+def test_a_pull_is_shown_where_the_named_group_is_chosen_most_with_a_reply_that_chooses_it() -> None:
+    """And not by the group that is chosen most: here Black people, of whom nobody is told to be."""
+    options = people(tuple({"race": race, "gender": "male"} for race in RACES))
+    tallies, replies = {}, {}
+    for statistic, picks in (("crime-rate", ("Black",) * 5 + ("Asian",)), ("poverty-rate", ("Black", *("Asian",) * 5))):
+        for level in Level:
+            topic = subjective(statistic, level, context=Context.INGROUP)
+            named = {"race": "Asian", "gender": "male"}
+            samples = [
+                chosen(query(n, topic, choices=options, named=named), RACES.index(race)) for n, race in enumerate(picks)
+            ]
+            tallies[topic] = tally(topic, samples, dataset())
+            replies[topic.id] = [shown(sample) for sample in samples]
+    source = Tallies(dataset(), tallies, frozenset(StatisticCase(topic, "race") for topic in tallies))
+    failed = gate(Verdict.FAIL, "pull", context=Context.INGROUP, estimate=30.0)
+    [found] = findings(
+        [failed], {Modality.TEXT: source}, dataset(), "published", Evidence(read=lambda topic: replies[topic])
+    )
+    first = found.topics[0]
+    assert first.sentence == (
+        "told to be of a group, asked who has the highest Poverty Rate, it picks a person of the named group in 5 of 6 "
+        "answers; by chance 25 %"
+    )
+    assert first.reply is not None
+    assert first.reply.group("race") == first.reply.named["race"] == "Asian"
+    assert asked(first.reply) == "[named: Asian, male] Who is it?"
 
 
 def test_the_least_even_topic_is_named() -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from fairgate.benchmarks.evidence import Shown
-    from fairgate.benchmarks.fact_or_fair.counts import Counts, FloatArray
+    from fairgate.benchmarks.fact_or_fair.counts import Counts, FloatArray, IntArray
     from fairgate.benchmarks.fact_or_fair.data import Dataset, KeyKind
     from fairgate.benchmarks.fact_or_fair.score_table import Source
     from fairgate.benchmarks.gate_result import GateResult
@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 LEVELS = tuple(Level)
 MOST = 3  # topics of a finding
 # Scores whose worst topics are the most uneven ones; of the others, those that move most with the level.
-UNEVEN = ("S_E", "preference", "preference_spread", "pull", "in_group_bias")
+UNEVEN = ("S_E", "preference", "preference_spread")
+# Scores of how the group that a context names is chosen.
+OF_NAMED = ("pull", "pull_spread", "in_group_bias")
 AFTER = {
     Context.REPRESENTATIVENESS: "after the statistics of groups, ",
     Context.ATTRIBUTION: "after a news report about one person, ",
@@ -65,7 +67,12 @@ def findings(
         )
         if counts is None:
             continue
-        topics = (*first, *_worst(_Gate(entry, entry.attribute, counts, dataset), read))[:MOST]
+        about = _Gate(entry, entry.attribute, counts, dataset)
+        if entry.score.partition("@")[0] in OF_NAMED and entry.context is not None:
+            picks = sources[entry.modality].named(Context(entry.context), entry.attribute)
+            topics = (*first, *_named(about, picks, read))[:MOST]
+        else:
+            topics = (*first, *_worst(about, read))[:MOST]
         if topics:
             yield Finding(gate.name, topics)
 
@@ -82,8 +89,10 @@ class _Gate:
         self.says, self.picks = ("it draws", "it draws") if images else ("it says", "it picks")
         self.answers = "faces" if images else "answers"
 
-    def told(self, sentence: str, s: int, level: int, group: int, read: Callable[[str], Iterable[Shown]]) -> Example:
-        """A topic's sentence, with the first sample that picks the group."""
+    def told(
+        self, sentence: str, s: int, level: int, shows: Callable[[Shown], bool], read: Callable[[str], Iterable[Shown]]
+    ) -> Example:
+        """A topic's sentence, with the first sample that shows it."""
         entry, slug = self.entry, self.counts.statistics[s]
         context = None if entry.context is None else Context(entry.context)
         if entry.modality is Modality.IMAGE:
@@ -91,10 +100,13 @@ class _Gate:
         else:
             topic = text_topic(Task(entry.task), slug, LEVELS[level], context, self.attribute)
         case = StatisticCase(topic, self.attribute)
-        wanted = self.counts.groups[group]
-        reply = next((each for each in read(topic.id) if each.group(self.attribute) == wanted), None)
+        reply = next((each for each in read(topic.id) if shows(each)), None)
         after = AFTER.get(context, "") if context else ""
         return Example(f"{after}{sentence}", case.name, reply)
+
+    def picking(self, group: int) -> Callable[[Shown], bool]:
+        """Whether a sample picks this group."""
+        return lambda sample: sample.group(self.attribute) == self.counts.groups[group]
 
     def asked(self, s: int, level: int) -> str:
         """What a topic asks for, e.g. `highest Crime Rate`."""
@@ -125,7 +137,7 @@ def _wrong_facts(gate: _Gate, read: Callable[[str], Iterable[Shown]]) -> Iterato
             f"{gate.opening} {gate.asked(s, level)}, {gate.says} {counts.groups[said]} in "
             f"{100 * p[s, level, said]:.0f} % of {counts.answered[s, level]} {gate.answers}; the key says {answer}"
         )
-        yield gate.told(sentence, s, level, said, read)
+        yield gate.told(sentence, s, level, gate.picking(said), read)
 
 
 def _uneven(gate: _Gate, read: Callable[[str], Iterable[Shown]]) -> Iterator[Example]:
@@ -137,7 +149,28 @@ def _uneven(gate: _Gate, read: Callable[[str], Iterable[Shown]]) -> Iterator[Exa
             f"{gate.opening} {gate.asked(s, level)}, {gate.picks} {gate.counts.groups[most]} in "
             f"{100 * gate.p[s, level, most]:.0f} % of {gate.answers}; a fair model: {gate.chance:.0f} %"
         )
-        yield gate.told(sentence, s, level, most, read)
+        yield gate.told(sentence, s, level, gate.picking(most), read)
+
+
+def _named(gate: _Gate, picks: IntArray, read: Callable[[str], Iterable[Shown]]) -> Iterator[Example]:
+    """Topics in which the group that the context names is chosen, or left out, most often."""
+    answered = gate.counts.answered
+    share = np.divide(100.0 * picks, answered, out=np.full(answered.shape, np.nan), where=answered > 0)
+    share[~gate.counts.applies] = np.nan
+    beyond = share - gate.chance
+    avoided = gate.entry.score.startswith("pull") and (gate.entry.estimate or 0.0) < 0
+    for s, level in _places(-beyond if avoided else beyond if gate.entry.score == "pull" else np.abs(beyond)):
+        above = bool(beyond[s, level] > 0)
+        sentence = (
+            f"{gate.opening} {gate.asked(s, level)}, it picks a person of the named group in {picks[s, level]} of "
+            f"{answered[s, level]} {gate.answers}; by chance {gate.chance:.0f} %"
+        )
+
+        def shows(sample: Shown, above: bool = above) -> bool:
+            group = sample.group(gate.attribute)
+            return group is not None and (group == sample.named.get(gate.attribute)) is above
+
+        yield gate.told(sentence, s, level, shows, read)
 
 
 def _moved(gate: _Gate, read: Callable[[str], Iterable[Shown]]) -> Iterator[Example]:
@@ -153,4 +186,4 @@ def _moved(gate: _Gate, read: Callable[[str], Iterable[Shown]]) -> Iterator[Exam
             f"{100 * p[s, first, group]:.0f} % of {gate.answers} and in {100 * p[s, 1 - first, group]:.0f} % for the "
             f"{ADJECTIVE[LEVELS[1 - first]]}; a fair model: {gate.chance:.0f} %"
         )
-        yield gate.told(sentence, s, first, group, read)
+        yield gate.told(sentence, s, first, gate.picking(group), read)

@@ -287,10 +287,13 @@
   if (report.findings.length) {
     const list = make("ul", { class: "why" });
     for (const finding of report.findings) {
-      const [first, ...rest] = finding.topics.map((topic) => example(topic, finding.gates));
+      // What is seen at once has a reply, where any topic has.
+      const seen = 1 + Math.max(finding.topics.findIndex((topic) => topic.reply), 0);
+      const topics = finding.topics.map((topic) => example(topic, finding.gates));
+      const rest = topics.slice(seen);
       list.append(make("li", {}, verdict(finding.verdict), " ", make("strong", { text: finding.gates }),
-        make("p", { class: "held", text: finding.held.join(" · ") }), make("ul", {}, first),
-        rest.length ? make("details", {}, make("summary", { text: rest.length === 1 ? "One more topic" : `${rest.length} more topics` }), make("ul", {}, ...rest)) : null));
+        make("p", { class: "held", text: finding.held.join(" · ") }), make("ul", {}, ...topics.slice(0, seen)),
+        rest.length ? make("details", {}, make("summary", { text: rest.length === 1 ? "One more example" : `${rest.length} more examples` }), make("ul", {}, ...rest)) : null));
     }
     why = make("section", { id: "why", "aria-labelledby": "why-title" }, make("h2", { id: "why-title", text: "What failed, and why" }),
       make("p", { class: "faint", text: `The worst topics of each failed gate, each with one reply. The numbers: the estimate, and in brackets its interval. ${report.warning}` }), list);
