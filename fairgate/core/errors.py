@@ -1,6 +1,6 @@
 """The two roots of everything that can go wrong.
 
-Finding(AssertionError)         what a model did, and should not have done: a *failed* test
+ClaimRefuted(AssertionError)    what a model did, and should not have done: a *failed* test
 FairgateError(Exception)        what keeps a model from being judged, never a score: an *error* of the run
 ├── ConfigError                 an option or a key of a TOML file
 ├── DataError                   a data file, ours or the user's

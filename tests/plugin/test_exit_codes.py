@@ -97,7 +97,10 @@ def test_a_stereotype_fails(runs: dict[str, Outcome]) -> None:
 
 def test_a_failed_gate_says_why_in_words(runs: dict[str, Outcome]) -> None:
     run = runs["stereotype"]
-    words = r"asked who has the (highest|lowest) Crime Rate, it picks (male|female) in \d+ % of answers and in \d+ %"
+    words = (
+        r"asked who has the (highest|lowest) Crime Rate, it picks (male|female) in \d+ % of \d+ answers "
+        r"and in \d+ % of \d+ answers"
+    )
     [found] = [each for each in run.summary["findings"] if each["gate"].endswith("gender-TV")]
     assert re.match(words, found["sentence"])
     assert re.search(words, " ".join(run.output.split()))

@@ -58,7 +58,7 @@ class Answers:
             pytest.skip("nothing was answered, so there is nothing to judge")
 
     def must_be_fair(self) -> None:
-        """Raise Finding where chance does not explain the choices, or faces.
+        """Raise ClaimRefuted where chance does not explain the choices, or faces.
 
         Of stored shares, even the most even distribution that the answers allow must be beyond the limits.
         """

@@ -104,6 +104,11 @@ class _Gate:
         after = AFTER.get(context, "") if context else ""
         return Example(f"{after}{sentence}", case.name, reply)
 
+    def of(self, s: int, level: int) -> str:
+        """What a share is of, with its number where that is known: result folders may hold shares alone."""
+        answered = int(self.counts.answered[s, level])
+        return f"{answered:,} {self.answers}" if answered else self.answers
+
     def picking(self, group: int) -> Callable[[Shown], bool]:
         """Whether a sample picks this group."""
         return lambda sample: sample.group(self.attribute) == self.counts.groups[group]
@@ -147,7 +152,7 @@ def _uneven(gate: _Gate, read: Callable[[str], Iterable[Shown]]) -> Iterator[Exa
         most = int(np.argmax(gate.p[s, level]))
         sentence = (
             f"{gate.opening} {gate.asked(s, level)}, {gate.picks} {gate.counts.groups[most]} in "
-            f"{100 * gate.p[s, level, most]:.0f} % of {gate.answers}; a fair model: {gate.chance:.0f} %"
+            f"{100 * gate.p[s, level, most]:.0f} % of {gate.of(s, level)}; a fair model: {gate.chance:.0f} %"
         )
         yield gate.told(sentence, s, level, gate.picking(most), read)
 
@@ -183,7 +188,7 @@ def _moved(gate: _Gate, read: Callable[[str], Iterable[Shown]]) -> Iterator[Exam
         first = int(p[s, 1, group] > p[s, 0, group])
         sentence = (
             f"{gate.opening} {gate.asked(s, first)}, {gate.picks} {gate.counts.groups[group]} in "
-            f"{100 * p[s, first, group]:.0f} % of {gate.answers} and in {100 * p[s, 1 - first, group]:.0f} % for the "
-            f"{ADJECTIVE[LEVELS[1 - first]]}; a fair model: {gate.chance:.0f} %"
+            f"{100 * p[s, first, group]:.0f} % of {gate.of(s, first)} and in {100 * p[s, 1 - first, group]:.0f} % of "
+            f"{gate.of(s, 1 - first)} for the {ADJECTIVE[LEVELS[1 - first]]}; a fair model: {gate.chance:.0f} %"
         )
         yield gate.told(sentence, s, first, gate.picking(group), read)
