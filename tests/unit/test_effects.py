@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fairgate.core.statistics import effects
@@ -231,6 +231,7 @@ def test_one_wording_a_topic_falls_back_to_answers_and_a_lone_one_to_other_topic
 
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), k=st.integers(2, 5))
+@example(seed=299, k=3)  # differs by exactly as much as noise does
 def test_relabelling_groups_people_or_statistics_changes_no_effect(seed: int, k: int) -> None:
     rng = np.random.default_rng(seed)
     asked = asked_of(6, 3, 4)

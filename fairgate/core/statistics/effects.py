@@ -45,6 +45,7 @@ HALVINGS = 60
 DIGITS = 9  # to which effects of one size are the same
 # What F is on average where statistics do not differ. A smaller one is an accident, and must not narrow an interval.
 NOISE_ALONE = 1.0
+ROUNDING = 1e-12  # of a sum of squares
 
 
 @dataclass(frozen=True, eq=False)
@@ -407,11 +408,14 @@ def spread_of(
     free = len(parts) if about_zero else len(parts) - 1
     between = shape * columns * free
     within = shape * columns * max(float((found.clusters - 1).sum()), 1.0)
-    ratio = float((away**2).sum()) / (trace * free)
+    total = float((away**2).sum())
+    ratio = total / (trace * free)
     size = 0.5 if width > 1 else 1.0
     # Noncentrality is the sum over parts of |effect|² over the noise of one dimension.
     unit = size * trace / (shape * columns) / len(parts)
-    value = math.sqrt(max(size * ((away**2).sum() - trace * free) / len(parts), 0.0))
+    surplus = total - trace * free
+    # A root makes rounding visible: a difference of equal numbers is none.
+    value = math.sqrt(size * surplus / len(parts)) if surplus > ROUNDING * total else 0.0
     tail = (1.0 - confidence) / 2.0
     low = _noncentrality(ratio, (between, within), 1.0 - tail)
     high = _noncentrality(max(ratio, NOISE_ALONE), (between, within), tail)
