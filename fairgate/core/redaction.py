@@ -103,7 +103,8 @@ class Redaction:
         self._plain = tuple(form.encode(errors=RAW) for form in sorted(plain))
         self._kept = _pattern(kept, whole_words=True)
         shown = forms + _forms(name for name in names if name and len(name) >= SHORTEST_SECRET)
-        self._known = _pattern(shown, whole_words=False)
+        # Hosts and media types are shown in small letters.
+        self._known = _pattern(shown, whole_words=False, flags=re.IGNORECASE)
 
     def __repr__(self) -> str:
         """Without what it hides."""
@@ -162,10 +163,10 @@ def _forms(secrets: Iterable[str]) -> list[str]:
     return sorted(filter(None, forms), key=lambda form: (-len(form), form))
 
 
-def _pattern(forms: Sequence[str], *, whole_words: bool) -> re.Pattern[str] | None:
+def _pattern(forms: Sequence[str], *, whole_words: bool, flags: re.RegexFlag = re.NOFLAG) -> re.Pattern[str] | None:
     if not forms:
         return None
-    return re.compile("|".join(_spelled(form, whole_word=whole_words and _is_word(form)) for form in forms))
+    return re.compile("|".join(_spelled(form, whole_word=whole_words and _is_word(form)) for form in forms), flags)
 
 
 def _without_end(form: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import json
 import os
 from collections import Counter
 from collections.abc import Callable
@@ -17,6 +16,7 @@ import httpx2
 from fairgate.core.domain import Reply
 from fairgate.core.errors import CallFailed, ConfigError, FairgateError, RunStopped
 from fairgate.core.redaction import Redaction, is_secret
+from fairgate.providers.fields import parsed_json
 from fairgate.providers.headers import Headers
 from fairgate.providers.http import trust
 from fairgate.providers.http.addresses import is_here, joined, parsed, shown
@@ -353,7 +353,7 @@ class Endpoint:
     ) -> Filtered | TransientError | FairgateError:
         """Some gateways wrap an error in a 200; all else is a server in disorder, which may pass."""
         try:
-            whole = json.loads(content)
+            whole = parsed_json(content)
         except (ValueError, RecursionError):
             kind = headers.get("content-type", "").partition(";")[0].strip().lower()
             if kind and not kind.endswith("json"):
@@ -418,7 +418,7 @@ class Endpoint:
     def _lost(self, status: int, http: str, headers: Mapping[str, str], path: str) -> RunStopped:
         hint = f"Check --base-url or {self._provider.address}; it usually ends in /v1."
         if status >= 400 and path and path != self._path:
-            what = f"{path.partition('?')[0]} is not served there ({http})."
+            what = f"{self.redaction.show(path.partition('?')[0])} is not served there ({http})."
             return self._stop(what, "Where the server has no batches: ask directly, without --batch.")
         if status >= 400:
             return self._stop(f"{self._path} is not served there ({http}).", hint)

@@ -85,14 +85,22 @@ def check_fields(fields: Mapping[str, object], ours: Collection[str]) -> None:
         raise ConfigError(f"{taken!r} is not for the user to set.", where="--model-arg", hint=other)
 
 
+def parsed_json(content: bytes) -> object:
+    """The JSON value in these bytes. Raises ValueError or RecursionError where they are none.
+
+    They are UTF-8, in which secrets were looked for, and no other encoding that the standard library tries. Half an
+    emoji is read, which servers send that cut a reply in mid-character.
+    """
+    return json.loads(content.decode("utf-8-sig", "surrogatepass"))
+
+
 def decoded(content: bytes, decoder: msgspec.json.Decoder[Body]) -> Body | None:
     """An answer's body, None where it is no JSON of the decoder's kind."""
     try:
         return decoder.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        # The standard library reads half an emoji, which servers send that cut a reply in mid-character.
         try:
-            return msgspec.convert(json.loads(content), decoder.type)
+            return msgspec.convert(parsed_json(content), decoder.type)
         except (ValueError, RecursionError):
             return None
 

@@ -152,6 +152,20 @@ def test_rejected_lines_are_failures_and_the_rest_is_kept(stub: BatchStub, path:
     assert stub.sizes == [10, 2]
 
 
+def test_half_a_character_does_not_lose_the_reply(stub: BatchStub, path: Path) -> None:
+    stub.reply = lambda _: '{"answer": "A"} HALF'
+    stub.spelt = lambda content: content.replace(b"HALF", b"\\ud83d")
+    assert replies(ask(chat(stub, path), path)) == ['{"answer": "A"} ?'] * 10
+
+
+def test_an_answer_in_another_encoding_brings_no_key_into_message_or_ledger(stub: BatchStub, path: Path) -> None:
+    stub.spelt = lambda content: content.decode().replace("batch_0", KEY).encode("utf-16")
+    said = ask(chat(stub, path), path)
+    assert all(isinstance(each, FairgateError) for each in said)
+    assert KEY not in str(said)
+    assert not [each for each in path.parent.iterdir() if KEY.encode() in each.read_bytes()]
+
+
 def test_of_an_expired_batch_is_kept_what_was_answered(stub: BatchStub, path: Path) -> None:
     stub.ends = "expired"
     said = ask(chat(stub, path), path)

@@ -340,6 +340,11 @@ def test_a_secret_is_hidden_however_a_server_spells_it(key: str, spelt: Callable
     assert hidden.show(f"I was sent {spelt(key)} just now") == "I was sent [hidden] just now"
 
 
+@pytest.mark.parametrize("spelt", [str.lower, str.upper])
+def test_a_secret_is_hidden_in_what_is_shown_in_small_letters(spelt: Callable[[str], str]) -> None:
+    assert Redaction(["Planted5F1e9c"]).show(f"http://{spelt('Planted5F1e9c')}/") == "http://[hidden]/"
+
+
 @pytest.mark.parametrize(
     "key", ["planted+key/5f1e&9c-long", "/planted-key", '"planted-key', "\\planted-key", "p\\lanted-key"]
 )

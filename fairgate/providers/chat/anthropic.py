@@ -56,7 +56,7 @@ def read_message(content: bytes, latency: float, number: int) -> Reply | None:
     return Reply(
         text=well_formed("".join(texts)),
         filtered=message.stop_reason == "refusal",
-        truncated=message.stop_reason in {"max_tokens", "model_context_window_exceeded"},
+        truncated=message.stop_reason in ("max_tokens", "model_context_window_exceeded"),
         prompt_tokens=None if read[0] is None else sum(each or 0 for each in read),
         completion_tokens=count(usage.get("output_tokens")),
         served_model=word(message.model),

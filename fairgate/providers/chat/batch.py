@@ -21,6 +21,7 @@ from fairgate.core.domain import Reply
 from fairgate.core.errors import CallFailed, FairgateError, RunStopped
 from fairgate.ledger.ledger import Ledger, sample_key
 from fairgate.providers.endpoint import Filtered
+from fairgate.providers.fields import parsed_json
 from fairgate.providers.retries import TransientError
 
 if TYPE_CHECKING:
@@ -268,7 +269,7 @@ class BatchChat:
     def _outcomes(self, content: bytes) -> Iterator[tuple[bytes, Reply | FairgateError]]:
         for line in content.splitlines():
             try:
-                said = json.loads(line)
+                said: Any = parsed_json(line)
                 yield bytes.fromhex(said["custom_id"]), self._outcome(said)
             except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
                 # A line that cannot be read is one that is missing.
@@ -281,7 +282,7 @@ class BatchChat:
             error = said.get("error") or {}
             what = self._show(f"{error.get('code')}: {error.get('message')}")
             return CallFailed(f"the batch has no reply to it ({what}).", where=self._chat.identity.label)
-        content = msgspec.json.encode(body)
+        content = json.dumps(body).encode()  # with halves of characters, as they are read
         if 200 <= status < 300:
             reply = self._chat.read(content, 0.0, 1)
             reply = reply and self._chat.endpoint.redaction.clean(reply)
@@ -338,7 +339,7 @@ def _upload(lines: bytes) -> tuple[bytes, str]:
 
 def _object(content: bytes, _latency: float, _number: int) -> dict[str, Any] | None:
     try:
-        said = json.loads(content)
+        said = parsed_json(content)
     except (ValueError, RecursionError):
         return None
     return said if isinstance(said, dict) and ("id" in said or "data" in said) else None

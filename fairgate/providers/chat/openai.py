@@ -104,7 +104,7 @@ def _text(message: _Message) -> tuple[str, bool]:
     for part in content if isinstance(content, list) else ():
         if isinstance(part, str):
             said.append(part)
-        elif isinstance(part, dict) and part.get("type") in {"text", "output_text", "refusal"}:
+        elif isinstance(part, dict) and part.get("type") in ("text", "output_text", "refusal"):
             text = part.get("text") or part.get("refusal")
             refused = refused or part["type"] == "refusal"
             said.append(text if isinstance(text, str) else "")

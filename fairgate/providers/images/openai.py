@@ -90,7 +90,9 @@ class OpenAIImages:
         # Base64 takes a third more than the image does.
         self._endpoint = Endpoint(OPENAI, name, server, path="images/generations", fields=fields, longest=2 * LARGEST)
         timeout, retries = server.timeout, server.retries
-        self._fetcher = Fetcher(self._endpoint.address, timeout=timeout, limit=LARGEST, retries=retries)
+        self._fetcher = Fetcher(
+            self._endpoint.address, timeout=timeout, limit=LARGEST, retries=retries, redaction=self._endpoint.redaction
+        )
         self._store = store
         self._identity = Identity("openai", name, self._endpoint.address, fields)
         self._before = msgspec.json.encode({"model": name, "n": 1, **fields})[:-1] + b',"prompt":'
