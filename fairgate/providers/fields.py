@@ -18,6 +18,7 @@ Body = TypeVar("Body", bound=msgspec.Struct)
 
 # More than any request has: a database cannot hold, or sum up, whatever number JSON can.
 MOST_TOKENS = 2**40
+LONGEST_NAME = 200  # characters of a model's name
 
 
 def body_fields(model_args: Sequence[str], usual: Mapping[str, object] | None = None) -> dict[str, object]:
@@ -115,6 +116,11 @@ def count(value: object) -> int | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return int(value) if 0 <= value <= MOST_TOKENS else None
+
+
+def name(value: object) -> str | None:
+    """What a server calls its model, or the build of it: as `word`, of at most 200 characters, as it is kept."""
+    return word(value[:LONGEST_NAME] if isinstance(value, str) else value)
 
 
 def word(value: object) -> str | None:

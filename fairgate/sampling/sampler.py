@@ -58,7 +58,6 @@ class Progress:
     uncounted: int = 0
     requests: int = 0
     cost: float | None = None
-    served: set[tuple[str | None, str | None]] = field(default_factory=set)
     last_failure: str = ""
     trouble: str = ""
     asked_of: Counter[Modality] = field(default_factory=Counter)
@@ -84,7 +83,6 @@ class Progress:
         self.prompt_tokens += reply.prompt_tokens or 0
         self.completion_tokens += reply.completion_tokens or 0
         self.uncounted += reply.prompt_tokens is None
-        self.served.add((reply.served_model, reply.fingerprint))
         self.cost = cost
 
     def fail(self, modality: Modality, failure: CallFailed) -> None:

@@ -81,6 +81,16 @@ def test_one_odd_field_ends_nothing(read: Callable[[bytes, float, int], object],
         read(json.dumps(each).encode(), 0.0, 1)
 
 
+def test_the_name_that_a_server_gives_its_model_is_cut() -> None:
+    for read, answer in ((read_completion, COMPLETION), (read_message, MESSAGE)):
+        reply = read(json.dumps(answer | {"model": "m" * 10_000, "system_fingerprint": "f" * 10_000}).encode(), 0.0, 1)
+        assert reply is not None
+        assert (len(reply.served_model or ""), len(reply.fingerprint or "")) in ((200, 200), (200, 0))
+    sent = read_images(json.dumps(IMAGES | {"model": "m" * 10_000}).encode(), 0.0, 1)
+    assert sent is not None
+    assert len(sent.reply.served_model or "") == 200
+
+
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32"])
 @pytest.mark.parametrize(("read", "answer"), [(read_completion, COMPLETION), (read_message, MESSAGE)])
 def test_an_answer_in_another_encoding_than_secrets_are_looked_for_in_is_not_read(

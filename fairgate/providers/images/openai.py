@@ -14,7 +14,7 @@ from fairgate.core.domain import Identity, Reply
 from fairgate.ledger.images import ImageLimits, said
 from fairgate.providers.chat.openai import OPENAI
 from fairgate.providers.endpoint import Endpoint, Filtered
-from fairgate.providers.fields import check_fields, count, word
+from fairgate.providers.fields import check_fields, count, name
 from fairgate.providers.image_download import Fetcher
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def read_images(body: bytes, latency: float, number: int) -> Sent | None:
         "",
         prompt_tokens=count(usage.get("input_tokens")),
         completion_tokens=count(usage.get("output_tokens")),
-        served_model=word(answer.model),
+        served_model=name(answer.model),
         latency=latency,
         attempts=number,
     )
