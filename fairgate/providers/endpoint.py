@@ -52,9 +52,8 @@ T = TypeVar("T")
 Read = Callable[[bytes, float, int], T | TransientError | FairgateError | None]
 
 JSON = "application/json"
-# Bytes of an answer; a server may send one without end. Of files, one is fetched at a time.
+# Bytes of an answer; a server may send one without end.
 LONGEST = 16 * 2**20
-LONGEST_FILE = 2**30
 # Tries of a request to this machine on which nothing has ever answered: a server that is not there will not come.
 TRIES_HERE = 3
 NGINX_WANTS_CERTIFICATE = b"No required SSL certificate was sent"
@@ -199,12 +198,13 @@ class Endpoint:
         body: bytes = b"",
         kind: str = JSON,
         attempts: int = 0,
+        longest: int = LONGEST,
     ) -> T | Filtered:
-        """As `post`, elsewhere under this address, with a body of another kind, or tried less often than usual. The
-        answer may be a file's content, of 1 GiB at most.
+        """As `post`, elsewhere under this address, with a body of another kind, tried less often than usual, or for an
+        answer of so many bytes at most.
         """
         retries = replace(self._retries, attempts=attempts) if attempts else self._retries
-        return await self._repeated(retries, method, path, kind, body, LONGEST_FILE, read)
+        return await self._repeated(retries, method, path, kind, body, longest, read)
 
     async def _repeated(
         self, retries: Retries, method: str, path: str, kind: str, body: bytes, longest: int, read: Read[T]

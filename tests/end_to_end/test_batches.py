@@ -17,7 +17,7 @@ from fairgate.ledger.samples import read
 from fairgate.providers.chat import batch
 from fairgate.providers.chat.batch import BatchChat
 from fairgate.providers.chat.openai import OpenAIChat
-from fairgate.providers.endpoint import Server
+from fairgate.providers.endpoint import LONGEST, Server
 from fairgate.providers.retries import Backoff, Retries
 from tests.builders import query
 from tests.running import PATIENCE, bench, finished, started, stored
@@ -164,6 +164,14 @@ def test_an_answer_in_another_encoding_brings_no_key_into_message_or_ledger(stub
     assert all(isinstance(each, FairgateError) for each in said)
     assert KEY not in str(said)
     assert not [each for each in path.parent.iterdir() if KEY.encode() in each.read_bytes()]
+
+
+def test_only_a_file_of_replies_may_be_longer_than_an_answer(stub: BatchStub, path: Path) -> None:
+    stub.spelt = lambda content: content + b" " * (LONGEST if b"custom_id" in content else 0)
+    assert len(replies(ask(chat(stub, path), path))) == 10
+    stub.spelt = lambda content: content + b" " * LONGEST
+    said = ask(chat(stub, path.with_name("other.sqlite")), path.with_name("other.sqlite"))
+    assert all(isinstance(each, FairgateError) and "endless answer" in str(each) for each in said)
 
 
 def test_of_an_expired_batch_is_kept_what_was_answered(stub: BatchStub, path: Path) -> None:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 # The provider's limits of one batch.
 MOST_REQUESTS = 50_000
 MOST_BYTES = 200_000_000
+LONGEST_FILE = 2**30  # bytes of the replies of one batch; one file is fetched at a time
 QUIET = 0.5  # seconds without a new query, after which those that wait are sent
 POLL = 30.0  # seconds between two looks at a batch
 TRIES = 6  # to make a batch, with a look in between whether it was made after all
@@ -241,7 +242,9 @@ class BatchChat:
         outcomes: dict[bytes, Reply | FairgateError] = {}
         for name in ("output_file_id", "error_file_id"):
             if batch.get(name):
-                content = await self._chat.endpoint.call("GET", f"files/{batch[name]}/content", _whole)
+                content = await self._chat.endpoint.call(
+                    "GET", f"files/{batch[name]}/content", _whole, longest=LONGEST_FILE
+                )
                 if isinstance(content, bytes):
                     outcomes.update(self._outcomes(content))
         self._sent.remove(sent)
