@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from fairgate.core.domain import Reply
 
 LONGEST = 300
+EXAMINED = 16_384  # characters of a text that are looked at to show its beginning
 HIDDEN = "[hidden]"
 
 # What a CI's runner takes for an order to itself: wherever in a line of its log it stands (##[add-mask], ##vso[…]), or
@@ -144,9 +145,12 @@ class Redaction:
 
     def show(self, text: str) -> str:
         """The text without secrets and a CI's orders, control characters escaped, cut at 300 characters."""
+        whole, text = text, text[:EXAMINED]
         if self._known is not None:
             text = self._known.sub(HIDDEN, text)
         text = without_orders(LOOKS_SECRET.sub(HIDDEN, text))
+        if len(whole) > EXAMINED and len(text) <= LONGEST:
+            text = HIDDEN  # nearly all of it was secret, and a secret may have been cut in two
         text = "".join(
             each if each.isprintable() else each.encode("unicode_escape").decode() for each in text[: LONGEST + 1]
         )

@@ -124,11 +124,14 @@ def _plain(text: str) -> str | None:
         thinking, start = not tag[1], tag.end()
     if thinking:
         return None
-    said = "\n".join([*kept, text[start:]]).strip()
-    if len(said) > 2 * EXAMINED:
-        said = f"{said[:EXAMINED]}\n\n{said[-EXAMINED:]}"
-    said = _INVISIBLE.sub("", unicodedata.normalize("NFKC", said).translate(_ALIKE))
+    said = _ends("\n".join([*kept, text[start:]]).strip())
+    # One character may be several in the other alphabet.
+    said = _ends(_INVISIBLE.sub("", unicodedata.normalize("NFKC", said).translate(_ALIKE)))
     return said.strip()
+
+
+def _ends(text: str) -> str:
+    return text if len(text) <= 2 * EXAMINED else f"{text[:EXAMINED]}\n\n{text[-EXAMINED:]}"
 
 
 def _undressed(plain: str) -> str:

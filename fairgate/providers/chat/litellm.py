@@ -14,8 +14,8 @@ from fairgate.core.errors import CallFailed, ConfigError, FairgateError, RunStop
 from fairgate.core.redaction import Redaction, of_environment
 from fairgate.providers.chat.http_chat import PLAIN, RESPONSE_FORMAT, Body
 from fairgate.providers.chat.openai import SCHEMA
-from fairgate.providers.fields import body_fields, check_fields, count, word
-from fairgate.providers.retries import CROWDED, ErrorClass, ServerError, TransientError, classify
+from fairgate.providers.fields import body_fields, check_fields, count, name, word
+from fairgate.providers.retries import CROWDED, LONGEST_MESSAGE, ErrorClass, ServerError, TransientError, classify
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -112,7 +112,7 @@ class LiteLLMCalls:
             return Refused(latency, number)
         if not isinstance(status, int) or status < 400:
             return TransientError(kind, said)
-        match classify(status, ServerError(str(error)), self._fields):
+        match classify(status, ServerError(str(error)[:LONGEST_MESSAGE]), self._fields):
             case ErrorClass.TRANSIENT:
                 return TransientError(f"HTTP {status}", said, crowded=status in CROWDED)
             case ErrorClass.FILTERED:
@@ -172,7 +172,7 @@ class LiteLLMChat:
             truncated=ended == "length",
             prompt_tokens=count(getattr(usage, "prompt_tokens", None)),
             completion_tokens=count(getattr(usage, "completion_tokens", None)),
-            served_model=self._calls.shown(getattr(said, "model", None)),
+            served_model=self._calls.shown(name(getattr(said, "model", None))),
             fingerprint=self._calls.shown(getattr(said, "system_fingerprint", None)),
             latency=latency,
             attempts=number,
