@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fairgate.cli.main import main
 from fairgate.ledger.ledger import Ledger
 from tests.running import arguments, bench, bench_many
 
@@ -42,6 +43,30 @@ def test_no_output_takes_the_place_of_the_ledger(
     assert f"{options[0].partition('=')[0]}: " in run.output
     assert "ledger" in run.output
     assert ledger.read_bytes() == before
+
+
+def test_links_in_folders_of_reports_are_replaced_and_not_followed(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    links = {
+        *("allure/environment.properties", "allure/categories.json", "allure/allurerc.json", "allure/plots"),
+        *("report/summary.json", "report/plots", "evidence/evidence.md", "clone/.eval_results"),
+    }
+    for number, name in enumerate(sorted(links)):
+        kept = elsewhere / f"{number}.txt"
+        kept.write_text("kept")
+        link = tmp_path / name
+        link.parent.mkdir(exist_ok=True)
+        link.symlink_to(elsewhere if name.endswith(("plots", "results")) else kept)
+    run = bench(tmp_path, *SOME, f"--report-dir={tmp_path / 'report'}", f"--alluredir={tmp_path / 'allure'}")
+    assert run.code in (0, 6), run.output
+    main(["evidence", str(tmp_path / "ledger.sqlite"), "--output", str(tmp_path / "evidence")])
+    task = "x=fact-or-fair-text-subjective-base-race-preference"
+    exported = ["export", "--to=hf", f"--output={tmp_path / 'clone'}", "--dataset=a/b", f"--task={task}"]
+    assert main([*exported, str(tmp_path / "report")]) != 0
+    assert (tmp_path / "evidence" / "evidence.md").stat().st_size > 1000
+    assert {each.read_text() for each in elsewhere.iterdir()} == {"kept"}
+    assert len(list(elsewhere.iterdir())) == len(links)
 
 
 def test_no_setting_of_pytest_takes_the_place_of_the_ledger(tmp_path: Path) -> None:
