@@ -34,6 +34,7 @@ async def hangs_async(prompt):
 def breaks(prompt): raise ValueError("no licence")
 def gives_up(prompt): raise RunStopped("the licence ran out.", hint="Buy one.")
 def draws(prompt): return b"a picture"
+def safe_path(prompt): return os.environ.get("PYTHONSAFEPATH", "unset")
 """
 
 
@@ -68,6 +69,13 @@ def test_it_runs_in_one_process_that_is_not_this_one_and_is_gone_afterwards() ->
     assert number != os.getpid()
     with pytest.raises(ProcessLookupError):
         os.kill(number, 0)
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.skipif(sys.flags.safe_path, reason="it was set by whoever started the tests")
+def test_what_it_starts_finds_its_own_modules(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONSAFEPATH", "1")  # as `fairgate run` does for its workers
+    assert texts(ask("safe_path", "a")) == ["unset"]
 
 
 @pytest.mark.usefixtures("here")

@@ -182,6 +182,8 @@ class LiteLLMChat:
 def _loaded() -> Any:
     # It would fetch a price list from the network at its import.
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    # It would read a file `.env` of a folder above it: addresses to which keys go, and keys that nothing would hide.
+    os.environ.setdefault("LITELLM_MODE", "PRODUCTION")
     try:
         library: Any = importlib.import_module("litellm")
     except ImportError:

@@ -35,11 +35,14 @@ class _Child:
     def __init__(self, where: str, maker: str, given: tuple[object, ...]) -> None:
         self.link, far = Pipe()
         paths = os.pathsep.join(filter(None, [str(each) for each in sys.path]))
+        inherited = dict(os.environ)
+        if not sys.flags.safe_path:  # it was set for workers; what the user's code starts need not know it
+            inherited.pop("PYTHONSAFEPATH", None)
         self.process = subprocess.Popen(  # noqa: S603 - our own interpreter
             [sys.executable, "-P", "-c", START, str(far.fileno())],
             pass_fds=[far.fileno()],
             stdin=subprocess.DEVNULL,
-            env={**os.environ, "PYTHONPATH": paths},
+            env={**inherited, "PYTHONPATH": paths},
         )
         far.close()
         self._kill = weakref.finalize(self, _killed, self.process, self.link)
