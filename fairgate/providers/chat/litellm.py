@@ -86,7 +86,7 @@ class LiteLLMCalls:
     async def _attempt(
         self, function: str, read: Callable[[Any, float, int], T | None], given: Mapping[str, object], number: int
     ) -> T | Refused | TransientError | FairgateError:
-        """One call. Troubles are handed back and not raised: no traceback then holds what was sent."""
+        """One call. Errors are handed back and not raised: no traceback then holds what was sent."""
         if self._line is None:
             self._line = asyncio.Semaphore(self._places)
         sent = {**self._fields, **given, **({} if self._base_url is None else {"api_base": self._base_url})}
