@@ -71,7 +71,7 @@ class Pace:
 
 
 def line(progress: Progress, rate: float, left: float | None, *, known: bool = True) -> str:
-    """Samples done, rate, time left, or the least that it can be, tokens, USD, what could not be used, and a problem."""
+    """Samples done, rate, time left, or the least that it can be, tokens, USD, what could not be used, a problem."""
     parts = [f"{progress.done:,}/{progress.planned:,} samples"]
     if 60 * rate >= 1:
         parts.append(f"{rate:,.0f}/s" if rate >= 1 else f"{60 * rate:.0f}/min")
