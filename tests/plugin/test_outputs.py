@@ -22,8 +22,8 @@ SOME = ("--model=control/oracle", "-p", "no:xdist", "-k", "crime and base")
     "options",
     [
         ["--junitxml={ledger}"], ["--junitxml={ledger}-wal"], ["--log-file={ledger}"],
-        # Started as the command starts it: pytest opens this file before it loads a conftest.py.
-        ["--debug={ledger}", "-p", "fairgate.suite"],
+        # As in a checkout, where a conftest.py names the plugin, and as the command starts it.
+        ["--debug={ledger}"], ["--debug={ledger}", "-p", "fairgate.suite"],
         ["--junitxml={ledger}.images/aa/x.xml"],
         ["--alluredir={folder}", "--clean-alluredir"], ["--alluredir={ledger}.images"], ["--basetemp={folder}"],
     ],
@@ -67,6 +67,22 @@ def test_links_in_folders_of_reports_are_replaced_and_not_followed(tmp_path: Pat
     assert (tmp_path / "evidence" / "evidence.md").stat().st_size > 1000
     assert {each.read_text() for each in elsewhere.iterdir()} == {"kept"}
     assert len(list(elsewhere.iterdir())) == len(links)
+
+
+def test_emptying_the_cache_of_pytest_empties_no_folder_of_a_ledger(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    ledger = tmp_path / "d" / "ledger.sqlite"
+    ledger.parent.mkdir()
+    with Ledger(ledger) as made:
+        made.runs.start("r")
+    given = arguments(tmp_path / "d", *SOME, "--cache-clear", "-o", f"cache_dir={tmp_path}")
+    given.remove("no:cacheprovider")
+    given.remove("-p")
+    [run] = bench_many(tmp_path_factory.mktemp("elsewhere"), [given])
+    assert run.code == 4, run.output
+    assert "--cache-clear: " in run.output
+    assert ledger.exists()
 
 
 def test_no_setting_of_pytest_takes_the_place_of_the_ledger(tmp_path: Path) -> None:

@@ -34,6 +34,7 @@ async def hangs_async(prompt):
 def breaks(prompt): raise ValueError("no licence")
 def gives_up(prompt): raise RunStopped("the licence ran out.", hint="Buy one.")
 def draws(prompt): return b"a picture"
+def safe_path(prompt): return os.environ.get("PYTHONSAFEPATH", "unset")
 """
 
 
@@ -71,11 +72,18 @@ def test_it_runs_in_one_process_that_is_not_this_one_and_is_gone_afterwards() ->
 
 
 @pytest.mark.usefixtures("here")
+@pytest.mark.skipif(sys.flags.safe_path, reason="it was set by whoever started the tests")
+def test_what_it_starts_finds_its_own_modules(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONSAFEPATH", "1")  # as `fairgate run` does for its workers
+    assert texts(ask("safe_path", "a")) == ["unset"]
+
+
+@pytest.mark.usefixtures("here")
 @pytest.mark.parametrize(("name", "how"), [("ends", "exit 0"), ("crashes", "signal 11")])
 def test_code_that_ends_its_process_stops_the_run(name: str, how: str) -> None:
-    for trouble in ask(name, "a", "b"):
-        assert isinstance(trouble, RunStopped)
-        assert f"the callable ended its process ({how})" in str(trouble)
+    for problem in ask(name, "a", "b"):
+        assert isinstance(problem, RunStopped)
+        assert f"the callable ended its process ({how})" in str(problem)
 
 
 @pytest.mark.usefixtures("here")
@@ -97,10 +105,10 @@ def test_a_call_that_hangs_fails_by_the_time_and_the_others_have_their_replies(n
     ],
 )
 def test_what_it_raises_comes_over(name: str, kind: type[FairgateError], said: str) -> None:
-    [trouble] = ask(name, "a")
-    assert isinstance(trouble, kind)
+    [problem] = ask(name, "a")
+    assert isinstance(problem, kind)
     with pytest.raises(kind, match=said):
-        raise trouble
+        raise problem
 
 
 def test_the_image_of_an_image_model_is_in_the_store(here: Path) -> None:

@@ -1,4 +1,4 @@
-"""The store of samples: nothing is lost, nothing is taken for something else, every trouble names the file."""
+"""The store of samples: nothing is lost, nothing is taken for something else, every error names the file."""
 
 from __future__ import annotations
 
