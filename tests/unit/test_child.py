@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairgate.core.domain import Message, Reply
+from fairgate.core.domain import Identity, Message, Reply
 from fairgate.core.errors import CallFailed, ConfigError, FairgateError, RunStopped
 from fairgate.ledger.images import ImageStore, hash_in
 from fairgate.providers.python.child_process import ChildChat
@@ -134,3 +134,20 @@ def test_a_conversation_comes_over() -> None:
 def test_what_cannot_be_loaded_is_an_error_of_the_option(target: str, said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         ChildChat(target, None, 1, 60)
+
+
+def test_a_function_whose_source_changed_is_another_model(here: Path) -> None:
+    def identity(target: str, revision: str | None = None) -> Identity:
+        model = ChildChat(target, revision, 1, 60.0)
+        asyncio.run(model.close())
+        return model.identity
+
+    (here / "shown.py").write_text("from mine import last\n")
+    before = [identity("mine:last"), identity("shown:last"), identity("mine:last", "v2")]
+    assert identity("mine:last") == before[0]
+    (here / "mine.py").write_text(
+        MODULE.replace('return messages[-1]["content"]', 'return "other: " + messages[-1]["content"]')
+    )
+    after = [identity("mine:last"), identity("shown:last"), identity("mine:last", "v2")]
+    assert [one == other for one, other in zip(before, after, strict=True)] == [False, False, True]
+    assert before[2].parameters == {"revision": "v2"}

@@ -9,6 +9,7 @@ import sys
 import threading
 import weakref
 from contextlib import suppress
+from dataclasses import replace
 from itertools import count
 from multiprocessing import Pipe
 from time import perf_counter
@@ -56,10 +57,10 @@ class _Child:
         except BaseException:
             self.kill()
             raise
-        if len(ready) != 2:
+        if len(ready) != 3:
             self.kill()
             raise _error(ready)
-        self.places, self.turns = ready
+        self.places, self.turns, self.source = ready
 
     def kill(self) -> None:
         """End the process, whatever it is doing; an unclosed one ends with the parent."""
@@ -258,3 +259,6 @@ class ChildChat(Child):
             )
         super().__init__(identity, maker, given, timeout)
         self.start()
+        if revision is None and self._child is not None and self._child.source is not None:
+            # Under its name alone, replies of other code would be taken for its own.
+            self._identity = replace(identity, parameters={"source": self._child.source})
