@@ -37,7 +37,12 @@ def read_bytes(path: Path, most: int = MOST) -> bytes:
 
 def read_text(path: Path, most: int = MOST) -> str:
     """The same as text of UTF-8, with or without a mark of it at the beginning. Raises OSError, UnicodeDecodeError."""
-    return "\n".join(read_bytes(path, most).decode("utf-8-sig").replace("\r\n", "\n").split("\r"))
+    return text_of(read_bytes(path, most))
+
+
+def text_of(content: bytes) -> str:
+    """Bytes as text of UTF-8, with or without a mark of it at the beginning, lines ended alike. UnicodeDecodeError."""
+    return "\n".join(content.decode("utf-8-sig").replace("\r\n", "\n").split("\r"))
 
 
 @contextmanager
