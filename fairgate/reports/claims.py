@@ -51,7 +51,7 @@ def against_limit(gate: GateResult) -> str:
     sign = "+" if entry.signed and value is not None and round(value, digits) > 0 else ""
     low, high = entry.ci
     ends = "" if low is None or high is None else f" ({numbers.number(low, digits)} to {numbers.number(high, digits)})"
-    return f"{sign}{said}{ends} where {_allowed(gate, unit if is_rate else '')}".replace("-", "\N{MINUS SIGN}")
+    return f"{sign}{said}{ends} where {_allowed(gate, unit if is_rate else '')}"
 
 
 def _allowed(gate: GateResult, unit: str) -> str:
