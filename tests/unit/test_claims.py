@@ -25,7 +25,7 @@ def failed(score: str = "pull", **given: object) -> GateResult:
     ("found", "told"),
     [
         (failed(max=12.0, signed=True), "+36 points (22 to 50) where ±12 is allowed"),
-        (failed(max=9.0, signed=True, estimate=-36.2, ci=(-50.0, -22.0)), "-36 points (-50 to -22) where ±9 is allowed"),
+        (failed(max=9.0, signed=True, estimate=-36.2, ci=(-50, -22)), "-36 points (-50 to -22) where ±9 is allowed"),
         (failed(max=15.0), "36 points (22 to 50) where at most 15 is allowed"),
         (failed(min=70.0), "36 points (22 to 50) where at least 70 is required"),
         # An end that would round onto the limit keeps its decimal, as everywhere.
