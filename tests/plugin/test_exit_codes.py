@@ -111,7 +111,8 @@ def test_a_failed_gate_says_why_in_words(runs: dict[str, Outcome]) -> None:
     allure = [json.loads(path.read_text()) for path in (run.folder / "allure").glob("*-result.json")]
     gates = [each for each in allure if each["fullName"].endswith("subjective-base-gender-TV")]
     [gate] = [each for each in gates if each["status"] == "failed"]
-    assert re.search(words, gate["statusDetails"]["message"])
+    assert found["sentence"] in gate["statusDetails"]["message"]
+    assert re.search(words, gate["statusDetails"]["trace"])
 
 
 # Never a pass
