@@ -29,6 +29,11 @@ NEXT_STEPS = {
 
 def reasons(report: Report) -> Iterator[str]:
     """Why the verdict is what it is, in a few sentences: of each score that fails its first gate, with its numbers."""
+    if report.calls.since:
+        yield (
+            f"No answer is new: all {report.calls.reused:,} are from {report.ledger}, given since {report.calls.since}."
+            " Of a model that changed since, ask anew: name another --ledger."
+        )
     failed = by_score([gate for gate in report.gates if gate.verdict is Verdict.FAIL and not gate.entry.validity])
     said = {found.gate: found.sentence for found in report.findings}
     for score, gates in list(failed.items())[:REASONS]:

@@ -37,7 +37,8 @@ EXITS = {Verdict.PASS: 0, Verdict.FAIL: 1, Verdict.INCONCLUSIVE: 6, Verdict.ERRO
 class Calls:
     """Samples of the plan: `planned` = `asked` + `reused` + `missing`; `failed` are those of `asked` that never came.
 
-    `retried` counts the requests beyond the first of each sample.
+    `retried` counts the requests beyond the first of each sample. `since`: the day (UTC) of the oldest reply of the
+    models under test, where a run that asks was given no new one; else empty.
     """
 
     planned: int
@@ -46,6 +47,7 @@ class Calls:
     missing: int
     failed: int
     retried: int
+    since: str = ""
 
 
 @dataclass(frozen=True)
