@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from fairgate.benchmarks.gate_result import Verdict
 from fairgate.benchmarks.paired import Basis
 from fairgate.benchmarks.registry import registry
 from fairgate.benchmarks.sections import merged
-from fairgate.comparison.paired_comparison import compare
+from fairgate.comparison.paired_comparison import compare, due_of
 from fairgate.comparison.paired_comparison import gates as drop_gates
 from fairgate.core.domain import Modality, Role
 from fairgate.gating.gate import judge, waive
@@ -23,10 +24,11 @@ from fairgate.runs.save_baseline import kept, sides_of
 from fairgate.runs.scoring import outcomes_of, scored
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from fairgate.benchmarks.case import Case
     from fairgate.benchmarks.gate_result import GateResult
+    from fairgate.comparison.paired_comparison import Due
     from fairgate.runs.run import Run
     from fairgate.runs.sampling import Sampled
     from fairgate.runs.scoring import RunScores
@@ -42,7 +44,7 @@ def report_of(sampled: Sampled, verdicts: Mapping[Case, Verdict]) -> Report:
     """Score and judge what the ledger, or a result folder, holds of the selected cases."""
     run, selection, progress = sampled.run, sampled.selection, sampled.progress
     settings, participants = run.settings, run.participants
-    scores, calls = scored(run, selection), _calls(progress)
+    scores, calls = scored(run, selection), _calls(run, progress)
     # A part of a run decides nothing: its gates wait for the other parts.
     shard = settings.shard is not None or (run.past is not None and bool(run.past.lost_shards))
     held = judge(scores.entries, run.thresholds.under(settings.plan), _lost(calls))
@@ -51,6 +53,7 @@ def report_of(sampled: Sampled, verdicts: Mapping[Case, Verdict]) -> Report:
     failed = _failed(run)
     evidence = evidence_of(run, dict(scores.cells(run, failed, verdicts)))
     cases = _case_count(verdicts.get(case, Verdict.ERROR) for case in selection.cases)
+    rounds = rounds_of(run, selection, gates, calls.asked + calls.reused)
     named = {each: participants.label(each) if each in participants.modalities else None for each in Modality}
     return Report(
         version=__version__,
@@ -80,8 +83,8 @@ def report_of(sampled: Sampled, verdicts: Mapping[Case, Verdict]) -> Report:
         sketches=partial(scores.sketches, evidence),
         instruments=tuple(section for part in scores.parts for section in part.scored.instruments),
         selection_rates=scores.selection_rates,
-        notes=tuple(notes_of(run, selection, scores, gates)),
-        rounds=rounds_of(run, selection, gates),
+        notes=tuple(notes_of(run, selection, scores, rounds)),
+        rounds=rounds,
         error=_error(sampled, scores, cases.broken),
         weighed=scores.weighed,
         inconclusive_exit=INCONCLUSIVE_EXIT[settings.inconclusive],
@@ -133,12 +136,20 @@ def _compared(run: Run, selection: Selection) -> tuple[Comparison | None, tuple[
     now = run.circumstances(lambda _: None)
     basis = Basis(now.key, now.seed, now.calibration, now.detector)
     cases = frozenset(selection.cases)
-    found, moved = compare(run.baseline, kept(run, selection), sides_of(run), basis, limits, cases)
-    return found, waive(drop_gates(moved, limits.baseline, settings.plan), limits, settings.today)
+    answered, sides = kept(run, selection), sides_of(run)
+    found, moved = compare(run.baseline, answered, sides, basis, limits, cases)
+    due: Sequence[Due] = ()
+    if run.of_drift or not settings.compare_common:
+        due = due_of(answered, sides, basis, limits, cases, queries=run.of_drift)
+    return found, waive(drop_gates(moved, limits.baseline, settings.plan, due), limits, settings.today)
 
 
-def _calls(progress: Progress) -> Calls:
+def _calls(run: Run, progress: Progress) -> Calls:
     asked = progress.asked + progress.failed
+    # A past run that is judged again asks nobody, and a control never changes.
+    old = bool(progress.reused) and not asked and run.past is None
+    remote = [role for role in (Role.MODEL, Role.IMAGE_MODEL) if role in run.participants.roles]
+    remote = [role for role in remote if old and not _is_control(run, role)]
     return Calls(
         planned=progress.planned,
         asked=asked,
@@ -146,7 +157,19 @@ def _calls(progress: Progress) -> Calls:
         missing=progress.planned - asked - progress.reused,
         failed=progress.failed,
         retried=progress.retried,
+        since=_since(run, remote) if remote else "",
     )
+
+
+def _since(run: Run, roles: Sequence[Role]) -> str:
+    """The day of the oldest reply of these models."""
+    with run.participants.ledger() as ledger:
+        found = [ledger.answered_since(run.participants.identity_of(role)) for role in roles]
+    oldest = min((each for each in found if each is not None), default=None)
+    try:
+        return "" if oldest is None else datetime.fromtimestamp(oldest, UTC).date().isoformat()
+    except (OverflowError, OSError, ValueError):  # no time at all: the file may be anybody's
+        return ""
 
 
 def _lost(calls: Calls) -> str:
