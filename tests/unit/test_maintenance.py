@@ -195,15 +195,37 @@ def test_json_lines_hold_every_column_of_every_sample(ledger: Ledger) -> None:
 
 def test_csv_holds_nothing_that_a_spreadsheet_would_run(ledger: Ledger) -> None:
     wide = ("\uff1d1", "\uff0d1", "\uff20SUM(A1)")
-    for index, text in enumerate((" =1", "+1", "@SUM(A1)", "\t=1", "\n=1", *wide, "fine\n=1", "1,2")):
+    for index, text in enumerate(
+        (" =1", "+1", "@SUM(A1)", "\t=1", "\n=1", *wide, "fine\n=1", "1,2", "B;=1", 'B; "=1"', "B|+1", "B\t@A1")
+    ):
         ledger.add("r1", MODEL, query(20 + index), Reply(text), CHOSEN)
     to = BytesIO()
     export.write(ledger, export.Format.CSV, to)
     rows = list(csv.DictReader(to.getvalue().decode().splitlines(keepends=True)))
     assert sorted({row["reply"] for row in rows}) == sorted(
-        {"'=1+1", "'-2", "' =1", "'+1", "'@SUM(A1)", "'\t=1", "'\n=1", "fine\n=1", "1,2", "Well, yes and no"}
+        {
+            "'=1+1",
+            "'-2",
+            "' =1",
+            "'+1",
+            "'@SUM(A1)",
+            "\t'=1",
+            "\n'=1",
+            "fine\n'=1",
+            "1,2",
+            "B;'=1",
+            'B;\' "=1"',
+            "B|'+1",
+            "B\t'@A1",
+            "Well, yes and no",
+        }
         | {f"'{text}" for text in wide}
     )
+    for separator in ",;\t|":
+        for row in csv.reader(to.getvalue().decode().splitlines(), delimiter=separator):
+            assert not [
+                cell for cell in row if cell.lstrip(' "').startswith(("=", "+", "-", "@", *"\uff1d\uff0d\uff20"))
+            ]
 
 
 def test_parquet_is_written_whole(ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
