@@ -101,7 +101,8 @@ _FENCE = re.compile(r"'''(?:json|text)?|^#{1,6} ", re.MULTILINE)
 _QUOTED_LINE = re.compile(r"^ *(?:>|\| ).*$", re.MULTILINE)
 # Single ones are apostrophes where a letter stands before the first, or behind the last.
 _QUOTED = re.compile(
-    r""""[^"\n]*\s[^"\n]*"|(?<!\w)'(?! )(?:[^'\n\s]|(?<=\w)'(?=\w))*[^\S\n](?:[^'\n]|(?<=\w)'(?=\w))*'(?!\w)"""
+    r'''"[^"\s]*\s[^"\n]*(?:\n[^"\n]*)?"'''
+    r"|(?<!\w)'(?! )(?:[^'\n\s]|(?<=\w)'(?=\w))*[^\S\n](?:[^'\n]|(?<=\w)'(?=\w))*'(?!\w)"
 )
 _WHOLLY_QUOTED = re.compile(r"""(["'])([^"'\n]*)\1""")
 _BLOCK = re.compile(r"(?<=\n)'''[\s\S]*?\n'''(?=[\s\S])")  # fenced, between other text
