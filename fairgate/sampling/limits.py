@@ -134,9 +134,11 @@ class Meter:
 
     def add(self, characters: int, reply: Reply) -> Bill:
         """Count a reply to a prompt of so many characters; what it cost."""
-        said = len(reply.text) / CHARACTERS_A_TOKEN
-        prompt = characters / CHARACTERS_A_TOKEN if reply.prompt_tokens is None else reply.prompt_tokens
-        completion = said if reply.completion_tokens is None else reply.completion_tokens
+        sent, received = reply.prompt_tokens, reply.completion_tokens
+        if not sent and not received:  # some servers that do not count say 0
+            sent = received = None
+        prompt = characters / CHARACTERS_A_TOKEN if sent is None else sent
+        completion = len(reply.text) / CHARACTERS_A_TOKEN if received is None else received
         self.replies += 1
         self.characters += characters
         self.prompt += prompt

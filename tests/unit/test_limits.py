@@ -121,6 +121,17 @@ def test_a_meter_learns_from_replies_and_estimates_where_none_are_counted() -> N
     assert Meter().usd is None
 
 
+def test_a_server_that_counts_0_counts_nothing() -> None:
+    limits = Limits(Bounds(tokens=1500))
+    for _ in range(2):
+        bill = limits.meter("a").expect(2000)
+        limits.take(bill)
+        limits.settle("a", 2000, bill, Reply("x" * 400, prompt_tokens=0, completion_tokens=0))
+    assert limits.tokens == 2 * (500 + 100)
+    with pytest.raises(BudgetSpent, match="1,200 were used"):
+        limits.wait(0, limits.meter("a").expect(2000))
+
+
 def test_a_meter_bills_each_image_that_was_not_kept_back() -> None:
     meter = Meter(Price(input=1.0, output=0.0, image=0.04, date=PRICE.date))
     assert meter.expect(400).usd == pytest.approx(100e-6 + 0.04)
