@@ -35,6 +35,8 @@ PLACEHOLDERS = frozenset({
 # Variables of the environment need be no UTF-8.
 RAW = "surrogateescape"
 
+_BASE64 = (base64.b64encode, base64.urlsafe_b64encode)
+
 # Below this, a "secret" is a placeholder such as "x": hiding every x would make messages unreadable.
 SHORTEST_SECRET = 4
 SHORTEST_IN_FILE = 8  # bytes
@@ -163,8 +165,17 @@ def _forms(secrets: Iterable[str]) -> list[str]:
     for secret in secrets:
         for text in {secret, unquote(secret)}:
             plain = text.encode(errors=RAW)
-            forms |= {text, base64.b64encode(plain).decode(), base64.urlsafe_b64encode(plain).decode()}
+            forms |= {text, *(encode(plain).decode() for encode in _BASE64), *_within_base64(plain)}
     return sorted(filter(None, forms), key=lambda form: (-len(form), form))
+
+
+def _within_base64(secret: bytes) -> set[str]:
+    """The letters that a long secret alone decides in the Base64 of a text around it, wherever in it it begins."""
+    found: set[str] = set()
+    for before in range(3):
+        decided = slice(-(-8 * before // 6), 8 * (before + len(secret)) // 6)
+        found |= {encode(bytes(before) + secret).decode()[decided] for encode in _BASE64}
+    return {each for each in found if len(each) >= LONG_SECRET}
 
 
 def _pattern(forms: Sequence[str], *, whole_words: bool, flags: re.RegexFlag = re.NOFLAG) -> re.Pattern[str] | None:

@@ -340,6 +340,17 @@ def test_a_secret_is_hidden_however_a_server_spells_it(key: str, spelt: Callable
     assert hidden.show(f"I was sent {spelt(key)} just now") == "I was sent [hidden] just now"
 
 
+@pytest.mark.parametrize("before", ["", "x", "xy", "Authorization: Bearer ", '{"key":"'])
+def test_a_secret_is_hidden_in_the_base64_of_a_text_around_it(before: str) -> None:
+    key = "planted+key/5f1e&9c-long"
+    said = base64.b64encode(f"{before}{key}, and so on".encode()).decode()
+    for hidden in (Redaction([key]).hide(f"It was {said}"), Redaction([key]).show(f"It was {said}")):
+        first, second = hidden.removeprefix("It was ").split(HIDDEN)
+        assert said.startswith(first)
+        assert said.endswith(second)
+        assert len(said) - len(first) - len(second) >= 30
+
+
 def test_no_part_of_a_secret_is_shown_where_a_long_text_is_cut() -> None:
     key = "planted-key/5f1e"
     said = "".join(f"%{'25' * 504}{ord(each):02x}" for each in key)
