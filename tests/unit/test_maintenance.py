@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import sqlite3
+import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
@@ -636,3 +637,22 @@ def test_an_export_to_a_terminal_is_escaped(
         said = capsys.readouterr().out
         assert "caf\u00e9" in said
         assert not {"\x1b", "\x9b"} & set(said)
+
+
+@pytest.mark.parametrize("to_file", [False, True])
+def test_an_export_to_the_log_of_a_ci_holds_no_order(
+    path: Path, ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, to_file: bool
+) -> None:
+    """A pipe is what a runner reads; a file is none."""
+    text = "a\n::error::b\r::error::c\n##vso[task.complete]\x1b[2J"
+    ledger.database.execute("UPDATE samples SET reply = ?", (text,))
+    ledger.close()
+    monkeypatch.setenv("TF_BUILD", "True")
+    out = tmp_path / "out.csv"
+    with out.open("wb") as file:
+        done = subprocess.run(  # noqa: S603 - our own interpreter
+            [sys.executable, "-m", "fairgate", "ledger", path, "export", "--format", "csv"],
+            stdout=file if to_file else subprocess.PIPE, check=True, timeout=60,
+        )  # fmt: skip
+    said = (out.read_bytes() if to_file else done.stdout).decode()
+    assert [each in said for each in ("\n::error", "\r::error", "##vso[", "\x1b")] == [to_file] * 4
