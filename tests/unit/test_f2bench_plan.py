@@ -279,8 +279,8 @@ def test_a_tie_by_position_and_one_by_stereotype_are_told_apart() -> None:
 @pytest.mark.parametrize("turn", range(1, 7))
 @pytest.mark.parametrize("last", [Reply("", filtered=True), Reply("word " * 200_000)], ids=["filtered", "too-long"])
 def test_what_follows_a_filtered_turn_is_spared_and_not_missing(task: Task, turn: int, last: Reply) -> None:
-    """The same of one that is too long to be asked about, by whichever scoring a conversation goes: all that was planned
-    is asked or spared.
+    """The same of one that is too long to be asked about, by whichever scoring a conversation goes: all that was
+    planned is asked or spared.
     """
     whole, told = plan(reference=True), answering("oracle")
     for steps in whole.work(theme(task, "gender")):
