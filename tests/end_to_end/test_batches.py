@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 import time
 from typing import TYPE_CHECKING
@@ -193,6 +194,36 @@ def test_a_batch_that_the_provider_refuses_ends_the_run_with_its_words(stub: Bat
     assert "Enqueued token limit reached" in str(said[0])
     assert "without --batch" in str(said[0])
     assert left(path, chat(stub, path)) == 0
+
+
+@pytest.mark.parametrize(
+    "errors",
+    [
+        {"data": None, "message": "quota"},
+        [{"message": "quota"}],
+        {"data": ["quota"]},
+        "quota",
+        {"data": "quota"},
+        None,
+        7,
+    ],
+)
+def test_a_batch_that_failed_waits_for_nothing_however_its_server_says_why(
+    stub: BatchStub, path: Path, errors: object
+) -> None:
+    stub.ends, stub.errors = "failed", errors
+    said = str(ask(chat(stub, path), path)[0])
+    assert "the batch was refused: " in said
+    assert "quota" in said or errors in (None, 7)
+    assert left(path, chat(stub, path)) == 0
+
+
+@pytest.mark.parametrize("odd", [b"null", b"7", b"{}", b'"../x\\n?"'])
+def test_an_odd_name_of_a_batch_or_a_file_is_one_clear_error(stub: BatchStub, path: Path, odd: bytes) -> None:
+    stub.spelt = lambda content: re.sub(rb'"(?:file-|batch_)\d+"', lambda _: odd, content)
+    for problem in ask(chat(stub, path), path):
+        assert isinstance(problem, FairgateError)
+        assert "the batches broke" not in str(problem)
 
 
 def test_a_provider_that_is_away_for_a_while_is_waited_for(stub: BatchStub, path: Path) -> None:
