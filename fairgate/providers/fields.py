@@ -118,6 +118,15 @@ def count(value: object) -> int | None:
     return int(value) if 0 <= value <= MOST_TOKENS else None
 
 
+def billed(answer: object) -> tuple[int, int]:
+    """The tokens sent and received that an answer says it took, whatever else is in it; 0 for what it does not say."""
+    usage = answer.get("usage") if isinstance(answer, dict) else None
+    known = usage if isinstance(usage, dict) else {}
+    names = ("prompt_tokens", "input_tokens"), ("completion_tokens", "output_tokens")
+    sent, received = (next((found for each in pair if (found := count(known.get(each)))), 0) for pair in names)
+    return sent, received
+
+
 def name(value: object) -> str | None:
     """What a server calls its model, or the build of it: as `word`, of at most 200 characters, as it is kept."""
     return word(value[:LONGEST_NAME] if isinstance(value, str) else value)

@@ -135,6 +135,11 @@ class Meter:
         usd = self.price.of(prompt, completion, self._image) if self.price else 0.0
         return Bill(prompt + completion, usd, guessed=not self.replies)
 
+    def charge(self, tokens: tuple[int, int]) -> None:
+        """Count what was billed for no reply."""
+        self.prompt += tokens[0]
+        self.completion += tokens[1]
+
     def add(self, characters: int, reply: Reply) -> Bill:
         """Count a reply to a prompt of so many characters; what it cost."""
         sent, received = reply.prompt_tokens, reply.completion_tokens
@@ -204,7 +209,7 @@ class Limits:
     @property
     def usd(self) -> float | None:
         """What all that was answered cost; None where a model has no price, or nothing was answered."""
-        costs = [meter.usd for meter in self.meters.values() if meter.replies]
+        costs = [meter.usd for meter in self.meters.values() if meter.replies or meter.tokens]
         known = [cost for cost in costs if cost is not None]
         return sum(known) if known and len(known) == len(costs) else None
 

@@ -418,6 +418,10 @@ class Sampler:
         expected = await line.enter(label, characters)
         try:
             reply = await model.ask(query)
+        except CallFailed as failure:
+            line.limits.meter(label).charge(failure.tokens)
+            raise
+        else:
             return reply
         finally:
             line.leave(label, characters, expected, reply)
