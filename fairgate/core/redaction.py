@@ -6,6 +6,7 @@ import base64
 import os
 import re
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
@@ -104,6 +105,7 @@ class Redaction:
         bare = [_without_end(form) for form in kept]
         plain = {each for form in bare for each in (form, form.replace("\\", "\\\\").replace('"', '\\"'))}
         self._plain = tuple(form.encode(errors=RAW) for form in sorted(plain))
+        self._traces = tuple(each.replace(b"\\", b"") for each in self._plain)
         self._kept = _pattern(kept, whole_words=True)
         shown = forms + _forms(name for name in names if name and len(name) >= SHORTEST_SECRET)
         # Hosts and media types are shown in small letters.
@@ -130,8 +132,10 @@ class Redaction:
 
     def _may_hold(self, content: bytes) -> bool:
         """Whether it is worth a closer look, which takes long for an image."""
-        plain = content.replace(b"\\/", b"/") if b"\\/" in content else content
-        return b"\\u" in plain or b"%" in plain or any(form in plain for form in self._plain)
+        if b"\\u" in content or b"%" in content:
+            return True
+        plain = content.replace(b"\\", b"")  # one may stand for itself, be doubled, or go before a sign
+        return any(form in plain for form in self._traces)
 
     def hide(self, text: str) -> str:
         """A decoded text without the given secrets, to be kept."""
@@ -198,22 +202,28 @@ def _is_word(form: str) -> bool:
 def _spelled(form: str, *, whole_word: bool) -> str:
     """A pattern of every spelling that somebody undoes later: JSON's escapes, percents, both of them nested."""
     bare = _without_end(form)
-    spelled = _spellings(bare[0], first=True) + "".join(map(_spellings, bare[1:]))
+    units = re.findall(r"\\+|[^\\]", bare)
+    spelled = _spellings(units[0], first=True)
+    spelled += "".join(_spellings(unit, behind=before[0] == "\\") for before, unit in pairwise(units))
     spelled += f"{_spellings('=')}{{0,{len(form) - len(bare)}}}"
     return rf"(?<!\w){spelled}(?!\w)" if whole_word else spelled
 
 
-def _spellings(character: str, *, first: bool = False) -> str:
+def _spellings(unit: str, *, first: bool = False, behind: bool = False) -> str:
+    """Of a character, or of a row of backslashes; `behind` such a row, which may have taken those of an escape."""
     # A match begins where its backslashes do: begun at each of them, a row of them would take the square of its length.
     start = r"(?<!\\)" if first else ""
-    units = character.encode("utf-16-be", "surrogatepass")
-    escaped = start + "".join(rf"\\++u{_hex(units[at : at + 2])}" for at in range(0, len(units), 2))
-    percents = "".join(f"%(?:25)*{_hex(bytes([each]))}" for each in character.encode(errors=RAW))
-    literal = re.escape(character)
-    if character in '/"':
+    if unit[0] == "\\":
+        return (
+            rf"{start}(?:\\++(?:u005[cC])?|%(?:25)*5[cC])++"  # as many as there are: each may be spelled in its own way
+        )
+    units = unit.encode("utf-16-be", "surrogatepass")
+    slashes = r"\\*+" if behind else r"\\++"
+    escaped = start + "".join(rf"{slashes}u{_hex(units[at : at + 2])}" for at in range(0, len(units), 2))
+    percents = "".join(f"%(?:25)*{_hex(bytes([each]))}" for each in unit.encode(errors=RAW))
+    literal = re.escape(unit)
+    if unit in '/"':
         literal = rf"(?:{start}\\+)?{literal}"
-    elif character == "\\":
-        literal = rf"{start}\\++"
     return f"(?:{literal}|{escaped}|{percents})"
 
 

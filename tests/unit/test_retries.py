@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import json
 import random
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -338,6 +339,20 @@ def test_a_secret_is_hidden_however_a_server_spells_it(key: str, spelt: Callable
     said = f'{{"content": "I was sent {spelt(key)} just now"}}'
     assert hidden.conceal(said.encode()).decode() == '{"content": "I was sent [hidden] just now"}'
     assert hidden.show(f"I was sent {spelt(key)} just now") == "I was sent [hidden] just now"
+
+
+@pytest.mark.parametrize(
+    "key", ["abcd\\\\efgh1234", "\\\\abcd\\efgh", "DOMAIN\\\\\\user:pw1", "abcd\\+efgh/1", 'ab\\"cd\\/ef1']
+)
+@pytest.mark.parametrize("times", [0, 1, 2, 3])
+@pytest.mark.parametrize("plus", ["+", "\\u002b", "%2b"])
+def test_a_secret_with_rows_of_backslashes_is_hidden(key: str, times: int, plus: str) -> None:
+    said = key
+    for _ in range(times):
+        said = json.dumps(said)[1:-1].replace("+", plus)
+    hidden = Redaction([key])
+    assert hidden.conceal(f"x {said} y".encode()) == b"x [hidden] y"
+    assert hidden.show(f"x {said} y") == "x [hidden] y"
 
 
 @pytest.mark.parametrize("before", ["", "x", "xy", "Authorization: Bearer ", '{"key":"'])
