@@ -36,6 +36,7 @@ PLACEHOLDERS = frozenset({
 # Variables of the environment need be no UTF-8.
 RAW = "surrogateescape"
 
+_PASSWORD = re.compile(r"://[^/\s:@]*:([^/\s@]+)@")
 _BASE64 = (base64.b64encode, base64.urlsafe_b64encode)
 
 # Below this, a "secret" is a placeholder such as "x": hiding every x would make messages unreadable.
@@ -88,8 +89,9 @@ def is_secret(name: str) -> bool:
 
 
 def of_environment() -> list[str]:
-    """What the variables of the environment hold that are called a secret."""
-    return [value for name, value in os.environ.items() if is_secret(name)]
+    """What the variables of the environment hold that are called a secret, and the passwords of addresses in others."""
+    named = [value for name, value in os.environ.items() if is_secret(name)]
+    return [*named, *(found for value in os.environ.values() for found in _PASSWORD.findall(value))]
 
 
 class Redaction:

@@ -15,6 +15,7 @@ from fairgate.core.redaction import Redaction, of_environment
 from fairgate.providers.chat.http_chat import PLAIN, RESPONSE_FORMAT, Body
 from fairgate.providers.chat.openai import SCHEMA
 from fairgate.providers.fields import body_fields, check_fields, count, name, word
+from fairgate.providers.http.addresses import parsed, secrets_of
 from fairgate.providers.retries import CROWDED, LONGEST_MESSAGE, ErrorClass, ServerError, TransientError, classify
 
 if TYPE_CHECKING:
@@ -55,7 +56,9 @@ class LiteLLMCalls:
         address = None if base_url is None else base_url.partition("?")[0].rpartition("@")[2]
         self.identity = Identity("litellm", name, address, stated)
         self._places, self._timeout, self._retries = server.max_in_flight, server.timeout, server.retries
-        self.redaction = Redaction([base_url, *of_environment()])
+        url = None if base_url is None else parsed(base_url.strip())
+        secrets, words = ([], []) if url is None else secrets_of(url)
+        self.redaction = Redaction([base_url, *secrets, *of_environment()], words)
         self._library = _loaded()
         self._line: asyncio.Semaphore | None = None
 
