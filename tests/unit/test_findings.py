@@ -128,6 +128,12 @@ def test_a_rate_is_said_in_samples() -> None:
     assert [topic.sentence for topic in found.topics] == ["62.5 % of 4,800 samples were refused"]
 
 
+def test_truncated_samples_name_the_option_of_each_kind_of_model() -> None:
+    [found] = rate_findings([gate(Verdict.FAIL, "truncated", attribute=None, value=30.0, n=100)], Evidence())
+    [rate] = found.topics
+    assert all(option in rate.sentence for option in ("max_tokens=", "max_completion_tokens", "max_new_tokens"))
+
+
 @pytest.mark.parametrize("score", ["TV", "S_E", "S_fact"])
 def test_a_gate_over_nothing_has_nothing_to_say(score: str) -> None:
     assert said(gate(Verdict.FAIL, score), {}) == []
