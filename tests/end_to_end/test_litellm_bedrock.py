@@ -1,4 +1,4 @@
-"""`litellm/bedrock/NAME`: the request that LiteLLM itself signs and sends, to a server that speaks Bedrock's Converse API."""
+"""`litellm/bedrock/NAME`: the request that LiteLLM itself signs, to a server that speaks Bedrock's Converse API."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_the_request_is_signed_and_its_answer_read(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("AWS_REGION_NAME", "us-east-1")
     requests: list[tuple[str, str, Any]] = []
 
-    async def answer(request: web.Request) -> web.Response:
+    async def answer(request: web.BaseRequest) -> web.Response:
         requests.append((request.raw_path, request.headers["Authorization"], await request.json()))
         return web.json_response(ANSWER)
 

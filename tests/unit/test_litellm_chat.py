@@ -164,9 +164,9 @@ def test_a_provider_that_gives_no_probabilities_is_told_from_a_run_without(
 def test_a_field_that_the_provider_does_not_have_ends_the_run_with_the_option_that_asks_for_it(
     monkeypatch: pytest.MonkeyPatch, body: Body, field: str, option: str
 ) -> None:
-    trouble = LibraryError(400, f"litellm.UnsupportedParamsError: far does not support parameters: ['{field}'], for x")
+    problem = LibraryError(400, f"litellm.UnsupportedParamsError: far does not support parameters: ['{field}'], for x")
     with pytest.raises(RunStopped, match=f"Leave {option} away"):
-        ask(chat(monkeypatch, Library(trouble), body))
+        ask(chat(monkeypatch, Library(problem), body))
 
 
 def test_without_the_library_the_mend_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,11 +26,11 @@ class Engine:
     """As vLLM's `LLM`: one output for each prompt, in their order."""
 
     template: str | None = "a template"
-    trouble: Exception | None = None
+    problem: Exception | None = None
 
     def __init__(self, **given: Any) -> None:
-        if self.trouble is not None:
-            raise self.trouble
+        if self.problem is not None:
+            raise self.problem
         self.loaded, self.asked, self.drawn = given, [], []  # type: ignore[var-annotated]
 
     def get_tokenizer(self) -> Any:
@@ -103,6 +103,6 @@ def test_a_model_without_a_chat_template_gets_the_bare_text(vllm: Any, monkeypat
 
 
 def test_an_engine_that_does_not_start_is_an_error_that_says_why(vllm: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vllm.LLM, "trouble", RuntimeError("no GPU was found"))
+    monkeypatch.setattr(vllm.LLM, "problem", RuntimeError("no GPU was found"))
     with pytest.raises(ConfigError, match=r"it cannot be loaded.*no GPU was found"):
         vllm.load(Named.of(*NAMED), 4)

@@ -120,8 +120,8 @@ class LiteLLMCalls:
             return Refused(latency, number)
         if not isinstance(status, int) or status < 400:
             return TransientError(kind, said)
-        trouble = ServerError(str(error))
-        match classify(status, trouble, self._removable):
+        problem = ServerError(str(error))
+        match classify(status, problem, self._removable):
             case ErrorClass.TRANSIENT:
                 return TransientError(f"HTTP {status}", said, crowded=status in CROWDED)
             case ErrorClass.FILTERED:
@@ -129,7 +129,7 @@ class LiteLLMCalls:
             case ErrorClass.REJECTED:
                 what = f"the server rejects this query (HTTP {status}: {said})."
                 return CallFailed(what, where=self.identity.label, attempts=number)
-            case ErrorClass.BAD_FIELD if (field := names_field(trouble, self._removable) or "") in LEFT_AWAY:
+            case ErrorClass.BAD_FIELD if (field := names_field(problem, self._removable) or "") in LEFT_AWAY:
                 what = f"the model does not take the field {field!r} (HTTP {status}: {said})."
                 return RunStopped(what, where=self.identity.label, hint=LEFT_AWAY[field])
             case _:
@@ -153,8 +153,7 @@ class LiteLLMChat:
         if body.probabilities:
             self._of_choices |= {key: value for key, value in LOGPROBS.items() if key not in fields}
         self._weighed = body.probabilities
-        by_options = (*self._of_choices, *(LOGPROBS if body.probabilities else ()))
-        self._calls = LiteLLMCalls(name, server, fields, body.stated(fields), by_options)
+        self._calls = LiteLLMCalls(name, server, fields, body.stated(fields), self._of_choices)
         self._name = name
 
     def __repr__(self) -> str:
