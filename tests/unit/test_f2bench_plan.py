@@ -277,16 +277,19 @@ def test_a_tie_by_position_and_one_by_stereotype_are_told_apart() -> None:
 
 @pytest.mark.parametrize("task", [Task.DIALOGUE, Task.BALANCE])
 @pytest.mark.parametrize("turn", range(1, 7))
-def test_what_follows_a_filtered_turn_is_spared_and_not_missing(task: Task, turn: int) -> None:
-    """By whichever scoring a conversation goes: all that was planned is asked or spared."""
+@pytest.mark.parametrize("last", [Reply("", filtered=True), Reply("word " * 200_000)], ids=["filtered", "too-long"])
+def test_what_follows_a_filtered_turn_is_spared_and_not_missing(task: Task, turn: int, last: Reply) -> None:
+    """The same of one that is too long to be asked about, by whichever scoring a conversation goes: all that was
+    planned is asked or spared.
+    """
     whole, told = plan(reference=True), answering("oracle")
     for steps in whole.work(theme(task, "gender")):
         heard = Counter[str]()
 
         def reply(query: Query, heard: Counter[str] = heard) -> Reply | None:
             heard["turns"] += query.to is Role.SPEAKER
-            filtered = query.to is Role.SPEAKER and heard["turns"] == turn
-            return Reply("", filtered=True) if filtered else told(query)
+            assert len(query.text) < 50_000
+            return last if query.to is Role.SPEAKER and heard["turns"] == turn else told(query)
 
         outcome, samples = replay(steps, reply)
         assert isinstance(outcome, Dialogue | Balanced)
