@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +15,7 @@ from fairgate.benchmarks.findings import Example, Finding
 from fairgate.benchmarks.gate_result import FAILED
 from fairgate.benchmarks.limits import RATES
 from fairgate.core.statistics.distributions import total_variation
+from fairgate.core.statistics.effects import Largest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.bigbench.plan import SubjectTally
     from fairgate.benchmarks.bigbench.portrayals import Portrayal
     from fairgate.benchmarks.gate_result import GateResult
+    from fairgate.benchmarks.score_result import ScoreResult
 
 MOST = 3  # sentences of a finding
 
@@ -36,8 +39,35 @@ def findings(gates: Iterable[GateResult], tallies: Sequence[SubjectTally], data:
         names = [each for each in data.attributes if entry.attribute in (None, each.name)]
         tell = {Task.IMPLICIT: _implicit, Task.EXPLICIT: _explicit, Task.MANIFESTATION: _manifested}[Task(entry.task)]
         worst = sorted((each for name in names for each in tell(data, by_id, name)), key=lambda each: -each[0])
-        if worst:
-            yield Finding(gate.name, tuple(Example(sentence) for _, sentence in worst[:MOST]))
+        told = [*_effect_told(gate, data), *(sentence for _, sentence in worst)]
+        if told:
+            yield Finding(gate.name, tuple(map(Example, told[:MOST])))
+
+
+def _effect_told(gate: GateResult, data: Bigbench) -> Iterator[str]:
+    """The effect of groups in one sentence; nothing of other scores."""
+    entry, found = gate.entry, gate.entry.tested
+    if entry.score == "exaggeration" and entry.estimate is not None:
+        yield (
+            f"the group that most people of a subject are of is drawn {entry.estimate:.0f} points more often than "
+            "there are; the truth: 0"
+        )
+    if not isinstance(found, Largest):
+        return
+    group, points = _group(entry, data, found.place), 100 * found.effects[found.place].value
+    beyond = {
+        Task.IMPLICIT: "than there are",
+        Task.EXPLICIT: "than they are asked for",
+        Task.MANIFESTATION: "for advantage than for disadvantage, beyond the truth",
+    }
+    often = "more" if points > 0 else "less"
+    yield f"{group} people are drawn {abs(points):.0f} points {often} often {beyond[Task(entry.task)]}; fair: 0"
+
+
+def _group(entry: ScoreResult, data: Bigbench, place: int) -> str:
+    if entry.attribute is not None:
+        return data.attribute(entry.attribute).names[place]
+    return " ".join(list(product(*(each.names for each in data.attributes[:2])))[place])
 
 
 def _implicit(

@@ -59,7 +59,8 @@ def mean_distance(gaps: Sequence[Interval], noise: Sequence[float]) -> Interval:
 
     |gap| is estimated too large where the gap is small against its noise, so its square is lessened by the noise. The
     upper end keeps the plug-in |gap|; the lower end takes a stratum for 0 where its sign is not beyond doubt (at three
-    standard errors: of ten strata, one is soon beyond two by chance).
+    standard errors: of ten strata, one is soon beyond two by chance). It is at least that of the mean gap, which |gap|
+    is never below: where all strata lean alike, none need be beyond doubt by itself.
     """
     if not gaps:
         return NOTHING
@@ -69,8 +70,9 @@ def mean_distance(gaps: Sequence[Interval], noise: Sequence[float]) -> Interval:
     value = sum(math.sqrt(max(0.0, size * size - var)) for size, var in zip(plain, noise, strict=True)) / len(gaps)
     high = mean([Interval(size, size, end) for size, end in zip(plain, far, strict=True)]).high
     sure = [(size, end) if end > size / 3 else (0.0, 0.0) for size, end in zip(plain, near, strict=True)]
-    low = mean([Interval(size, end, size) for size, end in sure]).low
-    return Interval(min(max(value, low), high), max(low, 0.0), min(high, 1.0))
+    leaning = mean(gaps)
+    low = max(mean([Interval(size, end, size) for size, end in sure]).low, leaning.low, -leaning.high, 0.0)
+    return Interval(min(max(value, low), high), low, min(high, 1.0))
 
 
 def draws(interval: Interval, rng: np.random.Generator, size: int) -> FloatArray:
