@@ -61,7 +61,11 @@ def tie_spread(cells: Sequence[CategoryCell], known: JudgeConfusion, rng: np.ran
     is by chance has a product of 0, what goes by position one below 0, which counts as 0. 1 where every instance is
     tied by group, be it the stereotyped tie in one and the opposite one in the next; the paper's S_fairness is then 1.
     """
-    every = [strata.difference(strata.share(cell.alike), strata.share(cell.apart)) for cell in cells]
+    shares = [(strata.share(cell.alike), strata.share(cell.apart)) for cell in cells]
+    there = [(one.value, other.value) for one, other in shares if not math.isnan(one.value)]
+    # Few instances of a category say little of how their shares hang together: that is taken of all.
+    both = strata.exclusive(*(sum(each) / len(there) for each in zip(*there, strict=True))) if there else 0.0
+    every = [strata.difference(one, other, both) for one, other in shares]
     seen = strata.mean([each for each in every if not math.isnan(each.value)])
     if math.isnan(seen.value):
         return NOTHING
@@ -83,7 +87,10 @@ def by_reviews(score: str, found: Interval, reviews: Sequence[Review], rng: np.r
 
 
 def gap(cell: CategoryCell) -> Interval:
-    """The share of stereotyped minus that of opposite ties of one category, -1 to 1, as the judge sees it."""
+    """The share of stereotyped minus that of opposite ties of one category, -1 to 1, as the judge sees it.
+
+    Two shares of an instance's two readings vary less than those of single ones: taken as independent, it errs little.
+    """
     return strata.difference(strata.share(cell.toward), strata.share(cell.against))
 
 
