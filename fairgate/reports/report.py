@@ -126,7 +126,7 @@ class Report:
     is, e.g. "2/5": its gates wait for the other parts. `comparison`: the run beside a baseline, None without one; what
     the baseline's limits say stands among `gates`.
     `evidence`: the cells that were counted, with a way to the samples behind each. `date`: the day of the verdict,
-    in UTC, as waivers are held against it. `limits`: the file of limits, `limits_hash` the SHA-256 of its content.
+    in UTC, as waivers are held against it. `limits`: the file of limits, `limits_hash` the SHA-256 of its content and of the files that it extends.
     `rounds`: how far a run in rounds went, and why no further; empty of another. `weighed`: what came of asking for
     probabilities.
     """
