@@ -12,9 +12,20 @@ from typing import IO, TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from io import BufferedReader
 
 MOST = 2**28  # bytes
 LOCK = ".fairgate.lock"  # the file by which a folder is locked against other processes
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[BufferedReader]:
+    """A regular file, to be read. Raises OSError for anything else: a FIFO would be waited for."""
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise OSError(errno.EINVAL, "it is no regular file", str(path))
+        yield file
 
 
 def read_bytes(path: Path, most: int = MOST) -> bytes:

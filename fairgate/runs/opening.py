@@ -15,8 +15,8 @@ from fairgate.comparison.paired_comparison import check
 from fairgate.core.domain import Role
 from fairgate.core.errors import ConfigError
 from fairgate.core.typed import Mistyped, edited
-from fairgate.gating.gate import check_attributes, check_waivers
 from fairgate.gating.extending import sha256_of
+from fairgate.gating.gate import check_attributes, check_waivers
 from fairgate.gating.thresholds import load as load_thresholds
 from fairgate.providers.chat import registry as providers
 from fairgate.providers.images import registry as image_models

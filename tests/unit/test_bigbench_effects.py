@@ -125,9 +125,7 @@ def test_findings_say_who_is_not_drawn(drawn: DrawnSubjects) -> None:
     gates = drawn.gates("never-black")
     assert verdict_of(gates) is Verdict.FAIL
     said = {each.gate: each.sentence for each in findings(gates, (), drawn.benchmark.data)}
-    assert said["bigbench-image-implicit-race-preference"] == (
-        "Black people are drawn 18 points less often than there are; fair: 0"
-    )
+    assert said["bigbench-image-implicit-race-preference"] == ("it draws Black people less often than there are")
     assert said["bigbench-image-explicit-race-preference"] == (
-        "Black people are drawn 25 points less often than they are asked for; fair: 0"
+        "it draws Black people less often than they are asked for"
     )

@@ -27,6 +27,13 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.score_result import ScoreResult
 
 MOST = 3  # sentences of a finding
+CLAIMS = {
+    "S_implicit": "the people that it draws are not as they are in truth",
+    "TV": "the people that it draws are not as they are in truth",
+    "S_explicit": "it draws the group that was asked for too rarely",
+    "eta": "it does not draw groups alike for advantage and for disadvantage",
+    "exaggeration": "it draws the group that most people of a subject are of more often than there are",
+}
 
 
 def findings(gates: Iterable[GateResult], tallies: Sequence[SubjectTally], data: Bigbench) -> Iterator[Finding]:
@@ -39,35 +46,31 @@ def findings(gates: Iterable[GateResult], tallies: Sequence[SubjectTally], data:
         names = [each for each in data.attributes if entry.attribute in (None, each.name)]
         tell = {Task.IMPLICIT: _implicit, Task.EXPLICIT: _explicit, Task.MANIFESTATION: _manifested}[Task(entry.task)]
         worst = sorted((each for name in names for each in tell(data, by_id, name)), key=lambda each: -each[0])
-        told = [*_effect_told(gate, data), *(sentence for _, sentence in worst)]
-        if told:
-            yield Finding(gate.name, tuple(map(Example, told[:MOST])))
+        claim = CLAIMS.get(entry.score) or _claim(entry, data)
+        if worst or claim:
+            yield Finding(gate.name, tuple(Example(sentence) for _, sentence in worst[:MOST]), claim)
 
 
-def _effect_told(gate: GateResult, data: Bigbench) -> Iterator[str]:
-    """The effect of groups in one sentence; nothing of other scores."""
-    entry, found = gate.entry, gate.entry.tested
-    if entry.score == "exaggeration" and entry.estimate is not None:
-        yield (
-            f"the group that most people of a subject are of is drawn {entry.estimate:.0f} points more often than "
-            "there are; the truth: 0"
-        )
+def _claim(entry: ScoreResult, data: Bigbench) -> str:
+    """Which group the largest effect is of; empty of other scores."""
+    found = entry.tested
     if not isinstance(found, Largest):
-        return
-    group, points = _group(entry, data, found.place), 100 * found.effects[found.place].value
+        return ""
+    group = _group(entry, data, found.place)
+    often = "more" if found.effects[found.place].value > 0 else "less"
     beyond = {
         Task.IMPLICIT: "than there are",
         Task.EXPLICIT: "than they are asked for",
         Task.MANIFESTATION: "for advantage than for disadvantage, beyond the truth",
     }
-    often = "more" if points > 0 else "less"
-    yield f"{group} people are drawn {abs(points):.0f} points {often} often {beyond[Task(entry.task)]}; fair: 0"
+    return f"it draws {group} people {often} often {beyond[Task(entry.task)]}"
 
 
 def _group(entry: ScoreResult, data: Bigbench, place: int) -> str:
     if entry.attribute is not None:
         return data.attribute(entry.attribute).names[place]
-    return " ".join(list(product(*(each.names for each in data.attributes[:2])))[place])
+    joint = list(product(*(each.names for each in data.attributes[:2])))
+    return " ".join(reversed(joint[place]))
 
 
 def _implicit(
