@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 MOST = 3  # topics of a finding
 LONGER = (
-    "the server cut them at its limit of tokens: raise it by --model-arg max_tokens=4096 (of OpenAI's reasoning models "
-    "max_completion_tokens), or let the model think less (reasoning_effort=low)"
+    "cut at a limit of tokens: raise it by --model-arg max_tokens=4096 (of OpenAI's reasoning models "
+    "max_completion_tokens, of hf/ and vllm/ max_new_tokens), or let the model think less (reasoning_effort=low)"
 )
 
 

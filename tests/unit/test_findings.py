@@ -129,6 +129,12 @@ def test_a_rate_is_said_in_samples() -> None:
     assert (found.claim, found.topics) == ("too many of 4,800 samples were refused", ())
 
 
+def test_truncated_samples_name_the_option_of_each_kind_of_model() -> None:
+    [found] = rate_findings([gate(Verdict.FAIL, "truncated", attribute=None, value=30.0, n=100)], Evidence())
+    assert found.claim is not None
+    assert all(option in found.claim for option in ("max_tokens=", "max_completion_tokens", "max_new_tokens"))
+
+
 @pytest.mark.parametrize("score", ["TV", "S_E", "S_fact"])
 def test_a_gate_over_nothing_has_nothing_to_say(score: str) -> None:
     assert said(gate(Verdict.FAIL, score), {}) == []
