@@ -80,11 +80,12 @@ _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 def is_secret(name: str) -> bool:
     """Whether a field or a variable of this name holds a secret."""
-    parts = [part.lower() for part in _PART.findall(name)]
+    parts = [part.lower() for part in _PART.findall(name.rstrip("_0123456789"))]  # KEY_1, KEY2
     if not parts:
         return False
     before = parts[-2] if len(parts) > 1 else ""
-    last = parts[-1] in {"token", "key"} and before not in _NO_SECRETS
+    last = parts[-1] in {"token", "key", "pass", "pat"} and before not in _NO_SECRETS
+    last = last or parts[-2:] == ["api", "keys"]
     return last or not _SECRET_WORDS.isdisjoint(parts) or parts[-1].endswith(("apikey", "password", "secret"))
 
 

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairgate.core.domain import Reply
-from fairgate.core.redaction import EXAMINED, HIDDEN, LONGEST, Redaction
+from fairgate.core.redaction import EXAMINED, HIDDEN, LONGEST, Redaction, is_secret
 from fairgate.providers.retries import (
     Backoff,
     ErrorClass,
@@ -398,3 +398,19 @@ def test_a_secret_that_comes_in_parts_is_hidden_when_they_are_joined() -> None:
     reply = Reply("so planted-key-123 it is", served_model="planted-key-123")
     cleaned = Redaction(["planted-key-123"]).clean(reply)
     assert (cleaned.text, cleaned.served_model, cleaned.fingerprint) == ("so [hidden] it is", "[hidden]", None)
+
+
+def test_names_of_secrets_are_told_from_those_of_settings() -> None:
+    for name in (
+        "OPENAI_API_KEY",
+        "OPENAI_API_KEYS",
+        "OPENAI_KEY_1",
+        "KEY2",
+        "HF_TOKEN",
+        "SMTP_PASS",
+        "GITHUB_PAT",
+        "dbPassword",
+    ):
+        assert is_secret(name), name
+    for name in ("max_tokens", "max_token", "cache_key", "top_p", "PATH", "bypass", "pattern", "keys", "seed", "_1"):
+        assert not is_secret(name), name
