@@ -109,6 +109,7 @@ class Redaction:
         plain = {each for form in bare for each in (form, form.replace("\\", "\\\\").replace('"', '\\"'))}
         self._plain = tuple(form.encode(errors=RAW) for form in sorted(plain))
         self._traces = tuple(each.replace(b"\\", b"") for each in self._plain)
+        self._inner = tuple(sorted({form for each in given for form in _within_base64(each.encode(errors=RAW))}))
         self._kept = _pattern(kept, whole_words=True)
         shown = forms + _forms(name for name in names if name and len(name) >= SHORTEST_SECRET)
         # Hosts and media types are shown in small letters.
@@ -143,7 +144,14 @@ class Redaction:
     def hide(self, text: str) -> str:
         """A decoded text without the given secrets, to be kept."""
         worth = self._kept is not None and self._may_hold(text.encode("utf-8", "surrogatepass"))
-        return self._kept.sub(HIDDEN, text) if worth and self._kept is not None else text
+        text = self._kept.sub(HIDDEN, text) if worth and self._kept is not None else text
+        return self._without_inner(text)
+
+    def _without_inner(self, text: str) -> str:
+        # Not in the bytes of an answer: an image there would be none any more.
+        for form in self._inner:
+            text = text.replace(form, HIDDEN)
+        return text
 
     def clean(self, reply: Reply) -> Reply:
         """A reply without the given secrets, wherever in it a server put them."""
@@ -157,7 +165,7 @@ class Redaction:
         whole, text = text, text[:EXAMINED]
         if self._known is not None:
             text = self._known.sub(HIDDEN, text)
-        text = without_orders(LOOKS_SECRET.sub(HIDDEN, text))
+        text = without_orders(LOOKS_SECRET.sub(HIDDEN, self._without_inner(text)))
         if len(whole) > EXAMINED and len(text) <= LONGEST:
             text = HIDDEN  # nearly all of it was secret, and a secret may have been cut in two
         text = "".join(
@@ -172,7 +180,7 @@ def _forms(secrets: Iterable[str]) -> list[str]:
     for secret in secrets:
         for text in {secret, unquote(secret)}:
             plain = text.encode(errors=RAW)
-            forms |= {text, *(encode(plain).decode() for encode in _BASE64), *_within_base64(plain)}
+            forms |= {text, *(encode(plain).decode() for encode in _BASE64)}
     return sorted(filter(None, forms), key=lambda form: (-len(form), form))
 
 
