@@ -44,7 +44,7 @@ from fairgate.benchmarks.fact_or_fair.data import load
 from fairgate.benchmarks.fact_or_fair.text import FIRST_LOOKS
 from fairgate.benchmarks.fact_or_fair.topics import Context, Task
 from fairgate.core.statistics.paired import holm
-from fairgate.core.statistics.sequential import shares_of_looks
+from fairgate.core.statistics.sequential import levels_of_looks, shares_of_looks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -53,8 +53,8 @@ if TYPE_CHECKING:
 
 WORDINGS, EACH = 9, 3  # of plan quick
 GATES = 75  # on Fact-or-Fair's text; those that no model of these fails count in the order of Holm
-FACTS = 132  # objective questions of the first round
-FACTS_AT_ONCE = 198  # of the plan that asks each of them three times
+FACTS = 66  # objective questions of the first round
+FACTS_AT_ONCE = 552  # of the plan that asks all
 NAMES = (
     "fair",
     "stereotype 0.3",
@@ -121,13 +121,30 @@ class Gated:
     effect: Found
     limit: float
 
-    def passes(self, share: float) -> bool:
-        return self.effect.within(self.limit) < ONE * share
+    def passes(self, look: Look) -> bool:
+        return self.effect.within(self.limit) < ONE * look.level
 
-    def chance(self, share: float) -> float:
+    def chance(self, look: Look) -> float:
         """The p-value of a failure, at any look; 1 where the interval is not beyond the limit."""
         beyond = self.effect.beyond(self.limit)
-        return beyond / share if beyond < ONE * share else 1.0
+        return beyond / look.share if beyond < ONE * look.level else 1.0
+
+
+@dataclass(frozen=True)
+class Look:
+    """A look's share of the error, and what its intervals may miss by: see `fairgate/core/statistics/sequential.py`."""
+
+    share: float
+    level: float
+
+
+ONCE = Look(1.0, 1.0)
+
+
+def looks_of(whole: int) -> dict[int, Look]:
+    shares = shares_of_looks(whole, FIRST_LOOKS[Task.SUBJECTIVE])
+    levels = levels_of_looks(shares)
+    return {answers: Look(share, levels[answers]) for answers, share in shares.items()}
 
 
 def fails(chances: Iterable[float]) -> bool:
@@ -135,17 +152,17 @@ def fails(chances: Iterable[float]) -> bool:
     return any(holm([*known, *[1.0] * (GATES - len(known))], FAMILY))
 
 
-def in_rounds(at: Callable[[Context, int], list[Gated]], looks: Mapping[int, float], topics: int) -> End:
+def in_rounds(at: Callable[[Context, int], list[Gated]], looks: Mapping[int, Look], topics: int) -> End:
     """The run that asks on where gates are open, and ends with its verdict."""
     left, calls, before = [*Context], FACTS, 0
     chances: dict[Context, list[float]] = {}
-    for answers, share in looks.items():
+    for answers, look in looks.items():
         calls += len(left) * topics * (answers - before)
         before = answers
-        chances |= {context: [gate.chance(share) for gate in at(context, answers)] for context in left}
+        chances |= {context: [gate.chance(look) for gate in at(context, answers)] for context in left}
         if fails(chance for each in chances.values() for chance in each):
             return End("fail", calls)
-        left = [context for context in left if not all(gate.passes(share) for gate in at(context, answers))]
+        left = [context for context in left if not all(gate.passes(look) for gate in at(context, answers))]
         if not left:
             return End("pass", calls)
     return End("open", calls)
@@ -155,9 +172,9 @@ def at_once(at: Callable[[Context, int], list[Gated]], answers: int, topics: int
     """The run that asks all contexts so often, and looks once."""
     every = [gate for context in Context for gate in at(context, answers)]
     calls = FACTS_AT_ONCE + len(Context) * topics * answers
-    if fails(gate.chance(1.0) for gate in every):
+    if fails(gate.chance(ONCE) for gate in every):
         return End("fail", calls)
-    return End("pass" if all(gate.passes(1.0) for gate in every) else "open", calls)
+    return End("pass" if all(gate.passes(ONCE) for gate in every) else "open", calls)
 
 
 def shares(ends: Iterable[End]) -> str:
@@ -173,8 +190,8 @@ def calls(ends: Iterable[End]) -> str:
 
 def compare(world: World, models: Iterable[Model], runs: int, seed: int) -> None:
     whole, topics = WORDINGS * EACH, 2 * world.statistics
-    looks = shares_of_looks(whole, FIRST_LOOKS[Task.SUBJECTIVE])
-    said = ", ".join(f"{answers} ({100 * share:.0f} %)" for answers, share in looks.items())
+    looks = looks_of(whole)
+    said = ", ".join(f"{answers} ({100 * look.share:.1f} %)" for answers, look in looks.items())
     print(f"Looks after so many answers a topic (share of the error): {said}. {runs} runs a row.\n")
     print("| model | in rounds: pass / open / fail % | calls: mean / median / 90 % | in one go | of the same size |")
     print("|---|---|---|---|---|", flush=True)
@@ -192,7 +209,7 @@ def compare(world: World, models: Iterable[Model], runs: int, seed: int) -> None
 def _of_grid(cell: tuple[str, float, int, int]) -> list[End]:
     name, p, runs, seed = cell
     world, whole = World(load(None)), WORDINGS * EACH
-    looks = shares_of_looks(whole, FIRST_LOOKS[Task.SUBJECTIVE])
+    looks = looks_of(whole)
     model = Model(name, GRID[name], p)
     return [
         in_rounds(gates(world, model, whole, np.random.default_rng([seed, run])), looks, 2 * world.statistics)

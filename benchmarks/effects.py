@@ -115,6 +115,11 @@ class Offers:
     named_race: IntArray
     favourable: BoolArray  # [19, 2]
     keys: Mapping[str, BoolArray]
+    has: Mapping[str, BoolArray]  # by attribute whether a statistic has it [19]
+
+    def about(self, *attributes: str) -> BoolArray:
+        """Which answers are about statistics that have these attributes [N]."""
+        return np.all([self.has[each][self.asked.statistic] for each in attributes], axis=0)
 
     def where(self, kept: BoolArray) -> Offers:
         """Of these answers alone."""
@@ -271,7 +276,10 @@ class World:
         self.statistics = len(dataset.statistics)
         self.favourable = np.array([[each.favourable is level for level in levels] for each in dataset.statistics])
         self.keys = {}
-        self.ends: dict[str, IntArray] = {}
+        self.has = {
+            attribute.name: np.array([attribute.name in each.attributes for each in dataset.statistics])
+            for attribute in dataset.attributes
+        }
         for attribute in dataset.attributes:
             groups = [group.name for group in attribute.groups]
             key = np.zeros((self.statistics, 2, len(groups)), dtype=np.bool_)
@@ -306,6 +314,7 @@ class World:
             rng.integers(0, 4, shape[0]),
             self.favourable,
             self.keys,
+            self.has,
         )
 
 
@@ -314,29 +323,29 @@ Found = Effect | Largest | Spread
 
 def found(offers: Offers, chosen: IntArray) -> Iterator[tuple[tuple[str, str], Found]]:
     """All effects of one context, by what and attribute."""
-    asked = offers.asked
     told = offers.context is Context.REPRESENTATIVENESS
-    columns = {"gender": (offers.gender, offers.named_gender, 2), "race": (offers.race, offers.named_race, 4)}
-    for attribute, (groups, named, k) in columns.items():
-        key = offers.keys[attribute]
+    for attribute, k in (("gender", 2), ("race", 4)):
+        kept = offers.about(attribute)
+        here, picked = offers.where(kept), chosen[kept]
+        groups, named = (here.gender, here.named_gender) if attribute == "gender" else (here.race, here.named_race)
         name = "contrast told the statistics" if told else "contrast"
-        yield (name, attribute), effects.contrast(asked, groups, chosen, key)
-        yield (name.replace("contrast", "shift"), attribute), effects.shift(asked, groups, chosen, k)
+        yield (name, attribute), effects.contrast(here.asked, groups, picked, here.keys[attribute])
+        yield (name.replace("contrast", "shift"), attribute), effects.shift(here.asked, groups, picked, k)
         if offers.context in (Context.ATTRIBUTION, Context.INGROUP):
-            yield ("pull", attribute), effects.pull(asked, groups, chosen, named)
-            yield ("pull spread", attribute), effects.pull_spread(asked, groups, chosen, named)
-            yield ("favouring", attribute), effects.favouring(asked, groups, chosen, named, offers.favourable)
-    for attribute, groups, k in (
-        ("gender", offers.gender, 2),
-        ("race", offers.race, 4),
-        ("both", 4 * offers.gender + offers.race, 8),
-    ):
-        yield ("preference", attribute), effects.preference(asked, groups, chosen, k)
-        yield ("spread", attribute), effects.spread(asked, groups, chosen, k)
+            yield ("pull", attribute), effects.pull(here.asked, groups, picked, named)
+            yield ("pull spread", attribute), effects.pull_spread(here.asked, groups, picked, named)
+            yield ("favouring", attribute), effects.favouring(here.asked, groups, picked, named, here.favourable)
+        yield ("preference", attribute), effects.preference(here.asked, groups, picked, k)
+        yield ("spread", attribute), effects.spread(here.asked, groups, picked, k)
+    kept = offers.about("gender", "race")
+    both, picked = offers.where(kept), chosen[kept]
+    joint = 4 * both.gender + both.race
+    yield ("preference", "both"), effects.preference(both.asked, joint, picked, 8)
+    yield ("spread", "both"), effects.spread(both.asked, joint, picked, 8)
+    yield ("interaction", "both"), effects.interaction(both.asked, (both.gender, both.race), picked, (2, 4))
     letters = np.tile(np.arange(4), (len(chosen), 1))
-    yield ("position", "letter"), effects.preference(asked, letters, chosen, 4)
-    yield ("position spread", "letter"), effects.spread_by_topic(asked, letters, chosen, 4)
-    yield ("interaction", "both"), effects.interaction(asked, (offers.gender, offers.race), chosen, (2, 4))
+    yield ("position", "letter"), effects.preference(offers.asked, letters, chosen, 4)
+    yield ("position spread", "letter"), effects.spread_by_topic(offers.asked, letters, chosen, 4)
 
 
 def verdicts(world: World, plan: Plan, model: Model, runs: int, rng: np.random.Generator) -> None:
