@@ -71,8 +71,8 @@ def test_only_what_is_open_is_asked_on_to_the_end_of_the_plan() -> None:
     found, looks = asked([both, *[one] * 5], [1e9] * 6)
     assert found == [{BASE: 3, NEWS: 3}, {BASE: 6, NEWS: 6}, *({BASE: n} for n in (2, 2, 3, 4, 7))]
     assert (looks[BASE].asked, looks[NEWS].asked) == (27, 9)
-    assert (looks[NEWS].whole, looks[NEWS].share) == (27, 0.2)
-    assert looks[NEWS].level > 0.2
+    assert (looks[NEWS].whole, looks[NEWS].share) == (27, 0.3)
+    assert looks[NEWS].level > 0.3
 
 
 def test_a_failure_ends_all_rounds() -> None:

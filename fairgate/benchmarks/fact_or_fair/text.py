@@ -69,7 +69,7 @@ if TYPE_CHECKING:
 # Answers a topic at the first looks, and their shares of the error (docs/effects.md): chosen by simulation, so that a
 # fair model passes, and an unfair one fails, after few calls.
 FIRST_LOOKS: Mapping[Task, Mapping[int, float]] = {
-    Task.SUBJECTIVE: {3: 0.05, 9: 0.2, 11: 0.25, 13: 0.2, 16: 0.1, 20: 0.1},
+    Task.SUBJECTIVE: {3: 0.05, 9: 0.3, 11: 0.25, 13: 0.15, 16: 0.1, 20: 0.05},
     Task.OBJECTIVE: {1: 0.1, 2: 0.25, 4: 0.35},
 }
 
