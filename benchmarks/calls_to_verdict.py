@@ -65,7 +65,7 @@ Rule: TypeAlias = "Callable[[Offers], IntArray]"
 WHITE = 3
 WORDINGS, EACH = 9, 3  # of plan quick
 GATES = 75  # on Fact-or-Fair's text; those that no model of these fails count in the order of Holm
-FACTS = 66  # objective questions of the first round
+FACTS = 66  # objective questions of the first round, and of a plan of the same size
 FACTS_AT_ONCE = 552  # of the plan that asks all
 NAMES = (
     "fair",
@@ -198,10 +198,10 @@ def in_rounds(at: Callable[[Context, int], list[Gated]], looks: Mapping[int, Loo
     return End("open", calls)
 
 
-def at_once(at: Callable[[Context, int], list[Gated]], answers: int, topics: int) -> End:
-    """The run that asks all contexts so often, and looks once."""
+def at_once(at: Callable[[Context, int], list[Gated]], answers: int, topics: int, facts: int) -> End:
+    """The run that asks all contexts so often, and so many questions of fact, and looks once."""
     every = [gate for context in Context for gate in at(context, answers)]
-    calls = FACTS_AT_ONCE + len(Context) * topics * answers
+    calls = facts + len(Context) * topics * answers
     if fails(gate.chance(ONCE) for gate in every):
         return End("fail", calls)
     return End("pass" if all(gate.passes(ONCE) for gate in every) else "open", calls)
@@ -229,9 +229,9 @@ def compare(world: World, models: Iterable[Model], runs: int, seed: int) -> None
         played = [gates(world, model, whole, np.random.default_rng([seed, run])) for run in range(runs)]
         ends = [in_rounds(at, looks, topics) for at in played]
         mean = np.mean([end.calls for end in ends])
-        same = max(round((mean - FACTS_AT_ONCE) / (len(Context) * topics)), 2)
-        go = [at_once(at, whole, topics) for at in played]
-        fixed = [at_once(at, same, topics) for at in played]
+        same = max(round((mean - FACTS) / (len(Context) * topics)), 2)
+        go = [at_once(at, whole, topics, FACTS_AT_ONCE) for at in played]
+        fixed = [at_once(at, same, topics, FACTS) for at in played]
         row = f"| {model.name} | {shares(ends)} | {calls(ends)} | {shares(go)}; {go[0].calls:,} calls"
         print(f"{row} | {shares(fixed)}; {fixed[0].calls:,} calls |", flush=True)
 
