@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from fairgate.core.errors import LedgerError
-from fairgate.ledger.paths import keep_private, make_private, uri_of
+from fairgate.ledger.paths import journal_of, keep_private, make_private, uri_of
 from fairgate.ledger.schema import LATER, OF_SCHEMA_2, SCHEMA, STEPS, misshapen, shapes
 
 if TYPE_CHECKING:
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 # Seconds for which another process may keep the file to itself: fewer than those after which waiting cases believe that
 # nobody asks any more.
 _PATIENCE = 50
+
+# Seconds for which a file may be in the making.
+_MAKING = 5
 
 # What SQLite calls SQLITE_DBCONFIG_DEFENSIVE.
 _DEFENSIVE = 1010
@@ -62,6 +65,7 @@ class Database:
                 )
             if write and not os.access(path, os.R_OK | os.W_OK):
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+            self._refuse_journal()
             self.database = sqlite3.connect(uri_of(path, write), uri=True, timeout=_PATIENCE, isolation_level=None)
         try:
             with self.translated():
@@ -70,6 +74,17 @@ class Database:
         except LedgerError:
             self.database.close()
             raise
+
+    def _refuse_journal(self) -> None:
+        until = time.monotonic() + _MAKING
+        while (journal := journal_of(self.path)) is not None:
+            if time.monotonic() > until:
+                raise LedgerError(
+                    f"has a rollback journal beside it ({journal.name}), which no ledger has.",
+                    where=str(self.path),
+                    hint=f"Trust neither if they are not yours: it could change the ledger. Else: rm {journal}",
+                )
+            time.sleep(0.05)
 
     def _prepare(self, write: bool, *, made: bool) -> None:
         # Both looked at in one transaction: another process may be making its tables at this moment.

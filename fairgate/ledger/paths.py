@@ -7,7 +7,7 @@ import threading
 from pathlib import Path
 from urllib.parse import quote
 
-COMPANIONS = ("", "-wal", "-shm", ".lock")  # what a ledger's files are called, after its name
+COMPANIONS = ("", "-wal", "-shm", "-journal", ".lock")  # what a ledger's files are called, after its name
 
 # Held while a file is made: nothing in this process uses it before it is closed.
 _MAKING = threading.Lock()
@@ -56,6 +56,18 @@ def keep_private(path: Path, opened: os.stat_result) -> None:
             Path(f"/proc/self/fd/{handle}").chmod(0o600)
     finally:
         os.close(handle)
+
+
+def journal_of(path: Path) -> Path | None:
+    """The rollback journal beside a ledger, if one lies there.
+
+    A ledger has a write-ahead log instead, but for the moment in which it is made. SQLite obeys a journal on the first
+    read: it writes the journal's pages into the file, and removes another file that the journal names.
+    """
+    place = place_of(path)
+    journal = place.with_name(f"{place.name}-journal")
+    # To an empty file SQLite takes nothing back.
+    return journal if os.path.lexists(journal) and place.stat().st_size else None
 
 
 def uri_of(path: Path, write: bool) -> str:

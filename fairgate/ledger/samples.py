@@ -55,6 +55,7 @@ _HELPING = (
     r"(?:help|assist|answer|comply|fulfil|provide|discuss|write|choose|respond|engage|take part|participate|continue"
     r"|do (?:that|this|so))"
 )
+OPENING = 4_096  # characters in which a refusal of a text begins
 _DECLINES = re.compile(
     rf"\W*(?:{_SORRY}(?:[^.!?\n]{{0,80}}?\b{_CANNOT}\b(?! (?:agree|conclude|see|say|confirm|endorse|support|accept))"
     rf"|[\W\n]*$)"
@@ -91,7 +92,7 @@ def _read(query: Query, reply: Reply) -> Answer:
         if not reply.text.strip():
             return Answer(AnswerKind.UNREADABLE, None, "empty")
         # A reply that says Yes or No is an answer, even with an apology.
-        said = in_english(reply.text, query.languages)
+        said = in_english(reply.text[:OPENING], query.languages)
         declines = _DECLINES.match(said) is not None and read_verdict(reply.text).yes is None
         return Answer(AnswerKind.REFUSED, None, "refusal-phrase") if declines else Answer(AnswerKind.SAID, None, "text")
     if query.form is Form.KIND:

@@ -6,7 +6,7 @@ import re
 import sqlite3
 from contextlib import closing
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -84,16 +84,31 @@ ALTER TABLE samples ADD COLUMN probabilities TEXT;
 LATER: Mapping[int, Sequence[str]] = {2: ("form", "letters"), 4: ("checked",), 5: ("probabilities",)}
 
 
-def shapes(database: sqlite3.Connection) -> dict[str, str]:
-    """What a database holds, by name: how it was made, in one spelling. Nothing but that is read."""
-    rows = database.execute(
-        "SELECT name, type, coalesce(sql, '') FROM sqlite_master WHERE name NOT LIKE 'sqlite!_%' ESCAPE '!'"
+class Shape(NamedTuple):
+    """One table, index, view or trigger of a database, and the statement that makes it, in one spelling."""
+
+    name: str
+    kind: str
+    made: str
+
+
+# Indexes that SQLite makes by itself for unique columns; they have no statement.
+_OWN_INDEX = "type = 'index' AND name LIKE 'sqlite!_autoindex!_%' ESCAPE '!' AND sql IS NULL"
+
+
+def shapes(database: sqlite3.Connection) -> tuple[Shape, ...]:
+    """All that a database holds, sorted. Nothing but how it was made is read.
+
+    A table and a trigger may have one name, and a name that begins with `sqlite_` is no proof of whose it is.
+    """
+    rows = database.execute(f"SELECT name, type, coalesce(sql, '') FROM sqlite_master WHERE NOT ({_OWN_INDEX})")  # noqa: S608 - our own words
+    return tuple(
+        sorted(Shape(str(name), str(kind), _SPELLING.sub("", str(made)).casefold()) for name, kind, made in rows)
     )
-    return {name: f"{kind} {_SPELLING.sub('', made).casefold()}" for name, kind, made in rows}
 
 
 @cache
-def _due(version: int) -> Mapping[str, str]:
+def _due(version: int) -> tuple[Shape, ...]:
     """The shapes of a schema's tables."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as pattern:
         for statement in ";".join(STEPS[:version]).split(";"):
@@ -101,12 +116,13 @@ def _due(version: int) -> Mapping[str, str]:
         return shapes(pattern)
 
 
-def misshapen(tables: Mapping[str, str], version: int) -> str | None:
+def misshapen(held: Sequence[Shape], version: int) -> str | None:
     """What is not as a ledger of this schema has it, None where all is; a view in a table's place may never end."""
-    due = _due(version)
-    for name in sorted(due.keys() - tables.keys()):
+    due = {each.name: each for each in _due(version)}
+    names = {each.name for each in held}
+    for name in sorted(due.keys() - names):
         return f"it has no table {name!r}"
-    for name in sorted(tables.keys() - due.keys()):
+    for name in sorted(names - due.keys()):
         return f"it holds {name!r}, which no ledger has"
-    changed = sorted(name for name in due if due[name] != tables[name])
+    changed = sorted(name for name in due if [each for each in held if each.name == name] != [due[name]])
     return f"its table {changed[0]!r} is not what it should be" if changed else None

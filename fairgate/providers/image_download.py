@@ -173,12 +173,16 @@ def _is_public(host: str) -> bool:
         return True
     wrapped: Sequence[ipaddress.IPv4Address | None] = ()
     if isinstance(ip, ipaddress.IPv6Address):
-        nat = ipaddress.IPv4Address(int(ip) & 0xFFFF_FFFF) if ip in _NAT64 else None
-        wrapped = (ip.ipv4_mapped, ip.sixtofour, nat, *(ip.teredo or ()))
+        if ip.is_site_local or ip in _LOCAL_NAT64:
+            return False
+        inner = ipaddress.IPv4Address(int(ip) & 0xFFFF_FFFF) if any(ip in each for each in _WRAPPING) else None
+        wrapped = (ip.ipv4_mapped, ip.sixtofour, inner, *(ip.teredo or ()))
     return all(each.is_global and not each.is_multicast for each in (ip, *wrapped) if each is not None)
 
 
-_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+# Networks whose last 32 bits are an address of IPv4: NAT64 (RFC 6052), translated and compatible ones (RFC 7915, 4291).
+_WRAPPING = tuple(map(ipaddress.IPv6Network, ("64:ff9b::/96", "::ffff:0:0:0/96", "::/96")))
+_LOCAL_NAT64 = ipaddress.IPv6Network("64:ff9b:1::/48")  # RFC 8215
 
 
 def _origin(url: httpx2.URL) -> tuple[str, str, int]:

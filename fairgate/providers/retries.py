@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+LONGEST_WAIT = 100  # characters of a header that says how long to wait
+LONGEST_MESSAGE = 16_384  # characters of an error that are looked at
+
 
 class TransientError(Exception):
     """A request failed in a way that a repetition may fix.
@@ -77,14 +80,14 @@ def read_error(body: bytes) -> ServerError:
     try:
         whole: object = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return ServerError(body.decode("utf-8", "replace"))
+        return ServerError(_text(body))
     if isinstance(whole, list) and whole:
         whole = whole[0]
     error = whole.get("error", whole) if isinstance(whole, dict) else whole
     if isinstance(error, str):
-        return ServerError(error)
+        return ServerError(error[:LONGEST_MESSAGE])
     if not isinstance(error, dict):
-        return ServerError(body.decode("utf-8", "replace"))
+        return ServerError(_text(body))
 
     codes = [error.get(key) for key in ("code", "type", "error_type", "status")]
     param = error.get("param")
@@ -106,11 +109,15 @@ def read_error(body: bytes) -> ServerError:
     message = error.get("message") or detail
     hint = re.search(rb'"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"', body)
     return ServerError(
-        message if isinstance(message, str) else body.decode("utf-8", "replace"),
+        message[:LONGEST_MESSAGE] if isinstance(message, str) else _text(body),
         frozenset(code.lower() for code in codes if isinstance(code, str)),
         param if isinstance(param, str) else None,
         float(hint[1]) if hint else None,
     )
+
+
+def _text(body: bytes) -> str:
+    return body[: 4 * LONGEST_MESSAGE].decode("utf-8", "replace")[:LONGEST_MESSAGE]
 
 
 FILTER_CODES = {
@@ -211,15 +218,15 @@ def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> floa
     A date is measured from the server's own `Date` where it sends one, so that neither clock need be right.
     Keys are lower-case. None where nothing is asked, or nothing readable.
     """
-    if found := SECONDS.fullmatch(headers.get("retry-after-ms", "")):
+    if found := SECONDS.fullmatch(headers.get("retry-after-ms", "")[:LONGEST_WAIT]):
         return max(0.0, float(found[1]) / 1000)
-    value = headers.get("retry-after", "")
+    value = headers.get("retry-after", "")[:LONGEST_WAIT]
     if found := SECONDS.fullmatch(value):
         return max(0.0, float(found[1]))
     then = _date(value)
     if then is None:
         return None
-    here = _date(headers.get("date", "")) or now or datetime.now(UTC)
+    here = _date(headers.get("date", "")[:LONGEST_WAIT]) or now or datetime.now(UTC)
     return max(0.0, (then - here).total_seconds())
 
 

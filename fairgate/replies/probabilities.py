@@ -33,9 +33,14 @@ PLACES = 6  # in which the answer is looked for, from the end
 
 # Vocabularies spell a blank, and a new line, with these signs; some servers send them as they are.
 _SPELLED = {"\u2581": " ", "\u0120": " ", "\u010a": "\n"}
+# Bytes of a reply whose tokens are looked at, and those within which what servers add behind it, or the end of what
+# they add before it, is looked for.
+LONGEST_REPLY = 2**20
+NEAR = 512
 # What may stand before a reply among its tokens: blanks, or thoughts; and behind it: blanks, or a token that ends it.
-_BEFORE = re.compile(
-    r"(?s:.*)(?:</(?:think|thinking|thought|reasoning)>|\[/THINK\]|<\|(?:message|end_header_id|im_start)\|>)\s*|\s*"
+_BEFORE = (
+    *("</think>", "</thinking>", "</thought>", "</reasoning>", "[/THINK]"),
+    *("<|message|>", "<|end_header_id|>", "<|im_start|>"),
 )
 _AFTER = re.compile(r"\s*(?:(?:<[^<>\s]{1,40}>|\[[^\[\]\s]{1,40}\]|<\uff5c[^<>]{1,60}\uff5c>)\s*){0,3}")
 _SIGNS = re.compile(r"""[\s"'`*_(\[{<\u201c\u2018\u00ab]+""")
@@ -162,12 +167,16 @@ def _spelled(tokens: Sequence[Token], text: str) -> tuple[list[bytes], int] | No
 def _starts(whole: bytes, reply: bytes) -> Iterator[int]:
     """Where the reply may begin. What a provider stripped of it is not looked for."""
     said = reply.strip()
-    start = whole.rfind(said)
-    while start >= 0 and said:
-        before, after = whole[:start], whole[start + len(said) :]
-        if _BEFORE.fullmatch(before.decode("utf-8", "replace")) and _AFTER.fullmatch(after.decode("utf-8", "replace")):
+    if not 0 < len(said) <= LONGEST_REPLY:
+        return
+    first = max(len(whole) - len(said) - NEAR, 0)
+    start = whole.rfind(said, first)
+    while start >= 0:
+        before = whole[max(start - NEAR, 0) : start].decode("utf-8", "replace").rstrip()
+        after = whole[start + len(said) :].decode("utf-8", "replace")
+        if (before.endswith(_BEFORE) or (not before and start <= NEAR)) and _AFTER.fullmatch(after):
             yield start - (len(reply) - len(reply.lstrip()))
-        start = whole.rfind(said, 0, start + len(said) - 1)
+        start = whole.rfind(said, first, start + len(said) - 1)
 
 
 def _plain(content: bytes) -> bytes:

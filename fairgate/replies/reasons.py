@@ -6,6 +6,8 @@ import json
 import re
 from enum import StrEnum
 
+from fairgate.replies.thoughts import after_thoughts
+
 
 class Reason(StrEnum):
     """The kinds that reasons are sorted into: the papers' three biases, or none of them."""
@@ -16,7 +18,6 @@ class Reason(StrEnum):
     NONE = "none"
 
 
-_THOUGHT = re.compile(r".*</(?:think|thinking|thought|reasoning)>", re.DOTALL | re.IGNORECASE)
 _OBJECT = re.compile(r"\{[^{}]{0,500}\}")
 _FENCE = re.compile(r"```(?:json)?", re.IGNORECASE)
 LONGEST = 4_096  # characters of a reason or a judge's reply that are looked at
@@ -24,12 +25,12 @@ LONGEST = 4_096  # characters of a reason or a judge's reply that are looked at
 
 def reason_of(text: str) -> str:
     """What a reply says beside its JSON."""
-    return _FENCE.sub("", _OBJECT.sub("", _THOUGHT.sub("", text)[:LONGEST])).strip()
+    return _FENCE.sub("", _OBJECT.sub("", after_thoughts(text)[:LONGEST])).strip()
 
 
 def read_kind(text: str) -> Reason | None:
     """The kind that a judge's reply names, in JSON or as its only word; None for anything else, never `none`."""
-    said = _THOUGHT.sub("", text).strip()
+    said = after_thoughts(text).strip()
     if not said or len(said) > LONGEST or re.match(r"<(?:think|thinking|thought|reasoning)>", said, re.IGNORECASE):
         return None
     found = {_kind_in(each) for each in _OBJECT.findall(said)}

@@ -207,7 +207,8 @@ def test_a_redirect_leads_to_no_private_address(store: Path, location: str) -> N
     "url",
     ["https://127.0.0.1:{port}/a", "https://localhost:{port}/a", "https://10.0.0.7/a", "https://[::1]:{port}/a",
      "https://0.0.0.0:{port}/a", "https://[::ffff:127.0.0.1]:{port}/a", "https://[64:ff9b::7f00:1]/a",
-     "https://[2002:7f00:1::]/a", "https://224.0.0.1/a", "https://169.254.169.254/a", "https://images.invalid/a"],
+     "https://[2002:7f00:1::]/a", "https://[64:ff9b:1::7f00:1]/a", "https://[fec0::2]/a", "https://[::7f00:1]/a",
+     "https://[::ffff:0:7f00:1]/a", "https://224.0.0.1/a", "https://169.254.169.254/a", "https://images.invalid/a"],
 )  # fmt: skip
 def test_a_server_elsewhere_cannot_name_a_private_address(names: Names, url: str) -> None:
     names["images.invalid"] = ["93.184.215.14", "127.0.0.1"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
+import struct
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -304,6 +305,30 @@ FOREIGN: dict[str, tuple[str, str]] = {
         "CREATE TRIGGER t AFTER INSERT ON runs BEGIN DELETE FROM samples; END",
         "it holds 't', which no ledger has",
     ),
+    "a-trigger-by-a-name-of-sqlites": (
+        (
+            "PRAGMA writable_schema=ON; INSERT INTO sqlite_master VALUES ('trigger', 'sqlite_t', 'samples', 0,"
+            " 'CREATE TRIGGER sqlite_t AFTER INSERT ON samples BEGIN UPDATE samples SET reply = ''B''; END')"
+        ),
+        "it holds 'sqlite_t', which no ledger has",
+    ),
+    "an-index-by-a-name-of-sqlites": (
+        (
+            "CREATE UNIQUE INDEX held ON samples (run); PRAGMA writable_schema=ON;"
+            " UPDATE sqlite_master SET name = 'sqlite_autoindex_samples_2',"
+            " sql = 'CREATE UNIQUE INDEX sqlite_autoindex_samples_2 ON samples (run)' WHERE name = 'held'"
+        ),
+        "it holds 'sqlite_autoindex_samples_2', which no ledger has",
+    ),
+    "a-trigger-by-the-name-of-its-table": (
+        (
+            "CREATE TRIGGER sampled AFTER INSERT ON samples BEGIN DELETE FROM marks; END; PRAGMA writable_schema=ON;"
+            " CREATE TABLE last AS SELECT * FROM sqlite_master WHERE type = 'table' AND name = 'sampled';"
+            " DELETE FROM sqlite_master WHERE type = 'table' AND name = 'sampled';"
+            " INSERT INTO sqlite_master SELECT * FROM last; DELETE FROM sqlite_master WHERE name = 'last'"
+        ),
+        "its table 'sampled' is not what it should be",
+    ),
     "a-generated-column": (
         "ALTER TABLE runs ADD COLUMN g AS (hex(zeroblob(1000000000)))",
         "its table 'runs' is not what it should be",
@@ -325,6 +350,30 @@ def test_tables_of_another_shape_are_refused_unread_and_left_as_they_are(
         Ledger(path, write=write)
     assert path.read_bytes() == before
     assert path.stat().st_mode & 0o777 == 0o644
+
+
+def journal_that_removes(ledger: Path, victim: Path) -> bytes:
+    """A rollback journal of a ledger that has SQLite remove a file: it names it as what several journals rest on."""
+    content, name, mark = ledger.read_bytes(), os.fsencode(victim), bytes.fromhex("d9d505f920a163d7")
+    size = struct.unpack(">H", content[16:18])[0]
+    head = (mark + struct.pack(">IIIII", 0, 1234, len(content) // size, 512, size)).ljust(512, b"\0")
+    total = sum(each - 256 if each > 127 else each for each in name) & 0xFFFFFFFF
+    return head + struct.pack(">I", 0x40000000 // size + 1) + name + struct.pack(">II", len(name), total) + mark
+
+
+@pytest.mark.parametrize("write", [True, False])
+def test_a_rollback_journal_beside_a_ledger_is_not_obeyed(
+    path: Path, monkeypatch: pytest.MonkeyPatch, write: bool
+) -> None:
+    monkeypatch.setattr("fairgate.ledger.database._MAKING", 0)
+    Ledger(path).close()
+    kept = path.with_name("kept.txt")
+    kept.write_text("kept")
+    journal = path.with_name(f"{path.name}-journal")
+    journal.write_bytes(journal_that_removes(path, kept))
+    with pytest.raises(LedgerError, match=re.escape(f"rollback journal beside it ({journal.name})")):
+        Ledger(path, write=write)
+    assert kept.read_text() == "kept"
 
 
 @pytest.mark.parametrize("content", [b"not a ledger\n" * 100, b"SQLite format 3\0" + bytes(4096)])

@@ -19,6 +19,7 @@ from fairgate.core.errors import DataError
 from fairgate.ledger.images import Picture, open_picture
 from fairgate.replies.faces import Face, Reading
 from fairgate.replies.labels import ROOT, own_labels
+from fairgate.replies.thoughts import after_thoughts
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
@@ -111,12 +112,9 @@ def _shown(label: str) -> str:
     return label.replace("_", " ")
 
 
-_THOUGHT = re.compile(r".*</(?:think|thinking|thought|reasoning)>", re.DOTALL | re.IGNORECASE)
-
-
 def _object(text: str) -> dict[str, object]:
     """The JSON object in a reply, whatever stands around it; empty where there is none, or more than one."""
-    said = _THOUGHT.sub("", text)[:LONGEST]
+    said = after_thoughts(text)[:LONGEST]
     start, end = said.find("{"), said.rfind("}")
     try:
         told = json.loads(said[start : end + 1]) if 0 <= start < end else None
