@@ -64,7 +64,7 @@ def test_a_walk_crosses_the_bounds_of_any_look_as_often_as_one_look_errs() -> No
 
 
 @given(st.integers(1, 2000), st.sampled_from([*FIRST_LOOKS.values()]))
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 def test_a_level_lies_between_the_share_of_its_look_and_one(whole: int, first: dict[int, float]) -> None:
     shares = shares_of_looks(whole, first)
     levels = levels_of_looks(shares)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 # A look before the end is left out where less than this part of its sample is still to come.
 LEAST_LEFT = 1.3
-POINTS, FAR, HALVINGS = 201, 8.0, 40  # of the integrals: points, how many standard deviations far, steps to a bound
+POINTS, FAR, HALVINGS = 201, 8.0, 26  # of the integrals: points, how many standard deviations far, steps to a bound
 
 
 def shares_of_looks(whole: int, first: Mapping[int, float]) -> dict[int, float]:
