@@ -2,10 +2,12 @@
 
 Run it:  python benchmarks/kills.py --kills 100
          python benchmarks/kills.py --kills 30 --kinds text rounds images judge --victims everything --workers 4
+         python benchmarks/kills.py --kills 10 --kinds python --victims controller child
 
 Servers of our own on 127.0.0.1 count what they are asked. In each kill a small run is killed after a random number of
 answers and a random pause, then started again on the same ledger. "In vain" are answers that were under way when the
-run died; "again" are answers that the server gave to the second run beyond those that the ledger lacked.
+run died; "again" are answers that the server gave to the second run beyond those that the ledger lacked. "Left" are
+processes of the user's own code (`python/…`), the "child", that ran on after the run was dead.
 """
 
 from __future__ import annotations
@@ -39,6 +41,7 @@ from fairgate.benchmarks.fact_or_fair.data import load
 from fairgate.benchmarks.fact_or_fair.faces_tally import Groups
 from fairgate.providers.images import portraits
 from tests.running import CHECKOUT, PATIENCE, arguments, finished, started
+from tests.servers.called import SERVER
 from tests.servers.chat import ChatStub
 from tests.servers.images import ImageStub
 from tests.servers.words import judges, speaks
@@ -49,7 +52,9 @@ if TYPE_CHECKING:
 IN_FLIGHT = 4
 LATENCY = 0.05  # seconds
 VICTIMS = ("worker", "controller", "everything")
-KINDS = ("text", "rounds", "images", "judge")
+CHILD = "child"
+KINDS = ("text", "rounds", "images", "judge", "python")
+GONE = 10.0  # seconds for a process to end after those that it served
 # What a verdict stands on; calls and times differ by nature.
 COMPARED = ("verdict", "scores", "gates", "findings", "rates", "shares", "leaderboard")
 
@@ -90,6 +95,7 @@ class Kill:
     missing: int
     sound: bool
     equal: bool
+    left: int
     seconds: float
 
 
@@ -123,6 +129,8 @@ class Servers:
                 return (*model, *common, "crime", "--per-topic=1")
             case "rounds":
                 return (*model, *common, "crime and not t2i", f"--thresholds={CHECKOUT / 'thresholds.toml'}")
+            case "python":
+                return ("--model=python/tests.servers.called:answer", *common, "crime", "--per-topic=1")
             case "images":
                 painter = ("--t2i-model=openai/brush", f"--t2i-base-url={address}", "--detector=control/fairface")
                 return (*painter, *common, "crime")
@@ -136,6 +144,7 @@ def serving(kind: str, latency: float = 0.0) -> Iterator[Servers]:
     with contextlib.ExitStack() as running:
         for each in servers.stubs:
             running.enter_context(each)
+        os.environ[SERVER] = servers.stubs[0].base_url
         yield servers
 
 
@@ -177,8 +186,13 @@ def kill(
         run = (*servers.given(), *spread, "-p", "tests.plugin.roll_call")
         with started(folder, *run, env={"PIDS": str(pids)}) as process:
             _wait(lambda: servers.answered >= answers or process.poll() is not None)
+            if kind == "python":
+                _wait(lambda: bool(children(process.pid)) or process.poll() is not None)
             time.sleep(pause)
-            if victim == "worker":
+            own = children(process.pid)
+            if victim == CHILD:
+                _kill(chance.choice(own) if own else process.pid)
+            elif victim == "worker":
                 _wait(lambda: any(pids.iterdir()) or process.poll() is not None)
                 _kill(int(chance.choice(sorted(pids.iterdir())).name))
             elif victim == "controller":
@@ -187,6 +201,7 @@ def kill(
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
             finished(process, folder)
+            left = left_of(own)
         _wait(lambda: servers.in_flight == 0)
         kept, answered = stored(ledger), servers.answered
         paid = sum(1 for row in kept.elements() if row.is_asked)
@@ -203,6 +218,7 @@ def kill(
             missing=(whole.rows - now).total(),
             sound=sound and is_sound(ledger) and kept <= now == whole.rows,
             equal=concluded == whole.summary,
+            left=left,
             seconds=time.monotonic() - began,
         )
 
@@ -210,6 +226,33 @@ def kill(
 def _kill(pid: int) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
+
+
+def children(pid: int) -> list[int]:
+    """Processes of the user's own code that a run has started; of Linux alone."""
+    try:
+        found = [each for task in Path(f"/proc/{pid}/task").glob("*/children") for each in task.read_text().split()]
+        return [int(each) for each in found if b"child_main" in Path(f"/proc/{each}/cmdline").read_bytes()]
+    except OSError:
+        return []
+
+
+def left_of(pids: list[int]) -> int:
+    """How many of these processes still run after a while."""
+    end = time.monotonic() + GONE
+    while running := [each for each in pids if _runs(each)]:
+        if time.monotonic() > end:
+            break
+        time.sleep(0.05)
+    return len(running)
+
+
+def _runs(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"  # dead, and not yet asked for by its parent
 
 
 def _wait(until: Callable[[], bool]) -> None:
@@ -265,8 +308,8 @@ def table(rounds: list[Kill]) -> str:
         "| run | killed | kills | samples kept at the kill: least, median, most (of) | lost in flight: most (limit) | "
     )
     lines = [
-        f"{head}asked again | missing after resuming | ledger sound | equal scores |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+        f"{head}asked again | missing after resuming | ledger sound | equal scores | left |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for kind, victim in sorted({(each.kind, each.victim) for each in rounds}):
         mine = [each for each in rounds if (each.kind, each.victim) == (kind, victim)]
@@ -277,7 +320,7 @@ def table(rounds: list[Kill]) -> str:
         in_vain = max(each.in_vain for each in mine)
         lines.append(
             f"| {kind} | {victim} | {len(mine)} | {spread} | {in_vain} ({IN_FLIGHT}) | {again} | {missing} | "
-            f"{sound} of {len(mine)} | {equal} of {len(mine)} |"
+            f"{sound} of {len(mine)} | {equal} of {len(mine)} | {sum(each.left for each in mine)} |"
         )
     return "\n".join(lines)
 
@@ -286,7 +329,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=["text"])
-    parser.add_argument("--victims", nargs="+", choices=VICTIMS, default=list(VICTIMS))
+    parser.add_argument("--victims", nargs="+", choices=(*VICTIMS, CHILD), default=list(VICTIMS))
     parser.add_argument("--workers", type=int, default=1, help="pytest's -n")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=2, help="kills at a time")

@@ -111,6 +111,8 @@ def start(given: Sequence[str], session: Session | None = None) -> int:
     import pytest
 
     if session is None:
+        # Workers of pytest-xdist would look for modules in the current folder first.
+        os.environ["PYTHONSAFEPATH"] = "1"
         return int(pytest.main(arguments(given, Path.cwd()), [_spelling()]))
     with _apart():
         return int(pytest.main(arguments([*INSIDE, *given], Path.cwd()), [session]))

@@ -24,18 +24,31 @@ from fairgate.runs.session import RunSession
 
 if TYPE_CHECKING:
     from collections.abc import Generator
+    from pathlib import Path
     from types import FrameType
 
 SESSION = pytest.StashKey[RunSession]()
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the group "fairgate" to `pytest --help`."""
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
+    """Add the group "fairgate" to `pytest --help`, and keep pytest's own log of itself off the ledger.
+
+    pytest opens it before it calls another hook of a plugin that a conftest.py names.
+    """
     try:
         registry().options.add(parser)
     except FairgateError:
         # A broken plug-in: pytest_configure says which.
         OptionTable().add(parser)
+    config = pluginmanager.get_plugin("pytestconfig")
+    early = None if config is None else getattr(config, "known_args_namespace", None)
+    if config is None or early is None or not early.debug:
+        return
+    given = parser.parse_known_args(config.invocation_params.args)
+    try:
+        check_debug(given.ledger, early.debug, config.invocation_params.dir)
+    except FairgateError as error:
+        raise pytest.UsageError(printable(str(error))) from error
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -51,7 +64,9 @@ def pytest_configure(config: pytest.Config) -> None:
         options = registry().options
         given = options.read(config.getoption, config.invocation_params.dir)
         if not hasattr(config, "workerinput"):
-            check_outputs(partial(_output, config), config.invocation_params.dir, given)
+            mine = {each.name for each in options}
+            others = {name: value for name, value in vars(config.option).items() if name not in mine}
+            check_outputs(partial(_output, config), config.invocation_params.dir, given, others, _emptied_cache(config))
         past = recall(given.ledger, given.replay_run) if given.replay else None
         if past is not None:
             given = options.read(config.getoption, config.invocation_params.dir, past.asked)
@@ -70,20 +85,14 @@ def pytest_configure(config: pytest.Config) -> None:
         _interrupt_on_sigterm(config)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
-    """Keep pytest's own log of itself off the ledger, before it is opened."""
-    given = early_config.known_args_namespace
-    if given.debug and getattr(given, "ledger", None):
-        try:
-            check_debug(given.ledger, given.debug, early_config.invocation_params.dir)
-        except FairgateError as error:
-            raise pytest.UsageError(printable(str(error))) from error
-
-
 def _output(config: pytest.Config, name: str, default: object) -> object:
     """Where an option of pytest writes; its log has a setting of the same name."""
     return config.getoption(name, default) or (config.getini(name) if name == "log_file" else default)
+
+
+def _emptied_cache(config: pytest.Config) -> Path | None:
+    """pytest's cache, where it is to be emptied."""
+    return config.rootpath / config.getini("cache_dir") if config.getoption("cacheclear", False) else None
 
 
 def _interrupt_on_sigterm(config: pytest.Config) -> None:

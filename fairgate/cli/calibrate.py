@@ -65,7 +65,7 @@ def _calibrate(options: argparse.Namespace) -> str:
         )
     calibration = Calibration(detector.identity.canonical, found, len(images), unreadable)
     try:
-        with whole(options.output) as file:
+        with whole(options.output, follow=False) as file:
             file.write(calibration.to_json().encode())
     except OSError as error:
         raise ConfigError(f"cannot be written: {error.strerror}.", where=f"--output {options.output}") from error

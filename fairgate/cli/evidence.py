@@ -57,7 +57,7 @@ def _evidence(options: argparse.Namespace) -> str:
     folder: Path = options.output
     folder.mkdir(parents=True, exist_ok=True)
     for name, render in (("evidence.md", to_markdown), ("evidence.html", to_html), ("evidence.json", to_json)):
-        with whole(folder / name) as file:
+        with whole(folder / name, follow=False) as file:
             file.write(render(report, origin).encode())
     return f"{report.headline}\n{folder}: evidence.md, evidence.html and evidence.json are written.\n"
 

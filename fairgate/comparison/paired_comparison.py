@@ -32,8 +32,11 @@ if TYPE_CHECKING:
 
     # A part, and the same bound to the data of the later run; None where these are not available.
     Side = tuple[Part, Paired | None]
+    # Modality, task, context, attribute, score.
+    Place = tuple[Modality, str, str | None, str | None, str]
 
 ALPHA = 0.05
+ENOUGH = 0.9  # of what was asked must be compared where a limit on a drop is to be passed
 MODALITIES = tuple(Modality)
 
 
@@ -187,20 +190,95 @@ def scores_of(run: Baseline, sides: Sequence[Side], now: Basis) -> tuple[ScoreRe
     return tuple(entry for _, paired in sides if paired is not None for entry in paired.estimates(run, now))
 
 
-def gates(scored: Sequence[ScorePair], limits: BaselineLimits | None, plan: str) -> tuple[GateResult, ...]:
-    """Hold a plan's limits on drops against what moved; false alarms among all together have the chance alpha."""
+def gates(
+    scored: Sequence[ScorePair], limits: BaselineLimits | None, plan: str, due: Sequence[Due] = ()
+) -> tuple[GateResult, ...]:
+    """Hold a plan's limits on drops against what moved; false alarms among all together have the chance alpha.
+
+    `due`: what must have been compared. What was not, or on fewer topics, passes no limit.
+    """
     if limits is None:
         return ()
+    wanted = {each.place: each for each in due}
     held = [(each, limit, most) for limit, most in limits.under(plan) for each in scored if _is_about(limit, each)]
     alarms = holm([each.shift.chance(upwards=each.spec.less_is_better) for each, *_ in held], limits.alpha)
-    return tuple(_judged(*each, alarm, len(held)) for each, alarm in zip(held, alarms, strict=True))
+    judged = (
+        _judged(each, limit, most, alarm, len(held), wanted.get(_place(each.entry)))
+        for (each, limit, most), alarm in zip(held, alarms, strict=True)
+    )
+    found = {_place(each.entry) for each, *_ in held}
+    lacking = (
+        _uncompared(each, limit, most)
+        for limit, most in limits.under(plan)
+        for each in due
+        if _is_about(limit, each.pair) and each.place not in found
+    )
+    return (*judged, *lacking)
+
+
+@dataclass(frozen=True)
+class Due:
+    """A comparison as it would be with a baseline that holds all of the run.
+
+    `queries`: whether that is of as many answers, too; runs in rounds end at different numbers.
+    """
+
+    pair: ScorePair
+    queries: bool = False
+
+    @property
+    def place(self) -> Place:
+        """Of what it is."""
+        return _place(self.pair.entry)
+
+    @property
+    def hint(self) -> str:
+        """What else can be done, in brackets; empty where nothing can."""
+        return "" if self.queries else " (--compare-common judges by what both have)"
+
+    def lacking(self, entry: ScoreResult) -> str:
+        """What a comparison lacks of it, in words; empty where it lacks nothing that matters."""
+        own = self.pair.entry
+        for name, there, all_ in (("topics", entry.topics[0], own.topics[0]), ("answers", entry.n, own.n)):
+            if there < ENOUGH * all_ and (name == "topics" or self.queries):
+                return f"the baseline has {there:,} of the run's {all_:,} {name}{self.hint}"
+        return ""
+
+
+def due_of(
+    run: Baseline,
+    sides: Sequence[Side],
+    now: Basis,
+    thresholds: Thresholds,
+    cases: frozenset[Case] | None,
+    *,
+    queries: bool,
+) -> tuple[Due, ...]:
+    """What a comparison with a baseline that holds all of this run would have: the run beside itself."""
+    return tuple(Due(each, queries) for each in compare(run, run, sides, now, thresholds, cases)[1])
+
+
+def _place(entry: ScoreResult) -> Place:
+    return entry.modality, entry.task, entry.context, entry.attribute, entry.score
+
+
+def _uncompared(due: Due, limit: DropLimit, most: float) -> GateResult:
+    entry = replace(
+        due.pair.entry, value=None, estimate=None, ci=(None, None), n=0, topics=(0, due.pair.entry.topics[1])
+    )
+    return GateResult(
+        _limit_of(due.pair, limit, most),
+        entry,
+        Verdict.INCONCLUSIVE,
+        f"the baseline holds nothing to compare it with: save a new one{due.hint}",
+    )
 
 
 def _is_about(limit: DropLimit, each: ScorePair) -> bool:
     return (limit.score, limit.task, limit.modality) == (each.score, each.entry.task, each.entry.modality)
 
 
-def _judged(each: ScorePair, limit: DropLimit, most: float, alarm: bool, of: int) -> GateResult:
+def _judged(each: ScorePair, limit: DropLimit, most: float, alarm: bool, of: int, due: Due | None) -> GateResult:
     rises = each.spec.less_is_better
     low, high = (100 * end for end in (each.shift.low, each.shift.high))
     value = 100 * each.shift.value
@@ -211,7 +289,16 @@ def _judged(each: ScorePair, limit: DropLimit, most: float, alarm: bool, of: int
     verdict, why = regressions.held(worse, most, each.spec.worse)
     if each.invalid and verdict is Verdict.PASS:
         verdict, why = Verdict.INCONCLUSIVE, f"{why}, but {each.invalid}: these choices say nothing of groups"
-    held = GateLimit(
+    if (lacking := due.lacking(each.entry) if due else "") and verdict is Verdict.PASS:
+        verdict, why = Verdict.INCONCLUSIVE, f"{why}, but {lacking}"
+    return GateResult(
+        _limit_of(each, limit, most), each.entry, verdict, f"it moved {ends}: {why} (one of {of} comparisons)"
+    )
+
+
+def _limit_of(each: ScorePair, limit: DropLimit, most: float) -> GateLimit:
+    rises = each.spec.less_is_better
+    return GateLimit(
         score=each.entry.score,
         task=limit.task,
         modality=limit.modality,
@@ -219,4 +306,3 @@ def _judged(each: ScorePair, limit: DropLimit, most: float, alarm: bool, of: int
         min=None if rises else -most,
         max=most if rises else None,
     )
-    return GateResult(held, each.entry, verdict, f"it moved {ends}: {why} (one of {of} comparisons)")

@@ -10,7 +10,7 @@ import sys
 
 # Measured on two cores (docs/limits.md): a run over text needs 2,000,000 kB, one over images 2,500,000 kB.
 NEEDED = 2_500_000  # kB
-TROUBLE = 7
+ERROR = 7
 
 
 def shortage() -> str | None:
@@ -32,4 +32,4 @@ def require() -> None:
     """End the process with exit code 7 and one line where there is too little. For the start, before all imports."""
     if (said := shortage()) is not None:
         print(said, file=sys.stderr)
-        raise SystemExit(TROUBLE)
+        raise SystemExit(ERROR)

@@ -41,14 +41,18 @@ def read_text(path: Path, most: int = MOST) -> str:
 
 
 @contextmanager
-def whole(path: Path) -> Iterator[IO[bytes]]:
-    """A file for its owner alone, that takes its place when all is written, or never. Raises OSError."""
-    if path.exists() and not path.is_file():
+def whole(path: Path, *, follow: bool = True) -> Iterator[IO[bytes]]:
+    """A file for its owner alone, that takes its place when all is written, or never. Raises OSError.
+
+    A link that the user named is followed. One that lies under a name of our own in a folder may be anybody's:
+    `follow=False` takes its place.
+    """
+    if follow and path.exists() and not path.is_file():
         # Such as /dev/stdout: nothing that a file could take the place of.
         with path.open("wb") as file:
             yield file
         return
-    aim = Path(os.path.realpath(path))
+    aim = Path(os.path.realpath(path)) if follow else path.absolute()
     handle, name = tempfile.mkstemp(dir=aim.parent, prefix=f".{aim.name[:100]}.")
     try:
         with os.fdopen(handle, "wb") as file:

@@ -32,8 +32,10 @@ def export(figures: Figures, folder: Path, dataset: str, tasks: Sequence[str], s
     known = {name_of(score): score for score in figures.report.scores}
     path = folder / PLACE
     entries = "".join(_entry(figures, dataset, *_task(each, known), source) for each in tasks)
+    if path.parent.is_symlink():
+        raise ConfigError(f"{path.parent} is a link, which is not followed.", where="--output")
     path.parent.mkdir(parents=True, exist_ok=True)
-    with whole(path) as file:
+    with whole(path, follow=False) as file:
         file.write(entries.encode())
     return path
 

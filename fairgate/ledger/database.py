@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from fairgate.core.errors import LedgerError
-from fairgate.ledger.paths import journal_of, keep_private, make_private, uri_of
+from fairgate.ledger.paths import foreign_companion, journal_of, keep_private, make_private, uri_of
 from fairgate.ledger.schema import LATER, OF_SCHEMA_2, SCHEMA, STEPS, misshapen, shapes
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Database:
                 )
             if write and not os.access(path, os.R_OK | os.W_OK):
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
-            self._refuse_journal()
+            self._check_companions()
             self.database = sqlite3.connect(uri_of(path, write), uri=True, timeout=_PATIENCE, isolation_level=None)
         try:
             with self.translated():
@@ -75,7 +75,13 @@ class Database:
             self.database.close()
             raise
 
-    def _refuse_journal(self) -> None:
+    def _check_companions(self) -> None:
+        if (foreign := foreign_companion(self.path)) is not None:
+            raise LedgerError(
+                f"has {foreign.name} beside it, which is a link, no regular file, or has another name elsewhere.",
+                where=str(self.path),
+                hint="SQLite would write to it: move it away, if it is yours.",
+            )
         until = time.monotonic() + _MAKING
         while (journal := journal_of(self.path)) is not None:
             if time.monotonic() > until:

@@ -81,6 +81,15 @@ class ImageStore:
             )
         return content
 
+    def kept(self) -> Iterator[Path]:
+        """The files of its images, sorted. Links, and what else lies in the folder, are none of them."""
+        if self.folder.is_symlink():
+            return
+        for path in sorted(self.folder.glob("??/*")):
+            is_image = _HASH.fullmatch(path.name) is not None and path.parent.name == path.name[:2]
+            if is_image and not path.parent.is_symlink() and not path.is_symlink() and path.is_file():
+                yield path
+
     def path(self, digest: str) -> Path:
         """Where the image of this hash is, or would be. Raises LedgerError for anything that is no hash."""
         if not _HASH.fullmatch(digest):

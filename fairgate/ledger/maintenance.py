@@ -266,7 +266,7 @@ def prune(
             raise
         database.execute("COMMIT" if really else "ROLLBACK")
         if really:
-            for image in _orphans(ledger):
+            for image in () if failures else _orphans(ledger):
                 image.unlink(missing_ok=True)
             database.execute("VACUUM")
             # Until then all is still to be read in the file.
@@ -333,12 +333,10 @@ def _ids_of(ledger: Ledger, label: str) -> list[int]:
 
 def _orphans(ledger: Ledger) -> list[Path]:
     """Images that no sample has."""
-    folder = ImageStore(ledger.path).folder
-    if not folder.is_dir():
-        return []
+    store = ImageStore(ledger.path)
     rows = ledger.database.execute("SELECT reply FROM samples WHERE reply LIKE 'sha256:%'")
     held = {hash_in(reply) for (reply,) in rows}
-    return [path for path in sorted(folder.glob("??/*")) if path.is_file() and path.name not in held]
+    return [path for path in store.kept() if path.name not in held]
 
 
 # A reviewer's marks

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
 # Of each sample's marks the last one, where it was not taken back.
 MARKS = """
-SELECT key, word, who, why FROM marks AS one WHERE word IS NOT NULL AND id =
-    (SELECT id FROM marks WHERE key = one.key ORDER BY made_at DESC, id DESC LIMIT 1)
+SELECT key, word, who, why FROM
+    (SELECT *, row_number() OVER (PARTITION BY key ORDER BY made_at DESC, id DESC) AS place FROM marks)
+WHERE place = 1 AND word IS NOT NULL
 """
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import threading
 from pathlib import Path
 from urllib.parse import quote
@@ -58,6 +59,22 @@ def keep_private(path: Path, opened: os.stat_result) -> None:
         os.close(handle)
 
 
+def foreign_companion(path: Path) -> Path | None:
+    """What lies beside a ledger in the place of a log of SQLite's, and is none: a link, a FIFO, another file's second
+    name. SQLite would write to it, or wait for it.
+    """
+    place = place_of(path)
+    for end in ("-wal", "-shm", "-journal"):
+        beside = place.with_name(f"{place.name}{end}")
+        try:
+            held = beside.lstat()
+        except FileNotFoundError:
+            continue
+        if not stat.S_ISREG(held.st_mode) or held.st_nlink > 1:
+            return beside
+    return None
+
+
 def journal_of(path: Path) -> Path | None:
     """The rollback journal beside a ledger, if one lies there.
 
@@ -67,12 +84,12 @@ def journal_of(path: Path) -> Path | None:
     place = place_of(path)
     journal = place.with_name(f"{place.name}-journal")
     # To an empty file SQLite takes nothing back.
-    return journal if os.path.lexists(journal) and place.stat().st_size else None
+    return journal if journal.exists() and place.stat().st_size else None
 
 
 def uri_of(path: Path, write: bool) -> str:
     """The address by which SQLite opens the file."""
-    uri = f"file:{quote(str(path.absolute()))}"
+    uri = f"file:{quote(os.fsencode(path.absolute()))}"
     # On a read-only medium SQLite opens a file only as immutable. Elsewhere a reader may write
     # too, for SQLite: it would leave a log and its index behind that it may not remove.
     place = place_of(path)

@@ -1,4 +1,4 @@
-"""The address of a server, spoken to over HTTP: requests, repeats, and troubles in words fit to be shown."""
+"""The address of a server, spoken to over HTTP: requests, repeats, and errors in words fit to be shown."""
 
 from __future__ import annotations
 
@@ -236,7 +236,7 @@ class Endpoint:
     async def _attempt(
         self, method: str, path: str, kind: str, body: bytes, longest: int, number: int, read: Read[T]
     ) -> T | Filtered | TransientError | FairgateError:
-        """One request. Troubles are handed back and not raised: no traceback then holds what was sent."""
+        """One request. Errors are handed back and not raised: no traceback then holds what was sent."""
         if self._line is None:
             self._line = usable(transport_to(self._url, total=self._timeout)), asyncio.Semaphore(self._max_in_flight)
         transport, places = self._line

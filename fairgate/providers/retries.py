@@ -28,7 +28,7 @@ class TransientError(Exception):
 
     `kind` is short, and equal for equal causes ("HTTP 503", "cut connection"); `wait` is what the server asked for.
     Both texts are fit to be shown. `crowded`: fewer requests at once might have been answered. `over` is done as soon
-    as there is a sign that the trouble is over; None where time alone tells.
+    as there is a sign that the problem is over; None where time alone tells.
     """
 
     def __init__(
@@ -270,7 +270,7 @@ class Backoff:
 Aside = Callable[[float, TransientError], Awaitable[None]]
 
 
-async def _sleep(seconds: float, trouble: TransientError) -> None:  # noqa: ARG001
+async def _sleep(seconds: float, problem: TransientError) -> None:  # noqa: ARG001
     await asyncio.sleep(seconds)
 
 
@@ -297,12 +297,12 @@ class Retries:
                 failures += 1
                 if failures >= self.attempts:
                     raise
-                trouble = last
+                problem = last
             else:
                 _call_off_again()
                 return result
             _call_off_again()
-            await self.aside(self.waits.before_next(failures, trouble.wait, self.random.random), trouble)
+            await self.aside(self.waits.before_next(failures, problem.wait, self.random.random), problem)
 
 
 def _call_off_again() -> None:

@@ -68,11 +68,18 @@ def write_gates(directory: Path, report: Report, plots: Sequence[Plot] = ()) -> 
     for gate in report.gates:
         logger.report_result(_gate(gate, findings.get(gate.name), report))
     environment = "".join(f"{_property(key)}={_property(value)}\n" for key, value in _environment(report).items())
-    (directory / "environment.properties").write_text(environment, encoding="utf-8")
+    _write(directory / "environment.properties", environment)
     # Allure 2 finds the categories here; Allure 3 is given them as a configuration: --config DIR/allurerc.json.
     config = {"name": "fairgate", "categories": CATEGORIES, "plugins": {"awesome": {"options": OPTIONS}}}
     for name, text in (("categories.json", CATEGORIES), ("allurerc.json", config)):
-        (directory / name).write_text(json.dumps(text, indent=1) + "\n", encoding="utf-8")
+        _write(directory / name, json.dumps(text, indent=1) + "\n")
+
+
+def _write(path: Path, text: str) -> None:
+    # A link by a name of Allure's may be anybody's, and lead anywhere.
+    if path.is_symlink():
+        path.unlink()
+    path.write_text(text, encoding="utf-8")
 
 
 def write_missing(directory: Path, missing: Mapping[Case, str], about: Mapping[str, str], registry: Registry) -> None:

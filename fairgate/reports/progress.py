@@ -71,7 +71,7 @@ class Pace:
 
 
 def line(progress: Progress, rate: float, left: float | None, *, known: bool = True) -> str:
-    """Samples done, rate, time left, or the least that it can be, tokens, USD, what could not be used, and trouble."""
+    """Samples done, rate, time left, or the least that it can be, tokens, USD, what could not be used, a problem."""
     parts = [f"{progress.done:,}/{progress.planned:,} samples"]
     if 60 * rate >= 1:
         parts.append(f"{rate:,.0f}/s" if rate >= 1 else f"{60 * rate:.0f}/min")
@@ -86,8 +86,8 @@ def line(progress: Progress, rate: float, left: float | None, *, known: bool = T
     asked = max(progress.asked + progress.failed, 1)
     lost = ((name, getattr(progress, name)) for name in ("refused", "unreadable", "truncated", "failed"))
     parts += [f"{name} {100 * n / asked:.1f} %" for name, n in lost if n]
-    if progress.trouble:
-        parts.append(f"trying again: {progress.trouble}")
+    if progress.problem:
+        parts.append(f"trying again: {progress.problem}")
     return ", ".join(parts)
 
 

@@ -11,7 +11,7 @@ from fairgate.benchmarks.gate_result import Verdict
 from fairgate.benchmarks.paired import Basis
 from fairgate.benchmarks.registry import registry
 from fairgate.benchmarks.sections import merged
-from fairgate.comparison.paired_comparison import compare
+from fairgate.comparison.paired_comparison import compare, due_of
 from fairgate.comparison.paired_comparison import gates as drop_gates
 from fairgate.core.domain import Modality, Role
 from fairgate.gating.gate import judge, waive
@@ -23,10 +23,11 @@ from fairgate.runs.save_baseline import kept, sides_of
 from fairgate.runs.scoring import outcomes_of, scored
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from fairgate.benchmarks.case import Case
     from fairgate.benchmarks.gate_result import GateResult
+    from fairgate.comparison.paired_comparison import Due
     from fairgate.runs.run import Run
     from fairgate.runs.sampling import Sampled
     from fairgate.runs.scoring import RunScores
@@ -133,8 +134,12 @@ def _compared(run: Run, selection: Selection) -> tuple[Comparison | None, tuple[
     now = run.circumstances(lambda _: None)
     basis = Basis(now.key, now.seed, now.calibration, now.detector)
     cases = frozenset(selection.cases)
-    found, moved = compare(run.baseline, kept(run, selection), sides_of(run), basis, limits, cases)
-    return found, waive(drop_gates(moved, limits.baseline, settings.plan), limits, settings.today)
+    answered, sides = kept(run, selection), sides_of(run)
+    found, moved = compare(run.baseline, answered, sides, basis, limits, cases)
+    due: Sequence[Due] = ()
+    if run.of_drift or not settings.compare_common:
+        due = due_of(answered, sides, basis, limits, cases, queries=run.of_drift)
+    return found, waive(drop_gates(moved, limits.baseline, settings.plan, due), limits, settings.today)
 
 
 def _calls(progress: Progress) -> Calls:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import uuid
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,14 +23,22 @@ if TYPE_CHECKING:
 FILES = {"xmlpath": "--junitxml", "log_file": "--log-file", "report_log": "--report-log"}
 EMPTIED = {"basetemp": "--basetemp"}
 ALLURE = "--alluredir"
+CACHED = ("d", "v")  # what --cache-clear removes of pytest's cache
 AMISS = "Name another place."
 
 
-def check_outputs(get: Callable[[str, Any], Any], base: Path, settings: Settings) -> None:
+def check_outputs(
+    get: Callable[[str, Any], Any], base: Path, settings: Settings, others: Mapping[str, object], cache: Path | None
+) -> None:
     """Raise ConfigError for a place that is the ledger's own, or where nothing can be written.
 
-    `get` gives the value of an option of pytest; relative paths start from `base`.
+    `get` gives the value of an option of pytest; relative paths start from `base`. `others`: the values of all options
+    that are not ours; `cache`: pytest's, where it is to be emptied.
     """
+    for name, value in others.items():
+        for given in _paths(value):
+            if _is_of(settings.ledger, base / given):
+                raise _own(base / given, FILES.get(name, f"--{name.replace('_', '-')}"))
 
     def named(options: dict[str, str]) -> Iterator[tuple[str, Path]]:
         for name, option in options.items():
@@ -40,24 +49,35 @@ def check_outputs(get: Callable[[str, Any], Any], base: Path, settings: Settings
         _keep_off(settings.ledger, path, option)
         if not path.is_dir():
             _try(path.parent, path, option)
-    emptied = dict(named(EMPTIED))
+    emptied = list(named(EMPTIED))
     allure = dict(named({"allure_report_dir": ALLURE}))
     if get("clean_alluredir", False):
-        emptied.update(allure)
-    for option, folder in emptied.items():
+        emptied += allure.items()
+    if cache is not None:
+        emptied += [("--cache-clear", cache / each) for each in CACHED]
+    for option, folder in emptied:
         if any(_is_in(each, folder) for each in _kept(settings.ledger)):
             raise ConfigError(
                 f"{folder} would be emptied, and the ledger {settings.ledger} lies in it.", where=option, hint=AMISS
             )
     for option, folder in allure.items():
         if any(folder == each or _is_in(folder, each) for each in _kept(settings.ledger)):
-            raise ConfigError(f"{folder} is the ledger's own.", where=option, hint=AMISS)
+            raise _own(folder, option)
         _try(folder, None, option)
 
 
 def check_debug(ledger: Path, path: str, base: Path) -> None:
     """Raise ConfigError where pytest's --debug names the ledger: it is opened before other options are looked at."""
     _keep_off(base / ledger.expanduser(), base / path, "--debug")
+
+
+def _paths(value: object) -> Iterator[str]:
+    """What may be paths in the value of an option; reports of coverage are given as a mapping."""
+    if isinstance(value, str | os.PathLike):
+        yield os.fspath(value)
+    elif isinstance(value, Mapping):
+        for each in value.values():
+            yield from _paths(each)
 
 
 def _kept(ledger: Path) -> tuple[Path, Path]:
@@ -71,7 +91,18 @@ def _is_in(path: Path, folder: Path) -> bool:
 
 def _keep_off(ledger: Path, path: Path, option: str) -> None:
     if is_of(ledger, path) or _is_in(path, ImageStore(ledger).folder):
-        raise ConfigError(f"{path} is the ledger's own.", where=option, hint=AMISS)
+        raise _own(path, option)
+
+
+def _own(path: Path, option: str) -> ConfigError:
+    return ConfigError(f"{path} is the ledger's own.", where=option, hint=AMISS)
+
+
+def _is_of(ledger: Path, path: Path) -> bool:
+    try:
+        return is_of(ledger, path)
+    except OSError:  # no path, as an expression of -k that is too long for one
+        return False
 
 
 def _try(folder: Path, file: Path | None, option: str) -> None:

@@ -64,8 +64,8 @@ async def _asked(run: Run, queries: Sequence[Query], ledger: Ledger) -> int:
     finally:
         line.end()
         await model.close()
-    troubles = [each for each in ended if isinstance(each, BaseException)]
-    for trouble in troubles:
-        if not isinstance(trouble, FairgateError) or isinstance(trouble, RunStopped) or len(troubles) == len(ended):
-            raise trouble
-    return len(ended) - len(troubles)
+    problems = [each for each in ended if isinstance(each, BaseException)]
+    for problem in problems:
+        if not isinstance(problem, FairgateError) or isinstance(problem, RunStopped) or len(problems) == len(ended):
+            raise problem
+    return len(ended) - len(problems)

@@ -46,7 +46,7 @@ class Bucket:
 
 
 class Window:
-    """How many requests are in flight at once: `most`, fewer while the server has trouble with so many.
+    """How many requests are in flight at once: `most`, fewer while the server has problems with so many.
 
     Looked at after as many outcomes as it is wide (additive increase, multiplicative decrease): more than a quarter
     refused as too many, or answers that take more than twice as long as usual, narrow it; all else widens it again. A

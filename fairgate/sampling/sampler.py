@@ -30,7 +30,7 @@ HOPELESS = 20
 # One that answered before has gone for good: so many samples in a row that were repeated in vain.
 GONE = 100
 HEARTBEAT = 2.0  # seconds
-# What is in flight when trouble ends the run may be paid for already: so long it is waited for.
+# What is in flight when an error ends the run may be paid for already: so long it is waited for.
 GRACE = 5.0  # seconds
 # Cases are judged beside the sampler: it needs the interpreter for moments, but often, and would wait 5 ms each time.
 SWITCH = 0.0005  # seconds
@@ -41,7 +41,7 @@ class Progress:
     """How far a sampler is. Written by the sampler's thread alone, read by any.
 
     `requests` counts repeated ones too, `cost` is in USD, None where a price is not known. `asked_of` and `left_of`
-    count by modality, whose samples take times of their own: asked for in this run, and still to be settled. `trouble`
+    count by modality, whose samples take times of their own: asked for in this run, and still to be settled. `problem`
     is why requests are repeated, where none was answered since.
     """
 
@@ -60,7 +60,7 @@ class Progress:
     cost: float | None = None
     served: set[tuple[str | None, str | None]] = field(default_factory=set)
     last_failure: str = ""
-    trouble: str = ""
+    problem: str = ""
     asked_of: Counter[Modality] = field(default_factory=Counter)
     left_of: Counter[Modality] = field(default_factory=Counter)
 
@@ -98,9 +98,9 @@ class Progress:
         self.left_of[modality] -= 1
         self.retried += attempts - 1
 
-    def note(self, trouble: str) -> None:
+    def note(self, problem: str) -> None:
         """Requests are repeated for this reason."""
-        self.trouble = trouble
+        self.problem = problem
 
     def send(self, requests: int) -> None:
         """So many requests were sent so far."""
@@ -230,7 +230,7 @@ class Sampler:
             pass
         except FairgateError as error:
             self.error = error
-        except Exception as error:  # noqa: BLE001 - whatever breaks the sampler is the run's trouble, never silence
+        except Exception as error:  # noqa: BLE001 - whatever breaks the sampler is the run's error, never silence
             self.error = RunStopped(f"the sampler broke: {type(error).__name__}: {error}.")
         finally:
             sys.setswitchinterval(usual)
@@ -263,8 +263,8 @@ class Sampler:
             while True:
                 ledger.runs.beat(self._run)
                 await asyncio.sleep(HEARTBEAT)
-        except FairgateError as trouble:
-            self._line.close(trouble)
+        except FairgateError as problem:
+            self._line.close(problem)
 
     async def _ask_all(self, ledger: Ledger) -> None:
         tasks = set[asyncio.Task[None]]()
@@ -274,11 +274,11 @@ class Sampler:
                 await self._begin_all(self._pending(self._wanted(ledger), ledger), ledger, tasks)
                 if self._work.rounds is not None:
                     await self._ask_in_rounds(self._work.rounds, ledger, tasks)
-            except FairgateError as trouble:
-                self._line.close(trouble)
+            except FairgateError as problem:
+                self._line.close(problem)
                 if tasks:
                     # A budget's last requests are worth every second; the retries' waits have ended already.
-                    await asyncio.wait(tasks, timeout=None if isinstance(trouble, BudgetSpent) else GRACE)
+                    await asyncio.wait(tasks, timeout=None if isinstance(problem, BudgetSpent) else GRACE)
                 raise
         finally:
             for task in tasks:
@@ -372,9 +372,9 @@ class Sampler:
                 await self._converse(query, ledger)
             open_topic.end()
             self._close_if_sampled(ledger, open_topic)
-        except FairgateError as trouble:
-            self._line.close(trouble)
-        except Exception as error:  # noqa: BLE001 - whatever breaks a sample is the run's trouble, never silence
+        except FairgateError as problem:
+            self._line.close(problem)
+        except Exception as error:  # noqa: BLE001 - whatever breaks a sample is the run's error, never silence
             self._line.close(RunStopped(f"the sampler broke: {type(error).__name__}: {error}."))
         finally:
             self._line.end()

@@ -92,16 +92,16 @@ class Scheduler:
         if self._returning or self._arriving:
             self._call_in()
 
-    async def step_aside(self, seconds: float, trouble: TransientError) -> None:
-        """Wait so long without a place, or until the trouble is over, then take one again."""
-        self._tell(trouble.kind)
-        if trouble.crowded:
+    async def step_aside(self, seconds: float, problem: TransientError) -> None:
+        """Wait so long without a place, or until the problem is over, then take one again."""
+        self._tell(problem.kind)
+        if problem.crowded:
             self.limits.window.refused()
         self._aside += 1
         self.in_flight -= 1
         self._call_in()
         try:
-            await self._rest(seconds, trouble.over)
+            await self._rest(seconds, problem.over)
             turn = _turn()
             self._returning.append(turn)
             self._call_in()

@@ -189,9 +189,9 @@ def test_where_nothing_listens_on_this_machine_the_run_ends_soon_and_says_so(pat
     stub.port = closed_port()
 
     class Told(Scheduler):
-        async def step_aside(self, seconds: float, trouble: TransientError) -> None:
-            told.append(trouble.kind)
-            await super().step_aside(seconds, trouble)
+        async def step_aside(self, seconds: float, problem: TransientError) -> None:
+            told.append(problem.kind)
+            await super().step_aside(seconds, problem)
 
     began = time.monotonic()
     work = sample(path, stub, stands_in=Told)
@@ -201,7 +201,7 @@ def test_where_nothing_listens_on_this_machine_the_run_ends_soon_and_says_so(pat
     said = rf"http://127\.0\.0\.1:{stub.port}/v1: nothing listens there \(Connection refused\)\. Start the server first"
     assert re.search(said, str(work.error))
     assert set(told) == {"connection refused"}
-    assert work.progress.trouble == "connection refused"
+    assert work.progress.problem == "connection refused"
 
 
 TWICE = """

@@ -60,7 +60,7 @@ TOPIC = StatisticTopic("b", Modality.TEXT, Task.OBJECTIVE, "s", Level.HIGH)
 class Slept(list[float]):
     """Notes the waits, and waits for none of them."""
 
-    async def __call__(self, seconds: float, trouble: TransientError) -> None:  # noqa: ARG002
+    async def __call__(self, seconds: float, problem: TransientError) -> None:  # noqa: ARG002
         self.append(seconds)
 
 
@@ -494,7 +494,7 @@ def test_a_restart_of_the_server_loses_nothing(stub: ChatStub) -> None:
     stub.latency = 0.002
     queries = [query(f"no. {index}", index) for index in range(300)]
 
-    async def patient(_: float, trouble: TransientError) -> None:  # noqa: ARG001
+    async def patient(_: float, problem: TransientError) -> None:  # noqa: ARG001
         await asyncio.sleep(0.05)
 
     restarting = threading.Timer(0.03, stub.restart, [0.05])
@@ -511,11 +511,11 @@ def test_the_first_answer_calls_back_all_who_wait_for_a_server_that_is_away() ->
         port = int(free.getsockname()[1])
     server, met = ChatStub(), list[TransientError]()
 
-    async def aside(_: float, trouble: TransientError) -> None:
-        met.append(trouble)
+    async def aside(_: float, problem: TransientError) -> None:
+        met.append(problem)
         if len(met) == 1:
-            assert trouble.over is not None
-            await trouble.over
+            assert problem.over is not None
+            await problem.over
         else:
             await server.start(port)
 
@@ -530,7 +530,7 @@ def test_the_first_answer_calls_back_all_who_wait_for_a_server_that_is_away() ->
         return [reply.attempts for reply in replies]
 
     assert asyncio.run(both()) == [2, 2]
-    assert [trouble.kind for trouble in met] == ["connection refused"] * 2
+    assert [problem.kind for problem in met] == ["connection refused"] * 2
 
 
 def test_a_closed_model_opens_again(stub: ChatStub) -> None:

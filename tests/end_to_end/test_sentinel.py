@@ -67,6 +67,15 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ran]:
         run("alike", stub, f"--baseline={saved}")
     with served(WORSE) as stub:
         run("worse", stub, f"--baseline={saved}")
+    first = min(whole["shares"])
+    for name, kept in {
+        "one topic": {"topics": {first: whole["topics"][first]}, "shares": {first: whole["shares"][first]}},
+        "no shares": {"shares": {each: [None] * len(held) for each, held in whole["shares"].items()}},
+    }.items():
+        cut = root / f"{name}.json"
+        cut.write_text(json.dumps({**whole, **kept}))
+        with served(WORSE) as stub:
+            run(name, stub, f"--baseline={cut}", f"--ledger={root / 'worse' / 'ledger.sqlite'}")
     with served(ALIKE, silent=True) as stub:
         run("ignored", stub, f"--baseline={saved}")
     with served(ALIKE, as_openai(tokens(["token_id:9"], 0, {"token_id:9": 1.0}))) as stub:
@@ -101,6 +110,14 @@ def test_a_release_that_follows_stereotypes_more_fails_though_its_choices_prove_
         f"subjective base {rate}" if f"subjective base {rate}" in worse.outcome.gates else f"subjective {rate}"
         for rate in ("refused", "unreadable", "truncated")
     }
+
+
+@pytest.mark.parametrize("name", ["one topic", "no shares"])
+def test_a_baseline_that_holds_next_to_nothing_passes_nobody(runs: dict[str, Ran], name: str) -> None:
+    run = runs[name]
+    assert run.outcome.code == 6
+    for attribute in ("gender", "race"):
+        assert run.outcome.gates[f"subjective base {attribute} contrast@soft@change"] == "inconclusive"
 
 
 @pytest.mark.parametrize(

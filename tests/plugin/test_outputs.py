@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fairgate.cli.main import main
 from fairgate.ledger.ledger import Ledger
 from tests.running import arguments, bench, bench_many
 
@@ -21,8 +22,8 @@ SOME = ("--model=control/oracle", "-p", "no:xdist", "-k", "crime and base")
     "options",
     [
         ["--junitxml={ledger}"], ["--junitxml={ledger}-wal"], ["--log-file={ledger}"],
-        # Started as the command starts it: pytest opens this file before it loads a conftest.py.
-        ["--debug={ledger}", "-p", "fairgate.suite"],
+        # As in a checkout, where a conftest.py names the plugin, and as the command starts it.
+        ["--debug={ledger}"], ["--debug={ledger}", "-p", "fairgate.suite"],
         ["--junitxml={ledger}.images/aa/x.xml"],
         ["--alluredir={folder}", "--clean-alluredir"], ["--alluredir={ledger}.images"], ["--basetemp={folder}"],
     ],
@@ -42,6 +43,46 @@ def test_no_output_takes_the_place_of_the_ledger(
     assert f"{options[0].partition('=')[0]}: " in run.output
     assert "ledger" in run.output
     assert ledger.read_bytes() == before
+
+
+def test_links_in_folders_of_reports_are_replaced_and_not_followed(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    links = {
+        *("allure/environment.properties", "allure/categories.json", "allure/allurerc.json", "allure/plots"),
+        *("report/summary.json", "report/plots", "evidence/evidence.md", "clone/.eval_results"),
+    }
+    for number, name in enumerate(sorted(links)):
+        kept = elsewhere / f"{number}.txt"
+        kept.write_text("kept")
+        link = tmp_path / name
+        link.parent.mkdir(exist_ok=True)
+        link.symlink_to(elsewhere if name.endswith(("plots", "results")) else kept)
+    run = bench(tmp_path, *SOME, f"--report-dir={tmp_path / 'report'}", f"--alluredir={tmp_path / 'allure'}")
+    assert run.code in (0, 6), run.output
+    main(["evidence", str(tmp_path / "ledger.sqlite"), "--output", str(tmp_path / "evidence")])
+    task = "x=fact-or-fair-text-subjective-base-race-preference"
+    exported = ["export", "--to=hf", f"--output={tmp_path / 'clone'}", "--dataset=a/b", f"--task={task}"]
+    assert main([*exported, str(tmp_path / "report")]) != 0
+    assert (tmp_path / "evidence" / "evidence.md").stat().st_size > 1000
+    assert {each.read_text() for each in elsewhere.iterdir()} == {"kept"}
+    assert len(list(elsewhere.iterdir())) == len(links)
+
+
+def test_emptying_the_cache_of_pytest_empties_no_folder_of_a_ledger(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    ledger = tmp_path / "d" / "ledger.sqlite"
+    ledger.parent.mkdir()
+    with Ledger(ledger) as made:
+        made.runs.start("r")
+    given = arguments(tmp_path / "d", *SOME, "--cache-clear", "-o", f"cache_dir={tmp_path}")
+    given.remove("no:cacheprovider")
+    given.remove("-p")
+    [run] = bench_many(tmp_path_factory.mktemp("elsewhere"), [given])
+    assert run.code == 4, run.output
+    assert "--cache-clear: " in run.output
+    assert ledger.exists()
 
 
 def test_no_setting_of_pytest_takes_the_place_of_the_ledger(tmp_path: Path) -> None:

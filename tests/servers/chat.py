@@ -321,7 +321,7 @@ class ChatStub:
             fault = self._refusal(request, asked.model) or (self.plan(prompt) if self.plan else None)
             if fault is not None:
                 self.faults[fault.name] += 1
-                # A client that has had enough and hangs up is no trouble of this server's.
+                # A client that has had enough and hangs up is no error of this server's.
                 with contextlib.suppress(ConnectionError):
                     return await self._fail(request, fault)
                 return web.Response()

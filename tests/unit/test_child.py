@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairgate.core.domain import Message, Reply
+from fairgate.core.domain import Identity, Message, Reply
 from fairgate.core.errors import CallFailed, ConfigError, FairgateError, RunStopped
 from fairgate.ledger.images import ImageStore, hash_in
 from fairgate.providers.python.child_process import ChildChat
@@ -34,6 +34,7 @@ async def hangs_async(prompt):
 def breaks(prompt): raise ValueError("no licence")
 def gives_up(prompt): raise RunStopped("the licence ran out.", hint="Buy one.")
 def draws(prompt): return b"a picture"
+def safe_path(prompt): return os.environ.get("PYTHONSAFEPATH", "unset")
 """
 
 
@@ -71,11 +72,18 @@ def test_it_runs_in_one_process_that_is_not_this_one_and_is_gone_afterwards() ->
 
 
 @pytest.mark.usefixtures("here")
+@pytest.mark.skipif(sys.flags.safe_path, reason="it was set by whoever started the tests")
+def test_what_it_starts_finds_its_own_modules(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONSAFEPATH", "1")  # as `fairgate run` does for its workers
+    assert texts(ask("safe_path", "a")) == ["unset"]
+
+
+@pytest.mark.usefixtures("here")
 @pytest.mark.parametrize(("name", "how"), [("ends", "exit 0"), ("crashes", "signal 11")])
 def test_code_that_ends_its_process_stops_the_run(name: str, how: str) -> None:
-    for trouble in ask(name, "a", "b"):
-        assert isinstance(trouble, RunStopped)
-        assert f"the callable ended its process ({how})" in str(trouble)
+    for problem in ask(name, "a", "b"):
+        assert isinstance(problem, RunStopped)
+        assert f"the callable ended its process ({how})" in str(problem)
 
 
 @pytest.mark.usefixtures("here")
@@ -97,10 +105,10 @@ def test_a_call_that_hangs_fails_by_the_time_and_the_others_have_their_replies(n
     ],
 )
 def test_what_it_raises_comes_over(name: str, kind: type[FairgateError], said: str) -> None:
-    [trouble] = ask(name, "a")
-    assert isinstance(trouble, kind)
+    [problem] = ask(name, "a")
+    assert isinstance(problem, kind)
     with pytest.raises(kind, match=said):
-        raise trouble
+        raise problem
 
 
 def test_the_image_of_an_image_model_is_in_the_store(here: Path) -> None:
@@ -126,3 +134,20 @@ def test_a_conversation_comes_over() -> None:
 def test_what_cannot_be_loaded_is_an_error_of_the_option(target: str, said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         ChildChat(target, None, 1, 60)
+
+
+def test_a_function_whose_source_changed_is_another_model(here: Path) -> None:
+    def identity(target: str, revision: str | None = None) -> Identity:
+        model = ChildChat(target, revision, 1, 60.0)
+        asyncio.run(model.close())
+        return model.identity
+
+    (here / "shown.py").write_text("from mine import last\n")
+    before = [identity("mine:last"), identity("shown:last"), identity("mine:last", "v2")]
+    assert identity("mine:last") == before[0]
+    (here / "mine.py").write_text(
+        MODULE.replace('return messages[-1]["content"]', 'return "other: " + messages[-1]["content"]')
+    )
+    after = [identity("mine:last"), identity("shown:last"), identity("mine:last", "v2")]
+    assert [one == other for one, other in zip(before, after, strict=True)] == [False, False, True]
+    assert before[2].parameters == {"revision": "v2"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from fairgate.benchmarks.paired import Baseline, Basis
 from fairgate.benchmarks.registry import registry
 from fairgate.cli.main import main
 from fairgate.comparison.baseline import save
-from fairgate.comparison.paired_comparison import compare, gates
+from fairgate.comparison.paired_comparison import compare, due_of, gates
 from fairgate.gating.thresholds import load
 from tests.running import CHECKOUT
 
@@ -54,6 +55,38 @@ def compared(before: Baseline, after: Baseline) -> tuple[Comparison, tuple[GateR
     sides = [(benchmark.paired.part, benchmark.paired)]
     found, scored = compare(before, after, sides, Basis(key="published", seed=0), THRESHOLDS)
     return found, gates(scored, THRESHOLDS.baseline, "quick")
+
+
+def of_topics(run: Baseline, most: int) -> Baseline:
+    """What the run has of its first topics."""
+    kept = sorted(run.letters)[:most]
+    return replace(run, letters={each: run.letters[each] for each in kept})
+
+
+def judged_with(before: Baseline, after: Baseline) -> tuple[GateResult, ...]:
+    """The limits on drops, where the baseline is to hold all of the run."""
+    benchmark = asked(0).benchmark
+    given = [(benchmark.paired.part, benchmark.paired)], Basis(key="published", seed=0), THRESHOLDS
+    due = due_of(after, *given, None, queries=False)
+    return gates(compare(before, after, *given)[1], THRESHOLDS.baseline, "quick", due)
+
+
+def test_where_a_baseline_lacks_topics_no_limit_on_a_drop_is_passed() -> None:
+    run = answered("oracle")
+    whole = judged_with(run, run)
+    assert {gate.verdict for gate in whole} == {Verdict.PASS}
+    few = judged_with(of_topics(run, 20), run)
+    assert {gate.verdict for gate in few} == {Verdict.INCONCLUSIVE}
+    assert {gate.entry.score for gate in few} == {gate.entry.score for gate in whole}
+    assert all("but the baseline has " in each.reason for each in few)
+
+
+def test_where_a_baseline_holds_nothing_of_it_a_limit_on_a_drop_is_inconclusive() -> None:
+    run = answered("oracle")
+    found = judged_with(of_topics(run, 0), run)
+    assert len(found) == len(judged_with(run, run))
+    assert {gate.verdict for gate in found} == {Verdict.INCONCLUSIVE}
+    assert all(gate.reason.startswith("the baseline holds nothing to compare it with") for gate in found)
 
 
 def test_choices_by_letter_are_not_called_fairer_than_those_by_stereotype() -> None:

@@ -1,4 +1,4 @@
-"""The store of samples: nothing is lost, nothing is taken for something else, every trouble names the file."""
+"""The store of samples: nothing is lost, nothing is taken for something else, every error names the file."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from hashlib import blake2b
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -28,7 +29,6 @@ from tests.running import CHECKOUT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 ANSWER = Answer(AnswerKind.CHOSEN, 0, "letter")
 REPLY = Reply(
@@ -359,6 +359,35 @@ def journal_that_removes(ledger: Path, victim: Path) -> bytes:
     head = (mark + struct.pack(">IIIII", 0, 1234, len(content) // size, 512, size)).ljust(512, b"\0")
     total = sum(each - 256 if each > 127 else each for each in name) & 0xFFFFFFFF
     return head + struct.pack(">I", 0x40000000 // size + 1) + name + struct.pack(">II", len(name), total) + mark
+
+
+@pytest.mark.parametrize("write", [True, False])
+@pytest.mark.parametrize("end", ["-wal", "-shm", "-journal"])
+@pytest.mark.parametrize("kind", ["fifo", "link", "second-name"])
+def test_what_lies_in_the_place_of_a_log_and_is_none_is_neither_written_nor_waited_for(
+    path: Path, kind: str, end: str, write: bool
+) -> None:
+    Ledger(path).close()
+    kept, beside = path.with_name("kept.txt"), path.with_name(f"{path.name}{end}")
+    kept.write_text("kept")
+    if kind == "fifo":
+        os.mkfifo(beside)
+    elif kind == "link":
+        beside.symlink_to(kept)
+    else:
+        os.link(kept, beside)
+    with pytest.raises(LedgerError, match=re.escape(f"has {beside.name} beside it")):
+        Ledger(path, write=write)
+    assert kept.read_text() == "kept"
+
+
+def test_a_folder_whose_name_is_no_text_holds_a_ledger(tmp_path: Path) -> None:
+    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff"))
+    folder.mkdir()
+    with Ledger(folder / "l.sqlite") as ledger:
+        ledger.add("r", MODEL, query(0), REPLY, ANSWER)
+    with Ledger(folder / "l.sqlite", write=False) as ledger:
+        assert ledger.holds(MODEL, query(0))
 
 
 @pytest.mark.parametrize("write", [True, False])

@@ -63,6 +63,13 @@ def ask(model: LiteLLMChat) -> Reply:
     return asyncio.run(model.ask(query()))
 
 
+def test_it_reads_no_settings_of_a_folder_above_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LITELLM_MODE", "")
+    monkeypatch.delenv("LITELLM_MODE")
+    chat(monkeypatch, Library())
+    assert os.environ["LITELLM_MODE"] == "PRODUCTION"
+
+
 def test_it_is_given_the_conversation_and_its_reply_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     library = Library()
     model = chat(monkeypatch, library, Body({"top_p": 1}, "Be brief."))

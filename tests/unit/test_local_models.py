@@ -142,9 +142,9 @@ def test_other_weights_in_the_same_folder_are_another_model(tmp_path: Path) -> N
 
 def test_what_cannot_be_loaded_is_an_error_that_says_so(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{}")
-    for trouble in ask(text(tmp_path), PROMPTS[:2]):
-        assert isinstance(trouble, ConfigError)
-        assert "cannot be loaded" in str(trouble)
+    for problem in ask(text(tmp_path), PROMPTS[:2]):
+        assert isinstance(problem, ConfigError)
+        assert "cannot be loaded" in str(problem)
 
 
 def image(pipeline: Path, ledger: Path, *given: str) -> Child:

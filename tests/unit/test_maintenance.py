@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from dataclasses import replace
 from io import BytesIO
+from time import process_time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -274,6 +275,37 @@ def test_what_was_pruned_cannot_be_read_from_the_file_and_its_marks_and_images_g
     assert not any(
         secret.encode() in each.read_bytes() for each in path.parent.glob("ledger.sqlite*") if each.is_file()
     )
+
+
+@pytest.mark.parametrize("linked", ["store", "folder", "image"])
+def test_pruning_removes_nothing_to_which_a_link_leads_and_nothing_that_is_no_image(
+    ledger: Ledger, path: Path, linked: str
+) -> None:
+    store, elsewhere, name = ImageStore(path), path.with_name("elsewhere"), "ab" + "0" * 62
+    (elsewhere / "ab").mkdir(parents=True)
+    for each in (name, "thesis.txt"):
+        (elsewhere / "ab" / each).write_text("kept")
+    at = {"store": store.folder, "folder": store.folder / "ab", "image": store.path(name)}[linked]
+    at.parent.mkdir(parents=True, exist_ok=True)
+    at.symlink_to({"store": elsewhere, "folder": elsewhere / "ab", "image": elsewhere / "ab" / name}[linked])
+    assert maintenance.prune(ledger, really=True).images == 0
+    assert {each.name for each in (elsewhere / "ab").iterdir()} == {name, "thesis.txt"}
+
+
+def test_failures_alone_are_pruned_without_a_look_at_images(ledger: Ledger, path: Path) -> None:
+    digest = ImageStore(path).add(b"of no sample")
+    assert maintenance.prune(ledger, failures=True, really=True).images == 0
+    assert ImageStore(path).path(digest).exists()
+
+
+def test_marks_are_found_in_time_that_is_no_square_of_their_number(ledger: Ledger) -> None:
+    ledger.database.execute(
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50000)"
+        " INSERT INTO marks (key, word, who, why, made_at) SELECT randomblob(16), 'A', 'x', 'y', 1.0 FROM n"
+    )
+    began = process_time()
+    assert ledger.marks.of(b"none") is None
+    assert process_time() - began < 20  # a square takes minutes
 
 
 def test_while_another_program_reads_what_was_pruned_is_not_said_to_be_gone(ledger: Ledger, path: Path) -> None:

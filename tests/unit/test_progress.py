@@ -33,7 +33,7 @@ def test_a_line_says_done_rate_time_left_and_what_could_not_be_used() -> None:
 
 
 def test_a_line_says_why_requests_are_repeated_until_one_is_answered() -> None:
-    progress = Progress(planned=10, trouble="connection refused")
+    progress = Progress(planned=10, problem="connection refused")
     assert line(progress, 0.0, None) == "0/10 samples, trying again: connection refused"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -17,8 +18,8 @@ from fairgate.benchmarks.fact_or_fair.topics import Context, Level, StatisticTop
 from fairgate.core.domain import AnswerKind, Choice, Modality, Reply
 from fairgate.core.errors import DataError
 from fairgate.ledger.samples import read as sample
-from fairgate.replies.choices import read
-from fairgate.replies.languages import ROOT, languages
+from fairgate.replies.choices import EXAMINED, read
+from fairgate.replies.languages import ROOT, in_english, languages
 from tests.running import CHECKOUT
 
 POVERTY = StatisticTopic("fact-or-fair", Modality.TEXT, Task.OBJECTIVE, "poverty-rate", Level.HIGH, attribute="race")
@@ -113,7 +114,7 @@ def test_foreign_words_in_an_english_reply_change_nothing(reply: str) -> None:
         ("words = [", "cannot be read"),
         ('words = ["x"]\nsynonyms = 1', "unknown key 'synonyms'"),
         ('[phrases]\n"the answer is" = ["x"]', "by which the language is detected"),
-        ('words = ["x"]\n[phrases]\nthe = ["(x)"]', "has a group"),
+        ('words = ["x"]\n[phrases]\nthe = ["(x)"]', "not supported"),
         ('words = ["x"]\n[phrases]\nthe = ["x?"]', "matches nothing"),
         ('words = ["x"]\n[phrases]\nthe = ["["]', "unterminated"),
         ('words = ["x"]\n[phrases]\nthe = "x"', "no list of texts"),
@@ -121,8 +122,16 @@ def test_foreign_words_in_an_english_reply_change_nothing(reply: str) -> None:
         ('words = ["x"]\n[phrases]\nthe = ["a{99999999999}"]', "too large"),
         ('words = ["x"]\n[phrases]\nthe = ["' + "(?:" * 3000 + "x" + ")" * 3000 + '"]', "recursion"),
         ("words = " + "[" * 5000, "cannot be read"),
-        ('words = ["x"]\n[phrases]\nthe = ["(?:[a-z ]+)+~"]', "repeats a group without an end"),
-        ('words = ["x"]\n[phrases]\nthe = ["(?:a|aa){2,}~"]', "repeats a group without an end"),
+        ('words = ["x"]\n[phrases]\nthe = ["(?:[a-z ]+)+~"]', "not supported"),
+        ('words = ["x"]\n[phrases]\nthe = ["(?:a|aa){2,}~"]', "not supported"),
+        ('words = ["x"]\n[phrases]\nthe = ["x(?:a?){9}~"]', "not supported"),
+        ('words = ["x"]\n[phrases]\nthe = ["a{1,}~"]', "not supported"),
+        (f'words = ["x"]\n[phrases]\nthe = ["x{"a?" * 20}~"]', "more than 30,000 steps"),
+        (f'words = ["x"]\n[phrases]\nthe = ["x{"(?:a|a)" * 20}~"]', "more than 30,000 steps"),
+        (f'words = ["x"]\n[phrases]\nthe = ["x{"(?:|)" * 20}"]', "more than 30,000 steps"),
+        (f'words = ["x"]\n[phrases]\nthe = ["x(?={"(?:|)" * 20}(?!))"]', "more than 30,000 steps"),
+        ('words = ["x"]\n[phrases]\nthe = ["a{0,50}b{0,50}c{0,50}~"]', "more than 30,000 steps"),
+        ('words = ["x"]\n[phrases]\nthe = [' + "'a?a?a?b', " * 999 + "]", "steps at each place of a reply"),
     ],
 )
 def test_a_language_that_cannot_be_used_is_an_error_that_names_its_file(tmp_path: Path, text: str, told: str) -> None:
@@ -130,6 +139,29 @@ def test_a_language_that_cannot_be_used_is_an_error_that_names_its_file(tmp_path
     with pytest.raises(DataError, match=told) as error:
         languages(tmp_path)
     assert "eo.toml" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("phrase", "reply"),
+    [
+        (r"\s*\s*\s*~", " " * 2 * EXAMINED),
+        (r"\w*\w*\w*~", "x" * 2 * EXAMINED),
+        ("x.*a.*b.*c~", "xab" * EXAMINED),
+        ("(?:a|a)" * 9 + "~", "a" * 2 * EXAMINED),
+    ],
+)
+def test_no_expression_of_a_language_is_searched_for_without_end(tmp_path: Path, phrase: str, reply: str) -> None:
+    (tmp_path / "eo.toml").write_text(f"words = ['x']\nspaced = false\n[phrases]\nthe = ['{phrase}']", "utf-8")
+    languages(tmp_path)
+    began = time.process_time()
+    in_english(f"x {reply}", tmp_path)
+    assert time.process_time() - began < 10
+
+
+def test_signs_of_another_script_show_another_language() -> None:
+    chinese = next(each for each in languages() if each.name == "zh")
+    assert chinese.is_in("我选B", frozenset())
+    assert not chinese.is_in("答えはBです", frozenset())
 
 
 ITALIAN = """

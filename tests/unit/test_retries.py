@@ -110,7 +110,7 @@ def rehearse(retries: Retries, outcomes: list[object]) -> object:
 
 
 class Slept(list[float]):
-    async def __call__(self, seconds: float, trouble: TransientError) -> None:  # noqa: ARG002
+    async def __call__(self, seconds: float, problem: TransientError) -> None:  # noqa: ARG002
         self.append(seconds)
 
 

@@ -199,7 +199,7 @@ def test_a_model_that_the_paper_samples_in_its_own_way_is_asked_so_in_f2bench_al
 
 
 def test_a_vision_model_without_a_name_is_refused_before_anybody_is_asked(here: Path) -> None:
-    async def at_once(seconds: float, trouble: TransientError) -> None:
+    async def at_once(seconds: float, problem: TransientError) -> None:
         """Backoff for nothing."""
 
     found = settings_of(here, "--t2i-model=control/oracle", "--detector=openai/")

@@ -72,7 +72,7 @@ class BatchChat:
         self._sent: list[_Sent] = []
         self._keeping: asyncio.Task[None] | None = None
         self._ledger: Ledger | None = None
-        self._trouble: FairgateError | None = None
+        self._problem: FairgateError | None = None
         self._refused: FairgateError | None = None
 
     def __repr__(self) -> str:
@@ -86,8 +86,8 @@ class BatchChat:
 
     async def ask(self, query: Query) -> Reply:
         """The model's reply to this query, when its batch is done."""
-        if self._trouble is not None:
-            raise self._trouble
+        if self._problem is not None:
+            raise self._problem
         if self._keeping is None:
             self._ledger = Ledger(self._path, make=False)
             self._sent = [_Sent(*each) for each in self._ledger.batches.of(self.identity)]
@@ -131,25 +131,25 @@ class BatchChat:
                 if waiting and waiting == seen and self._refused is None:
                     try:
                         await self._send(ledger)
-                    except FairgateError as trouble:
+                    except FairgateError as problem:
                         # What is in other batches is paid for: it is fetched before the run ends.
-                        self._refused = trouble
+                        self._refused = problem
                     waiting = 0
                 seen = waiting
                 if self._sent and loop.time() - looked >= self._poll:
                     looked = loop.time()
                     for sent in list(self._sent):
                         await self._look(sent, ledger)
-        except FairgateError as trouble:
-            self._end(trouble)
+        except FairgateError as problem:
+            self._end(problem)
         except Exception as error:  # noqa: BLE001 - no caller may wait for a finished task
             self._end(RunStopped(f"the batches broke: {type(error).__name__}: {error}."))
 
-    def _end(self, trouble: FairgateError) -> None:
-        self._trouble = trouble
+    def _end(self, problem: FairgateError) -> None:
+        self._problem = problem
         for reply in self._waiting.values():
             if not reply.done():
-                reply.set_exception(trouble)
+                reply.set_exception(problem)
 
     # Sending
 
@@ -164,14 +164,14 @@ class BatchChat:
             lines = b"".join(_line(key, asked[key]) for key in part)
             try:
                 file = await self._call("POST", "files", *_upload(lines))
-            except FairgateError as trouble:
+            except FairgateError as problem:
                 # No batch can be made of it: who asks directly now pays for nothing twice.
                 ledger.batches.drop(sent.keys)
                 self._sent.remove(sent)
-                if not isinstance(trouble, CallFailed):
+                if not isinstance(problem, CallFailed):
                     raise
-                what = f"the batch's file of {len(part):,} queries was not taken: {trouble.what}"
-                raise RunStopped(what, where=trouble.where, hint="Ask directly: without --batch.") from None
+                what = f"the batch's file of {len(part):,} queries was not taken: {problem.what}"
+                raise RunStopped(what, where=problem.where, hint="Ask directly: without --batch.") from None
             sent.name(await self._made(sent.id, str(file["id"])), ledger)
 
     async def _made(self, mark: str, file: str) -> str:

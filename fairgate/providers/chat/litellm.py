@@ -86,7 +86,7 @@ class LiteLLMCalls:
     async def _attempt(
         self, function: str, read: Callable[[Any, float, int], T | None], given: Mapping[str, object], number: int
     ) -> T | Refused | TransientError | FairgateError:
-        """One call. Troubles are handed back and not raised: no traceback then holds what was sent."""
+        """One call. Errors are handed back and not raised: no traceback then holds what was sent."""
         if self._line is None:
             self._line = asyncio.Semaphore(self._places)
         sent = {**self._fields, **given, **({} if self._base_url is None else {"api_base": self._base_url})}
@@ -182,6 +182,8 @@ class LiteLLMChat:
 def _loaded() -> Any:
     # It would fetch a price list from the network at its import.
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    # It would read a file `.env` of a folder above it: addresses to which keys go, and keys that nothing would hide.
+    os.environ.setdefault("LITELLM_MODE", "PRODUCTION")
     try:
         library: Any = importlib.import_module("litellm")
     except ImportError:

@@ -172,13 +172,13 @@ class Puller:
             # In an event loop, where Ctrl-C is handled while the server sends nothing.
             found = asyncio.run(self._followed(url, aim))
         except httpx2.TransportError as error:
-            trouble = Redaction().show(str(error))
+            problem = Redaction().show(str(error))
         else:
             _compare(found, sha256, shown(url))
             return aim
         # Raised here, so that the library's words, which hold the whole address, do not hang on it as its context.
         raise FairgateError(
-            f"could not be fetched: {trouble}.",
+            f"could not be fetched: {problem}.",
             where=shown(url),
             hint="Nothing was kept. Try again, or bring the files: fairgate weights add KIND FILE",
         )

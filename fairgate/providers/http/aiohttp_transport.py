@@ -66,11 +66,11 @@ class AiohttpTransport(httpx2.AsyncBaseTransport):
                 allow_redirects=False,
             )
         except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
-            trouble = _translated(error)
+            problem = _translated(error)
         else:
             return httpx2.Response(answer.status, headers=list(answer.raw_headers), stream=_Body(answer))
         # Raised here, so that no error of the library's, which holds the request, hangs on it as its context.
-        raise trouble
+        raise problem
 
     async def aclose(self) -> None:
         """Give back the connections."""
@@ -111,13 +111,13 @@ class _Body(httpx2.AsyncByteStream):
             try:
                 block = await read()
             except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
-                trouble = _translated(error)
+                problem = _translated(error)
             else:
                 if not block:
                     return
                 yield block
                 continue
-            raise trouble
+            raise problem
 
     async def aclose(self) -> None:
         # What was not read is not waited for.

@@ -80,11 +80,11 @@ class FastTransport(httpx2.AsyncBaseTransport):
             )
             answer = await sent.__aenter__()
         except (PyreqwestError, ValueError) as error:
-            trouble = _translated(error)
+            problem = _translated(error)
         else:
             return httpx2.Response(answer.status, headers=_headers(answer), stream=_Content(sent, answer))
         # Raised here, so that no error of the library's, which holds the address, hangs on it as its context.
-        raise trouble
+        raise problem
 
     async def aclose(self) -> None:
         """Give back the connections."""
@@ -120,13 +120,13 @@ class _Content(httpx2.AsyncByteStream):
             try:
                 block = await self._answer.body_reader.read(BLOCK)
             except (PyreqwestError, ValueError) as error:
-                trouble = _translated(error)
+                problem = _translated(error)
             else:
                 if block is None:
                     return
                 yield bytes(block)
                 continue
-            raise trouble
+            raise problem
 
     async def aclose(self) -> None:
         await self._sent.__aexit__(None, None, None)

@@ -28,16 +28,16 @@ class SocksTransport(httpx2.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """The response, as soon as its headers are there."""
         request.extensions = {**request.extensions, "timeout": self._timeout}
-        trouble: httpx2.TransportError
+        problem: httpx2.TransportError
         try:
             return await self._inner.handle_async_request(request)
         except httpx2.ProxyError as error:
-            trouble = _of_proxy(str(error))
+            problem = _of_proxy(str(error))
         except httpx2.TransportError as error:
-            trouble = of_tls(error) or type(error)(str(error) or type(error).__name__)
+            problem = of_tls(error) or type(error)(str(error) or type(error).__name__)
         except (SOCKSError, AssertionError):
-            trouble = httpx2.ProxyError("what the proxy speaks is no SOCKS5")
-        raise trouble
+            problem = httpx2.ProxyError("what the proxy speaks is no SOCKS5")
+        raise problem
 
     async def aclose(self) -> None:
         """Give back the connections."""

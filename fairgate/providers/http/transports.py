@@ -1,7 +1,7 @@
 """The transport for a server, by its address and the environment.
 
 Requests go to a transport itself and not through httpx2's client, which writes each address, with whatever secrets it
-holds, to the log, and takes as long as the transport. Troubles are handed back and not raised: no frame of a traceback
+holds, to the log, and takes as long as the transport. Errors are handed back and not raised: no frame of a traceback
 then holds an address.
 """
 

@@ -34,8 +34,8 @@ def context(*, client: bool) -> ssl.SSLContext | ConfigError:
         return trusted
     key = os.environ.get(CLIENT_KEY)
     for variable, path in ((CLIENT_CERT, cert), (CLIENT_KEY, key)):
-        if path and (trouble := _unreadable(path)):
-            return ConfigError(f"{path} {trouble}.", where=variable)
+        if path and (problem := _unreadable(path)):
+            return ConfigError(f"{path} {problem}.", where=variable)
     try:
         # Without the empty password OpenSSL would ask for one at the terminal.
         trusted.load_cert_chain(cert, key, password="")
@@ -54,8 +54,8 @@ def _trusted() -> ssl.SSLContext | ConfigError:
     if variable is None:
         return httpx2.create_ssl_context()
     path = os.environ[variable]
-    if trouble := _unreadable(path):
-        return ConfigError(f"{path} {trouble}.", where=variable, hint="Name a PEM file with certificates, or unset it.")
+    if problem := _unreadable(path):
+        return ConfigError(f"{path} {problem}.", where=variable, hint="Name a PEM file with certificates, or unset it.")
     # Without the strict checks of newer Pythons, which many a company's own authority does not pass.
     trusted = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     folder = Path(path).is_dir()

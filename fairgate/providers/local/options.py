@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from fairgate.core.domain import Query
 
-SAMPLED = 1 << 20  # bytes at each end of a file of weights that tell it from another
 HERE = ("batch", "device")  # where and how fast a model runs, not what it answers
 DTYPES = ("auto", "float32", "float16", "bfloat16")
 
@@ -93,6 +92,16 @@ class Named(Generic[Options]):
         for key, value in asdict(options).items():
             if isinstance(value, int | float) and value < (0 if key in ("temperature", "guidance") else 1e-9):
                 raise ConfigError(f"{key} is {value}.", where=where, hint="Give it a positive number.")
+        if Path(name).is_dir() and not Path(name).is_absolute() and not name.startswith("."):
+            raise ConfigError(
+                "is a folder here, and may be a model of the hub.",
+                where=f"{provider}/{name}",
+                hint=f"For the folder write {provider}/./{name}; for the hub's model run in another folder.",
+            )
+        if Path(name).is_dir() and options.revision is not None:
+            raise ConfigError(
+                "a folder has no revision.", where=f"{where} revision={options.revision}", hint="Leave it out."
+            )
         if options.dtype not in DTYPES:
             raise ConfigError(f"dtype is {options.dtype!r}.", where=where, hint=did_you_mean(options.dtype, DTYPES))
         return Named(provider, name, options, system)
@@ -109,15 +118,15 @@ class Named(Generic[Options]):
 
 
 def digest(folder: Path) -> str:
-    """16 hexadecimal digits of a model's files: their names, sizes, and both ends of each."""
+    """16 hexadecimal digits of a model's files: their names and all that is in them.
+
+    A tuned model can be alike at both ends of its files, so they are read whole: a second for each 1 to 2 GB.
+    """
     found = hashlib.sha256()
     for path in sorted(each for each in folder.rglob("*") if each.is_file() and not each.name.startswith(".")):
-        size = path.stat().st_size
-        found.update(f"{path.relative_to(folder)}|{size}|".encode())
+        found.update(f"{path.relative_to(folder)}|".encode("utf-8", "surrogateescape"))
         with path.open("rb") as file:
-            found.update(file.read(SAMPLED))
-            file.seek(max(0, size - SAMPLED))
-            found.update(file.read(SAMPLED))
+            found.update(hashlib.file_digest(file, "sha256").digest())
     return found.hexdigest()[:16]
 
 

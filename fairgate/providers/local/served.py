@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 class Served:
     """Answers queries by `answer`, which takes at most `size` of them; None: as many as are in flight, `places`."""
 
+    source = None  # the code is fairgate's
+
     def __init__(
         self, label: str, answer: Callable[[Sequence[Query]], Sequence[Reply]], size: int | None, places: int
     ) -> None:

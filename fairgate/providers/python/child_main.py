@@ -19,10 +19,14 @@ if TYPE_CHECKING:
     from fairgate.core.domain import Query, Reply
 
     class Loaded(Protocol):
-        """A model of this process: `places` calls at once are of use, of which the oldest `turns` run; 0: all do."""
+        """A model of this process: `places` calls at once are of use, of which the oldest `turns` run; 0: all do.
+
+        `source`: a digest of the code, None where it has none of its own.
+        """
 
         places: int
         turns: int
+        source: str | None
 
         async def ask(self, query: Query) -> Reply:
             """The model's reply to this query."""
@@ -54,7 +58,7 @@ def main() -> None:
     except FairgateError as error:
         link.send(told(error))
         return
-    link.send((model.places, model.turns))
+    link.send((model.places, model.turns, model.source))
     asyncio.run(_serve(model, link))
 
 

@@ -9,6 +9,7 @@ import sys
 import threading
 import weakref
 from contextlib import suppress
+from dataclasses import replace
 from itertools import count
 from multiprocessing import Pipe
 from time import perf_counter
@@ -35,11 +36,14 @@ class _Child:
     def __init__(self, where: str, maker: str, given: tuple[object, ...]) -> None:
         self.link, far = Pipe()
         paths = os.pathsep.join(filter(None, [str(each) for each in sys.path]))
+        inherited = dict(os.environ)
+        if not sys.flags.safe_path:  # it was set for workers; what the user's code starts need not know it
+            inherited.pop("PYTHONSAFEPATH", None)
         self.process = subprocess.Popen(  # noqa: S603 - our own interpreter
             [sys.executable, "-P", "-c", START, str(far.fileno())],
             pass_fds=[far.fileno()],
             stdin=subprocess.DEVNULL,
-            env={**os.environ, "PYTHONPATH": paths},
+            env={**inherited, "PYTHONPATH": paths},
         )
         far.close()
         self._kill = weakref.finalize(self, _killed, self.process, self.link)
@@ -53,10 +57,10 @@ class _Child:
         except BaseException:
             self.kill()
             raise
-        if len(ready) != 2:
+        if len(ready) != 3:
             self.kill()
             raise _error(ready)
-        self.places, self.turns = ready
+        self.places, self.turns, self.source = ready
 
     def kill(self) -> None:
         """End the process, whatever it is doing; an unclosed one ends with the parent."""
@@ -70,8 +74,8 @@ def _killed(process: subprocess.Popen[bytes], link: Connection[Any, Any]) -> Non
     link.close()
 
 
-def _error(trouble: tuple[str, str, str | None, str | None, int]) -> FairgateError:
-    kind, what, where, hint, attempts = trouble
+def _error(problem: tuple[str, str, str | None, str | None, int]) -> FairgateError:
+    kind, what, where, hint, attempts = problem
     if kind == CallFailed.__name__:
         return CallFailed(what, where=where, hint=hint, attempts=attempts)
     made: FairgateError = getattr(errors, kind)(what, where=where, hint=hint)
@@ -95,7 +99,7 @@ class Child:
         self._waiting: dict[int, tuple[Query, asyncio.Future[Reply]]] = {}
         self._line: asyncio.Semaphore | None = None
         self._restarting: asyncio.Lock | None = None
-        self._trouble: FairgateError | None = None
+        self._problem: FairgateError | None = None
         self._listened = False
         self._child: _Child | None = None
 
@@ -110,8 +114,8 @@ class Child:
     def _made(self) -> _Child:
         try:
             return _Child(*self._given)
-        except FairgateError as trouble:
-            self._trouble = trouble  # it would not be loaded for the other calls either
+        except FairgateError as problem:
+            self._problem = problem  # it would not be loaded for the other calls either
             raise
 
     @property
@@ -125,8 +129,8 @@ class Child:
             self._restarting = asyncio.Lock()
         async with self._restarting:
             child = self._child
-            if self._trouble is not None:
-                raise self._trouble
+            if self._problem is not None:
+                raise self._problem
             if child is None:
                 child = self._child = await asyncio.to_thread(self._made)
             self._listen(child)
@@ -135,8 +139,8 @@ class Child:
         async with self._line:
             async with self._restarting:  # another may have taken its place since
                 child = self._child or child
-            if self._trouble is not None:
-                raise self._trouble
+            if self._problem is not None:
+                raise self._problem
             number, reply = next(self._numbers), asyncio.get_running_loop().create_future()
             self._waiting[number] = query, reply
             try:
@@ -226,14 +230,14 @@ class Child:
             child.process.wait(SECONDS)  # it is at its end
         code = child.process.poll()
         how = "" if code is None else f" (signal {-code})" if code < 0 else f" (exit {code})"
-        self._trouble = RunStopped(
+        self._problem = RunStopped(
             f"the callable ended its process{how}.",
             where=self._where,
             hint="A model returns a reply, or raises; what was answered is kept.",
         )
         for _, reply in self._waiting.values():
             if not reply.done():
-                reply.set_exception(self._trouble)
+                reply.set_exception(self._problem)
 
 
 class ChildChat(Child):
@@ -255,3 +259,6 @@ class ChildChat(Child):
             )
         super().__init__(identity, maker, given, timeout)
         self.start()
+        if revision is None and self._child is not None and self._child.source is not None:
+            # Under its name alone, replies of other code would be taken for its own.
+            self._identity = replace(identity, parameters={"source": self._child.source})

@@ -34,6 +34,9 @@ def write(plots: tuple[Plot, ...], directory: Path) -> None:
 
     What an earlier run drew there is removed.
     """
+    # A link may be anybody's, and lead to files that are none of ours.
+    if directory.is_symlink():
+        directory.unlink()
     directory.mkdir(parents=True, exist_ok=True)
     files = {
         f"{plot.name}{ending}": body
