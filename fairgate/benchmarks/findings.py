@@ -1,4 +1,4 @@
-"""Why a gate failed: topics that show it, each with a sentence and a sample."""
+"""Why a gate failed: what its score came to in words, and topics that show it, each with a sample."""
 
 from __future__ import annotations
 
@@ -23,12 +23,17 @@ class Example:
 
 @dataclass(frozen=True)
 class Finding:
-    """Why a gate failed: its worst topics, the most telling one first, one at least."""
+    """Why a gate failed: its worst topics, the most telling one first, and what the score came to in words.
+
+    A benchmark's `claim` says what the model does, e.g. "asked to choose one of four people, it follows race
+    stereotypes"; a report's has the numbers behind it, and is there for each failed gate. One of both is never empty.
+    """
 
     gate: str
-    topics: tuple[Example, ...]
+    topics: tuple[Example, ...] = ()
+    claim: str = ""
 
     @property
     def sentence(self) -> str:
-        """The most telling topic's."""
-        return self.topics[0].sentence
+        """The claim, or the most telling topic's sentence."""
+        return self.claim or self.topics[0].sentence

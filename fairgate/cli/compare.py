@@ -59,7 +59,8 @@ def _compare(options: argparse.Namespace) -> str:
 
 def _column(path: Path, parts: Sequence[Part]) -> Column:
     """Read a run. Raises FairgateError, naming the file, for what is neither ledger nor summary nor baseline."""
-    from fairgate.comparison.side_by_side import is_ledger, of_file, of_run
+    from fairgate.comparison.side_by_side import of_file, of_run
+    from fairgate.ledger.paths import is_ledger
     from fairgate.runs.rescoring import judged_again
     from fairgate.runs.save_baseline import sides_of
 

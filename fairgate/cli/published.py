@@ -14,8 +14,8 @@ from msgspec.structs import asdict
 
 from fairgate.benchmarks.published import disagreements
 from fairgate.benchmarks.registry import registry
-from fairgate.core.errors import DataError
 from fairgate.core.typed import plain
+from fairgate.ledger.paths import is_ledger
 
 if TYPE_CHECKING:
     import argparse
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from fairgate.benchmarks.published import CellCheck, Published, Standing
 
-SQLITE = b"SQLite format 3\0"
 WIDTH = 115  # of a paragraph
 USAGE = """
 `fairgate published LEDGER` prints where your model stands among the published ones.
@@ -73,7 +72,7 @@ def summary(held: Sequence[Published]) -> str:
 
 def standings(path: Path, held: Sequence[Published]) -> str:
     """Where the models of a ledger's last run, or of a summary, stand. Raises FairgateError for any other file."""
-    models, entries = _of_ledger(path) if _is_ledger(path) else _of_summary(path)
+    models, entries = _of_ledger(path) if is_ledger(path) else _of_summary(path)
     ranks = [each.ranks for each in held if each.ranks]
     return "\n".join(render_standing(found, ranks) for each in held for found in each.standings(models, entries))
 
@@ -187,14 +186,6 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]], *, right: Seque
 
     ruler = ("-" * (width - 1) + (":" if i in right else "-") for i, width in enumerate(widths))
     return [line(header), f"| {' | '.join(ruler)} |", *(line(row) for row in rows)]
-
-
-def _is_ledger(path: Path) -> bool:
-    try:
-        with path.open("rb") as file:
-            return file.read(len(SQLITE)) == SQLITE
-    except OSError as error:
-        raise DataError(f"cannot be read: {error.strerror}.", where=str(path)) from error
 
 
 def _of_ledger(path: Path) -> tuple[dict[str, str], list[dict[str, Any]]]:

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from fairgate.gating.thresholds import Thresholds
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-SQLITE = b"SQLite format 3\0"
 # Runs stand beside one another by the published key, and with the same random numbers.
 NOW = Basis(key="published", seed=0)
 
@@ -63,15 +62,6 @@ class Column:
     scores: Mapping[str, Number]
     answered: Baseline | None = None
     sides: Sequence[Side] = ()
-
-
-def is_ledger(path: Path) -> bool:
-    """Whether a file is a ledger. Raises DataError where it cannot be read."""
-    try:
-        with path.open("rb") as file:
-            return file.read(len(SQLITE)) == SQLITE
-    except OSError as error:
-        raise DataError(f"cannot be read: {error.strerror}.", where=str(path)) from error
 
 
 def of_run(answered: Baseline, entries: Iterable[ScoreResult], sides: Sequence[Side]) -> Column:

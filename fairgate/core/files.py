@@ -12,9 +12,20 @@ from typing import IO, TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from io import BufferedReader
 
 MOST = 2**28  # bytes
 LOCK = ".fairgate.lock"  # the file by which a folder is locked against other processes
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[BufferedReader]:
+    """A regular file, to be read. Raises OSError for anything else: a FIFO would be waited for."""
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise OSError(errno.EINVAL, "it is no regular file", str(path))
+        yield file
 
 
 def read_bytes(path: Path, most: int = MOST) -> bytes:
@@ -37,7 +48,12 @@ def read_bytes(path: Path, most: int = MOST) -> bytes:
 
 def read_text(path: Path, most: int = MOST) -> str:
     """The same as text of UTF-8, with or without a mark of it at the beginning. Raises OSError, UnicodeDecodeError."""
-    return "\n".join(read_bytes(path, most).decode("utf-8-sig").replace("\r\n", "\n").split("\r"))
+    return text_of(read_bytes(path, most))
+
+
+def text_of(content: bytes) -> str:
+    """Bytes as text of UTF-8, with or without a mark of it at the beginning, lines ended alike. UnicodeDecodeError."""
+    return "\n".join(content.decode("utf-8-sig").replace("\r\n", "\n").split("\r"))
 
 
 @contextmanager

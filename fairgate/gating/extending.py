@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import hashlib
 import tomllib
 from typing import TYPE_CHECKING, Any
 
 from fairgate.core.domain import Modality
 from fairgate.core.errors import ConfigError
-from fairgate.core.files import read_text
+from fairgate.core.files import read_bytes, text_of
 from fairgate.core.layout import SUITE, THRESHOLDS
 
 if TYPE_CHECKING:
@@ -29,19 +30,10 @@ def read(path: Path, registry: Registry, extending: tuple[Path, ...] = ()) -> Ta
     a file that cannot be read.
     """
     raw = _tables(path)
-    name = raw.pop("extend", None)
-    if name is None:
+    base_path = _extended(raw, path, extending)
+    raw.pop("extend", None)
+    if base_path is None:
         return raw
-    where = f"{path}: extend"
-    if not isinstance(name, str) or not name:
-        raise ConfigError(f"{name!r} is not a file.", where=where, hint=f"Write {', '.join(BY_NAME)}, or a path.")
-    base_path = BY_NAME.get(name) or path.parent / name
-    if not base_path.exists():
-        near = difflib.get_close_matches(name, BY_NAME, n=1)
-        hint = f"Did you mean {near[0]!r}?" if near else f"Write {', '.join(BY_NAME)}, or a path."
-        raise ConfigError(f"{name!r} does not exist: no file {base_path}.", where=where, hint=hint)
-    if base_path.resolve() in {each.resolve() for each in (path, *extending)}:
-        raise ConfigError(f"{name!r} extends this file itself.", where=where, hint="Name another.")
     base = read(base_path, registry, (path, *extending))
     merged = _merged(base, raw)
     kept = _beside(base.get("gates"), raw.get("gates"), registry)
@@ -55,16 +47,58 @@ def read(path: Path, registry: Registry, extending: tuple[Path, ...] = ()) -> Ta
     return merged
 
 
+def sha256_of(path: Path) -> str:
+    """SHA-256 of a limits file, followed by the one that it extends, and so on: of all that its limits come from.
+
+    Raises ConfigError as `read`.
+    """
+    found, files = hashlib.sha256(), [path]
+    while True:
+        content = _content(files[-1])
+        found.update(content)
+        base = _extended(_parsed(content, files[-1]), files[-1], tuple(files[:-1]))
+        if base is None:
+            return found.hexdigest()
+        files.append(base)
+
+
+def _extended(raw: Table, path: Path, extending: tuple[Path, ...]) -> Path | None:
+    """The file that a file of these tables extends, None where it extends none."""
+    name = raw.get("extend")
+    if name is None:
+        return None
+    where = f"{path}: extend"
+    if not isinstance(name, str) or not name:
+        raise ConfigError(f"{name!r} is not a file.", where=where, hint=f"Write {', '.join(BY_NAME)}, or a path.")
+    base_path = BY_NAME.get(name) or path.parent / name
+    if not base_path.exists():
+        near = difflib.get_close_matches(name, BY_NAME, n=1)
+        hint = f"Did you mean {near[0]!r}?" if near else f"Write {', '.join(BY_NAME)}, or a path."
+        raise ConfigError(f"{name!r} does not exist: no file {base_path}.", where=where, hint=hint)
+    if base_path.resolve() in {each.resolve() for each in (path, *extending)}:
+        raise ConfigError(f"{name!r} extends this file itself.", where=where, hint="Name another.")
+    return base_path
+
+
 def _listed(value: object) -> list[object]:
     """The items of a list; what is none stands alone, for the error that names it."""
     return value if isinstance(value, list) else [] if value is None else [value]
 
 
 def _tables(path: Path) -> Table:
+    return _parsed(_content(path), path)
+
+
+def _content(path: Path) -> bytes:
     try:
-        return tomllib.loads(read_text(path))
+        return read_bytes(path)
     except OSError as error:
         raise ConfigError(f"cannot be read: {error.strerror}.", where=str(path), hint="See --thresholds.") from error
+
+
+def _parsed(content: bytes, path: Path) -> Table:
+    try:
+        return tomllib.loads(text_of(content))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigError(f"is no TOML: {error}.", where=str(path)) from error
 

@@ -226,6 +226,23 @@ def _more(limit: GateLimit, entry: ScoreResult) -> str:
     return f"; about {round(entry.n * multiple):,} further answers would decide"
 
 
+def further_answers(gates: Iterable[GateResult]) -> tuple[int, int]:
+    """About how many further answers would decide open gates, and how many gates: none of those that sit on a limit.
+
+    Gates on the same task and context are decided by the same answers.
+    """
+    needed: dict[Where, float] = {}
+    decided = 0
+    for gate in gates:
+        entry = gate.entry
+        multiple = further(gate.limit, entry) if gate.verdict is Verdict.INCONCLUSIVE else None
+        if multiple is None or multiple > MOST_FURTHER or entry.census or not entry.reliable or entry.n < FEW:
+            continue
+        decided += 1
+        needed[entry.where] = max(needed.get(entry.where, 0.0), entry.n * multiple)
+    return round(sum(needed.values())), decided
+
+
 def further(limit: GateLimit, entry: ScoreResult) -> float | None:
     """How many more answers, in multiples of those there, would decide an open gate; None where none are known to."""
     low, high = entry.ci

@@ -157,6 +157,15 @@ class Ledger(Database):
             rows = self.database.execute("SELECT query FROM failures WHERE run = ?", (run,)).fetchall()
         return Counter(str(query).partition("#")[0] for (query,) in rows)
 
+    def answered_since(self, identity: Identity) -> float | None:
+        """When the oldest reply of this very model came, in seconds since 1970; None where the ledger has none."""
+        with self.translated():
+            row = self.database.execute(
+                "SELECT min(asked_at) FROM samples WHERE model IN (SELECT id FROM models WHERE identity = ?)",
+                (identity.canonical,),
+            ).fetchone()
+        return row[0] if isinstance(row[0], int | float) else None
+
     def mean_latency(self, identity: Identity) -> float | None:
         """Seconds that a call to this model took, whatever its parameters; None where the ledger has no reply of it."""
         with self.translated():

@@ -8,10 +8,23 @@ import threading
 from pathlib import Path
 from urllib.parse import quote
 
+from fairgate.core.errors import DataError
+from fairgate.core.files import opened
+
+SQLITE = b"SQLite format 3\0"  # what a database begins with
 COMPANIONS = ("", "-wal", "-shm", "-journal", ".lock")  # what a ledger's files are called, after its name
 
 # Held while a file is made: nothing in this process uses it before it is closed.
 _MAKING = threading.Lock()
+
+
+def is_ledger(path: Path) -> bool:
+    """Whether a file is a database, as ledgers are. Raises DataError where it cannot be read."""
+    try:
+        with opened(path) as file:
+            return file.read(len(SQLITE)) == SQLITE
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror}.", where=str(path)) from error
 
 
 def place_of(ledger: Path) -> Path:

@@ -115,9 +115,9 @@ class Settings:
     probabilities: bool = option(
         False,
         asked=True,
-        help="ask for the probabilities of the letters with each choice, in the same call (openai/, azure/ and hf/ "
-        "models whose server gives them): the report has soft shares beside the scores (docs/probabilities.md). What "
-        "the ledger holds without them is not asked again",
+        help="ask for the probabilities of the letters with each choice, in the same call (openai/, azure/, "
+        "litellm/ and hf/ models whose server gives them): the report has soft shares beside the scores "
+        "(docs/probabilities.md). What the ledger holds without them is not asked again",
     )
     t2i_model: str | None = option(
         None,

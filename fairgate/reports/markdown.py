@@ -75,7 +75,8 @@ def _parts(report: Report) -> Iterator[str]:
         yield "### Why"
         yield "The worst topics of each failed gate, each with one reply: words of the model, which can offend."
     for gates_of, finding in found:
-        lines = [f"- **{escaped(wording.together(gates_of))}**"]
+        claim = f": {escaped(finding.claim)}" if finding.claim else ""
+        lines = [f"- **{escaped(wording.together(gates_of))}**{claim}"]
         for topic in finding.topics:
             lines.append(f"  - {escaped(topic.sentence)}")
             if topic.reply is not None:

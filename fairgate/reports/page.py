@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING
 
 from fairgate.benchmarks.evidence import NOT_ASKED, telling_first
 from fairgate.benchmarks.gate_result import Verdict
-from fairgate.core.domain import AnswerKind
+from fairgate.benchmarks.limits import RATES
+from fairgate.core.domain import AnswerKind, Modality
 from fairgate.core.plural import counted
-from fairgate.reports import numbers, short_summary, terminal, thumbnails, wording
+from fairgate.reports import claims, numbers, reasons, terminal, thumbnails, wording
 from fairgate.reports.plots.drawing import has_pillow
 from fairgate.reports.report import NO_CERTIFICATE, WORDS
 
@@ -38,6 +39,21 @@ THUMBNAIL = 96  # pixels of an image's longer side
 PICTURES, PICTURE_BYTES = 6, 3 * 2**20  # thumbnails of a topic, and characters of all of them together
 PROMPT, REPLY = 6_000, 4_000  # characters of a prompt and of a reply that it holds
 NO_ANSWER = (AnswerKind.REFUSED, AnswerKind.UNREADABLE, AnswerKind.TRUNCATED, AnswerKind.NO_FACE, AnswerKind.FAILED)
+# What the page says of every run, whatever its benchmarks.
+TERMS = (
+    ("gate", "a limit on one score, by task, context and attribute; a run fails if a gate fails"),
+    ("points", "of 100, on the scale of the score; where less is best, 0 is what a fair model comes to"),
+    (
+        "estimate, interval",
+        "the score for all replies that the model would give, and where it lies with 95 % confidence",
+    ),
+    ("inconclusive", "the interval reaches over the limit: more answers would tell a pass from a fail"),
+    (
+        "rates",
+        "how many replies could not be used: refused, unreadable, cut short (truncated), without a face, or failed",
+    ),
+    ("fails by itself", "chance alone does not explain the answers of this one topic; a gate counts many topics"),
+)
 WARNING = "Prompts and replies can offend: they are shown because they were said, not because they are right."
 
 
@@ -49,7 +65,7 @@ def to_html(report: Report, plots: Sequence[Plot] = ()) -> str:
         f"default-src 'none'; img-src data:; style-src {hash_of(style)}; script-src {hash_of(script)}; "
         "base-uri 'none'; form-action 'none'"
     )
-    headline = html.escape(wording.visible(report.headline))
+    title, lead, tally = (html.escape(wording.visible(each)) for each in (report.title, lead_of(report), report.tally))
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
@@ -57,7 +73,8 @@ def to_html(report: Report, plots: Sequence[Plot] = ()) -> str:
         '<meta name="color-scheme" content="light dark">\n<meta name="referrer" content="no-referrer">\n'
         f"<title>fairgate: {html.escape(report.verdict)}</title>\n<style>{style}</style>\n</head>\n"
         f'<body>\n<a class="skip" href="#main">Skip to the report</a>\n'
-        f'<header class="{html.escape(report.verdict)}"><p>fairgate</p><h1>{headline}</h1></header>\n'
+        f'<header class="{html.escape(report.verdict)}"><p>fairgate</p><h1>{title}</h1>'
+        f'{f"""<p class="lead">{lead}</p>""" if lead else ""}<p>{tally}</p></header>\n'
         '<main id="main" tabindex="-1"><noscript>This page shows its tables with a script of its own, which is '
         "switched off here. summary.md, beside it, tells the same without.</noscript></main>\n"
         f'<script type="application/json" id="report">{embedded(_document(report, plots))}</script>\n'
@@ -79,6 +96,7 @@ def hash_of(text: str) -> str:
 def _document(report: Report, plots: Sequence[Plot]) -> dict[str, object]:
     # Findings come first: they have the first call on the room that there is for thumbnails.
     album = _Album(report.evidence.content)
+    claimed = {found.gate: found.claim for found in report.findings}
     return {
         "verdict": report.verdict,
         "error": report.error,
@@ -89,17 +107,23 @@ def _document(report: Report, plots: Sequence[Plot]) -> dict[str, object]:
         "notice": NO_CERTIFICATE,
         "warning": WARNING,
         "facts": facts(report),
-        "why": list(short_summary.reasons(report)),
-        "next_step": short_summary.next_step(report),
+        "why": list(reasons.reasons(report)),
+        "rounds": report.rounds,
+        "lead": lead_of(report),
+        "next_step": reasons.next_step(report, "below"),
+        # Of a run in rounds that is said with them.
+        "further": "" if report.rounds else reasons.further(report),
         "about": about(report),
+        "terms": terms(report),
         "asks": _asks(report),
         "changes": wording.CHANGES,
         "ideal": wording.IDEAL,
         "findings": [
             {
                 "gates": wording.together(gates),
+                "score": gates[0].entry.score,
                 "verdict": gates[0].verdict,
-                "held": list(map(wording.held, gates)),
+                "claims": [claimed.get(gate.name) or claims.claim(gate, report.benchmarks) for gate in gates],
                 "topics": [_topic(topic, album) for topic in found.topics],
             }
             for gates, found in wording.merged(report.gates, report.findings)
@@ -109,9 +133,33 @@ def _document(report: Report, plots: Sequence[Plot]) -> dict[str, object]:
         "cells": [_cell(cell, report) for cell in report.evidence.cells],
         "samples": _samples(report, album),
         "numbers": "\n".join([*terminal.numbers(report), *terminal.examples(report)]).strip("\n"),
-        "notes": report.notes,
+        # How far a run in rounds went stands beside the verdict already.
+        "notes": [note.removeprefix(report.rounds).strip() for note in report.notes],
         "plots": [{"title": plot.title, "alt": plot.alt, "image": _image(plot)} for plot in plots],
     }
+
+
+def lead_of(report: Report) -> str:
+    """The first sentence of why: what a reader came for."""
+    error = () if report.error is None else (f"Error: {report.error}",)
+    stops = (*error, *wording.invalid(report.gates, report.findings))
+    return next(iter((*stops, *reasons.reasons(report))), "")
+
+
+def terms(report: Report) -> list[tuple[str, str]]:
+    """What words of the page mean: the tasks and contexts that were asked, the rates, and what a gate's row shows."""
+    known, markers = report.benchmarks.tasks, report.benchmarks.markers
+    tasks = {
+        _task(entry.modality, entry.task): known[entry.modality, entry.task][1].about
+        for entry in report.entries
+        if (entry.modality, entry.task) in known
+    }
+    contexts = {entry.context: markers[entry.context] for entry in report.entries if entry.context in markers}
+    return [*TERMS, *tasks.items(), *contexts.items()]
+
+
+def _task(modality: str, task: str) -> str:
+    return str(task) if modality == Modality.TEXT else f"images, {task}"
 
 
 def _image(plot: Plot) -> str | None:
@@ -169,7 +217,9 @@ def _topic(topic: Example, album: _Album) -> dict[str, object]:
     if reply is not None:
         said = None if reply.reply is None else wording.shortened(reply.reply, REPLY)
         told = {
-            "asked": wording.asked(reply, 400),
+            "asked": wording.question(reply, 400),
+            "named": ", ".join(reply.named.values()),
+            "prompt": wording.shortened(reply.prompt, PROMPT),
             "options": [f"{each.letter}. {each.text or ' '.join(each.groups.values())}" for each in reply.options],
             "chosen": reply.chosen,
             "reply": said,
@@ -183,7 +233,7 @@ def _topic(topic: Example, album: _Album) -> dict[str, object]:
 def _where(entry: ScoreResult) -> dict[str, object]:
     return {
         "benchmark": entry.benchmark,
-        "task": f"images, {entry.task}" if entry.modality != "text" else entry.task,
+        "task": _task(entry.modality, entry.task),
         "context": entry.context or "",
         "attribute": entry.attribute or entry.group or "",
         "score": entry.score,
@@ -197,6 +247,7 @@ def _gate(gate: GateResult, report: Report) -> dict[str, object]:
         "name": wording.short(entry),
         "asks": "" if spec is None else spec.question.rstrip(";"),
         "verdict": gate.verdict,
+        "rate": entry.score in RATES,
         "value": entry.value,
         "strays": wording.strays(entry),
         "estimate": entry.estimate,
@@ -251,7 +302,6 @@ def _has_right_answers(cell: Cell, report: Report) -> bool:
 
 
 def _cell(cell: Cell, report: Report) -> dict[str, object]:
-    task = str(cell.task) if cell.modality == "text" else f"images, {cell.task}"
     kinds = {str(kind): cell.kinds.get(kind, 0) for kind in NO_ANSWER}
     kinds[AnswerKind.FAILED] -= cell.unasked
     unanswered = {
@@ -260,7 +310,7 @@ def _cell(cell: Cell, report: Report) -> dict[str, object]:
     return {
         "name": cell.name,
         "benchmark": cell.benchmark,
-        "task": task,
+        "task": _task(cell.modality, cell.task),
         "context": cell.context or "",
         "attribute": cell.attribute or "",
         "about": cell.about,

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 MOST = 3  # topics of a finding
 LONGER = (
-    "the server cut them at its limit of tokens: raise it by --model-arg max_tokens=4096 (of OpenAI's reasoning models "
-    "max_completion_tokens), or let the model think less (reasoning_effort=low)"
+    "cut at a limit of tokens: raise it by --model-arg max_tokens=4096 (of OpenAI's reasoning models "
+    "max_completion_tokens, of hf/ and vllm/ max_new_tokens), or let the model think less (reasoning_effort=low)"
 )
 
 
@@ -27,15 +27,15 @@ def rate_findings(gates: Iterable[GateResult], evidence: Evidence) -> Iterator[F
     """The topics with most such samples, each with one of them."""
     for gate in gates:
         if gate.verdict in FAILED and gate.entry.score in RATES:
-            yield Finding(gate.name, (_rate(gate.entry), *_topics_of_rate(gate.entry, evidence)))
+            yield Finding(gate.name, tuple(_topics_of_rate(gate.entry, evidence)), _rate(gate.entry))
 
 
-def _rate(entry: ScoreResult) -> Example:
+def _rate(entry: ScoreResult) -> str:
     if entry.modality is Modality.IMAGE:
         became = "show no face" if entry.score == AnswerKind.NO_FACE else f"are {entry.score}"
-        return Example(f"{entry.value:.1f} % of {entry.n:,} images {became}")
-    said = f"{entry.value:.1f} % of {entry.n:,} samples were {entry.score}"
-    return Example(f"{said}; {LONGER}" if entry.score == AnswerKind.TRUNCATED else said)
+        return f"too many of {entry.n:,} images {became}"
+    said = f"too many of {entry.n:,} samples were {entry.score}"
+    return f"{said} ({LONGER})" if entry.score == AnswerKind.TRUNCATED else said
 
 
 def _topics_of_rate(entry: ScoreResult, evidence: Evidence) -> Iterator[Example]:

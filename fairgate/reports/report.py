@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 from fairgate.benchmarks.evidence import Evidence
 from fairgate.benchmarks.gate_result import Verdict
 from fairgate.benchmarks.letter_probability_counts import Weighed
+from fairgate.benchmarks.limits import RATES
 from fairgate.core.errors import ConfigError, did_you_mean
 from fairgate.core.plural import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from fairgate.benchmarks.findings import Finding
     from fairgate.benchmarks.gate_result import GateResult
@@ -36,7 +37,8 @@ EXITS = {Verdict.PASS: 0, Verdict.FAIL: 1, Verdict.INCONCLUSIVE: 6, Verdict.ERRO
 class Calls:
     """Samples of the plan: `planned` = `asked` + `reused` + `missing`; `failed` are those of `asked` that never came.
 
-    `retried` counts the requests beyond the first of each sample.
+    `retried` counts the requests beyond the first of each sample. `since`: the day (UTC) of the oldest reply of the
+    models under test, where a run that asks was given no new one; else empty.
     """
 
     planned: int
@@ -45,6 +47,7 @@ class Calls:
     missing: int
     failed: int
     retried: int
+    since: str = ""
 
 
 @dataclass(frozen=True)
@@ -126,9 +129,9 @@ class Report:
     is, e.g. "2/5": its gates wait for the other parts. `comparison`: the run beside a baseline, None without one; what
     the baseline's limits say stands among `gates`.
     `evidence`: the cells that were counted, with a way to the samples behind each. `date`: the day of the verdict,
-    in UTC, as waivers are held against it. `limits`: the file of limits, `limits_hash` the SHA-256 of its content.
-    `rounds`: how far a run in rounds went, and why no further; empty of another. `weighed`: what came of asking for
-    probabilities.
+    in UTC, as waivers are held against it. `limits`: the file of limits, `limits_hash` the SHA-256 of its content and
+    of the files that it extends. `rounds`: how far a run in rounds went, and why no further; empty of another.
+    `weighed`: what came of asking for probabilities.
     """
 
     version: str
@@ -197,19 +200,26 @@ class Report:
     @property
     def headline(self) -> str:
         """The verdict in one line: what was gated, and where it was no real model, that."""
-        tally = ", ".join(
-            f"{sum(gate.verdict is verdict for gate in self.gates)} {word}"
-            for verdict, word in WORDS
-            if any(gate.verdict is verdict for gate in self.gates)
-        )
-        gates = (
-            f"{counted(len(self.gates), 'gate')}: {tally}" if self.gates else "no gate could be held against anything"
-        )
+        return f"{self.title}, plan {self.plan}; {self.tally}"
+
+    @property
+    def title(self) -> str:
+        """The verdict, and the model that it is of."""
+        return f"{self.verdict.upper()}: {self.subject}"
+
+    @property
+    def tally(self) -> str:
+        """How many gates ended in each verdict, those on rates, which most models pass, apart from those on scores."""
         if self.shard is not None:
-            gates = (
-                f"shard {self.shard}, {counted(self.cases.total, 'case')}; gates are held when all shards are merged"
-            )
-        return f"{self.verdict.upper()}: {self.subject}, plan {self.plan}; {gates}"
+            return f"shard {self.shard}, {counted(self.cases.total, 'case')}; gates are held when all shards are merged"
+        rates = [gate.verdict for gate in self.gates if gate.entry.score in RATES]
+        scores = [gate.verdict for gate in self.gates if gate.entry.score not in RATES]
+        if rates and scores:
+            ends = ["all passed" if {*each} == {Verdict.PASS} else _tallied(each) for each in (scores, rates)]
+            return f"{counted(len(scores), 'gate')} on scores: {ends[0]}; {len(rates)} on rates: {ends[1]}"
+        if not self.gates:
+            return "no gate could be held against anything"
+        return f"{counted(len(self.gates), 'gate')}: {_tallied([*scores, *rates])}"
 
     @property
     def subject(self) -> str:
@@ -263,3 +273,7 @@ class Report:
 
         error = [] if self.error is None else [self.error]
         return html(self.headline, [*error, *(each.sentence for each in self.findings)], self.gates)
+
+
+def _tallied(verdicts: Sequence[Verdict]) -> str:
+    return ", ".join(f"{verdicts.count(verdict)} {word}" for verdict, word in WORDS if verdict in verdicts)

@@ -11,13 +11,14 @@ from fairgate.benchmarks.limits import RATES
 from fairgate.core.plural import counted
 from fairgate.core.redaction import without_orders
 from fairgate.reports import numbers, wording
-from fairgate.reports.report import NO_CERTIFICATE, WORDS
+from fairgate.reports.reasons import by_score, margin, next_step, reasons
+from fairgate.reports.report import WORDS
 from fairgate.reports.terminal import told
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from fairgate.benchmarks.findings import Finding
+    from fairgate.benchmarks.findings import Example
     from fairgate.benchmarks.gate_result import GateResult
     from fairgate.reports.report import Report
 
@@ -29,15 +30,8 @@ WAIVER = (
 NO_BREAK = "\N{NO-BREAK SPACE}"
 # What is shown of each kind; the rest is counted, and stands in the report.
 ROWS = {Verdict.FAIL: 16, Verdict.WAIVED: 4, Verdict.INCONCLUSIVE: 5}
-REASONS, EXAMPLES, MOVES = 3, 3, 6
+EXAMPLES, MOVES = 2, 6
 PASSED = 13  # scores of a run that passes: those whose gates are closest to their limits
-NEXT_STEPS = {
-    Verdict.ERROR: "To do: remove the cause and run again. The replies so far are in {ledger} and are reused.",
-    Verdict.FAIL: "To do: read the samples behind what failed, in the report.",
-    Verdict.INCONCLUSIVE: "To do: run again with more samples (--plan paper, or --per-topic N). The replies so far "
-    "are in {ledger} and are reused.",
-    Verdict.PASS: NO_CERTIFICATE,
-}
 
 
 def expired(gates: Sequence[GateResult]) -> Iterator[str]:
@@ -51,7 +45,12 @@ def expired(gates: Sequence[GateResult]) -> Iterator[str]:
 def lines(report: Report, width: int, page: str, failed: Sequence[str] = ()) -> list[str]:
     """The summary, one string a line; `page` says where the report lies, `failed` which tests failed by themselves."""
     room = min(width, WIDEST)
-    why = [*reasons(report), *filter(None, [report.rounds]), *expired(report.gates), next_step(report)]
+    why = [
+        *reasons(report),
+        *filter(None, [report.rounds]),
+        *expired(report.gates),
+        next_step(report) + _waiver(report),
+    ]
     # A pass leaves nothing to do: its sentences are one paragraph.
     prose = [report.headline, *_stops(report), *([" ".join(why)] if report.verdict is Verdict.PASS else why)]
     return [
@@ -73,11 +72,10 @@ def wrapped(text: str, room: int, bullet: str = "") -> list[str]:
     return [without_orders(line.replace(NO_BREAK, " ")) for line in found]
 
 
-def next_step(report: Report) -> str:
-    """What to do next."""
-    told = NEXT_STEPS[report.verdict].format(ledger=report.ledger)
+def _waiver(report: Report) -> str:
+    """How to accept the first gate that failed."""
     gate = next((each.name for each in report.gates if each.verdict is Verdict.FAIL), None)
-    return told if report.verdict is not Verdict.FAIL or gate is None else told + WAIVER.format(gate=gate)
+    return "" if report.verdict is not Verdict.FAIL or gate is None else WAIVER.format(gate=gate)
 
 
 def _stops(report: Report) -> Iterator[str]:
@@ -90,56 +88,6 @@ def _stops(report: Report) -> Iterator[str]:
         yield from (f"- {sentence}" for sentence in report.comparison.sentences[:MOVES])
 
 
-def reasons(report: Report) -> Iterator[str]:
-    """Why the verdict is what it is, in a few sentences."""
-    by_score = _by_score([gate for gate in report.gates if gate.verdict is Verdict.FAIL and not gate.entry.validity])
-    for score, failed in list(by_score.items())[:REASONS]:
-        yield _of_score(report, score, failed)
-    if len(by_score) > REASONS:
-        more = len(by_score) - REASONS
-        yield f"{counted(more, 'more score')} {'fails' if more == 1 else 'fail'}: see the table."
-    if report.cases.failed:
-        fail = "fails by itself" if report.cases.failed == 1 else "fail by themselves"
-        yield f"{report.cases.failed:,} of {counted(report.cases.total, 'test')} {fail}."
-    if report.verdict is Verdict.INCONCLUSIVE and report.error is None:
-        n = sum(gate.verdict is Verdict.INCONCLUSIVE for gate in report.gates)
-        why = "an interval straddles its limit or samples are missing."
-        undecided = f"{n} of {counted(len(report.gates), 'gate')} {'is' if n == 1 else 'are'} undecided: {why}"
-        yield undecided if report.gates else "No gate could be judged."
-    if report.verdict is Verdict.PASS and (closest := _closest(report.gates)) is not None:
-        yield f"No score is beyond its limit. Closest to its limit: {wording.short(closest.entry)}."
-
-
-def _of_score(report: Report, score: str, failed: Sequence[GateResult]) -> str:
-    every = sum(gate.entry.score == score for gate in report.gates)
-    entry = failed[0].entry
-    spec = report.benchmarks.score(score, entry.modality, entry.task)
-    asks = "" if spec is None else f" ({spec.question.rstrip(';')})"
-    return f"{score} fails in {len(failed)} of {counted(every, 'gate')}{asks}."
-
-
-def _by_score(gates: Iterable[GateResult]) -> dict[str, list[GateResult]]:
-    found: dict[str, list[GateResult]] = {}
-    for gate in gates:
-        found.setdefault(gate.entry.score, []).append(gate)
-    return found
-
-
-def _margin(gate: GateResult) -> float:
-    """Points from the nearer end of the interval, or from the estimate, to the limit."""
-    least, most = wording.bounds(gate)
-    low, high = gate.entry.ci
-    value = gate.entry.value if gate.entry.estimate is None else gate.entry.estimate
-    low, high = (value if low is None else low), (value if high is None else high)
-    margins = [] if least is None or low is None else [low - least]
-    margins += [] if most is None or high is None else [most - high]
-    return min(margins, default=float("inf"))
-
-
-def _closest(gates: Iterable[GateResult]) -> GateResult | None:
-    return min((gate for gate in gates if gate.entry.score not in RATES), key=_margin, default=None)
-
-
 def _gates(report: Report, room: int) -> Iterator[str]:
     """Gates that did not pass one by one; those that did a line for each score, with the gate closest to its limit."""
     for verdict, word in WORDS[:-1]:
@@ -150,14 +98,14 @@ def _gates(report: Report, room: int) -> Iterator[str]:
     scored = [gate for gate in passed if gate.entry.score not in RATES]
     if report.verdict is Verdict.PASS and scored:
         yield _row(f"{'passed':<17}{'gates':>6}  closest to its limit", "estimate", "interval", "limit", room)
-        by_score = _by_score(scored)
-        closest = {score: min(held, key=_margin) for score, held in by_score.items()}
-        near = sorted(closest, key=lambda score: _margin(closest[score]))[:PASSED]
-        for score in (each for each in by_score if each in near):
+        held = by_score(scored)
+        closest = {score: min(gates, key=margin) for score, gates in held.items()}
+        near = sorted(closest, key=lambda score: margin(closest[score]))[:PASSED]
+        for score in (each for each in held if each in near):
             where = wording.short(closest[score].entry).removesuffix(score).strip()
-            yield _numbers(f"{score:<17}{len(by_score[score]):>6}  {where}", closest[score], room)
-        if further := [score for score in by_score if score not in near]:
-            others = sum(len(by_score[score]) for score in further)
+            yield _numbers(f"{score:<17}{len(held[score]):>6}  {where}", closest[score], room)
+        if further := [score for score in held if score not in near]:
+            others = sum(len(held[score]) for score in further)
             yield f"and {counted(len(further), 'score')} further from the limit, in {counted(others, 'gate')}: -v"
     rates = len(passed) - len(scored)
     if passed:
@@ -169,7 +117,7 @@ def _listed(title: str, gates: Sequence[GateResult], most: int, room: int) -> It
     if most:
         yield _row(title, "estimate", "interval", "limit", room)
     else:
-        scores = _by_score(gates)
+        scores = by_score(gates)
         yield from wrapped(f"{title}: {', '.join(f'{score} {len(held)}' for score, held in scores.items())}", room)
     shown = gates[:most]
     reasons = {gate.name: wording.why(gate) for gate in shown}
@@ -196,19 +144,16 @@ def _numbers(name: str, gate: GateResult, room: int) -> str:
 
 def _examples(report: Report, room: int) -> Iterator[str]:
     """The worst topic of some failed gates, each with one reply."""
-    found = wording.merged(report.gates, report.findings)
-    if found:
+    of_score: dict[str, tuple[GateResult, Sequence[Example]]] = {}
+    for gates, finding in wording.merged(report.gates, report.findings):
+        if finding.topics:
+            of_score.setdefault(gates[0].entry.score, (gates[0], finding.topics))
+    if of_score:
         yield ""
         yield "For example (words of the model, which can offend):"
-    of_score: dict[str, tuple[GateResult, Finding]] = {}
-    for gates, finding in found:
-        of_score.setdefault(gates[0].entry.score, (gates[0], finding))
-    for gate, finding in list(of_score.values())[:EXAMPLES]:
-        first = finding.topics[0]
-        yield from wrapped(f"{wording.short(gate.entry)}: {first.sentence}", room, "- ")
-        topic = next((each for each in finding.topics if each.reply is not None), first)
-        if topic is not first:
-            yield from wrapped(topic.sentence, room, "  ")
+    for gate, topics in list(of_score.values())[:EXAMPLES]:
+        topic = next((each for each in topics if each.reply is not None), topics[0])
+        yield from wrapped(f"{wording.short(gate.entry)}: {topic.sentence}", room, "- ")
         if topic.reply is not None:
             yield from wrapped(told(topic.reply), room, "  > ")
 

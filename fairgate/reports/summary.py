@@ -50,7 +50,10 @@ def document(report: Report) -> dict[str, object]:
         "invalid": wording.invalid(report.gates, report.findings),
         "scores": [_entry(entry) for entry in report.entries],
         "gates": [_gate(gate) for gate in report.gates],
-        "findings": [{"gate": found.gate, "sentence": found.sentence} for found in report.findings],
+        "findings": [
+            {"gate": found.gate, "sentence": found.sentence, "topics": [topic.sentence for topic in found.topics]}
+            for found in report.findings
+        ],
         "cases": {
             "passed": report.cases.passed,
             "failed": report.cases.failed,

@@ -97,7 +97,7 @@ def _findings(report: Report) -> Iterator[str]:
         yield ""
         yield "Why, each with one reply (words of the model, which can offend):"
     for gates, finding in found:
-        yield from _wrapped(f"{wording.together(gates)}:", bullet="- ")
+        yield from _wrapped(f"{wording.together(gates)}: {finding.claim}".removesuffix(" "), bullet="- ")
         for topic in finding.topics:
             yield from _wrapped(topic.sentence, bullet="  - ")
             if topic.reply is not None:

@@ -94,10 +94,11 @@ def asked(reply: Shown, most: int = 160) -> str:
     What a prompt says of the form of a reply stands behind the question, and the groups that its context names before.
     """
     groups = f"[named: {', '.join(reply.named.values())}] " if reply.named else ""
-    return f"{groups}{_question(reply, most)}"
+    return f"{groups}{question(reply, most)}"
 
 
-def _question(reply: Shown, most: int) -> str:
+def question(reply: Shown, most: int) -> str:
+    """The same without the groups."""
     text = reply.prompt
     if reply.options:
         text = text.partition(f"\n{reply.options[0].letter}. ")[0]
@@ -152,15 +153,20 @@ def invalid(judged: Sequence[GateResult], findings: Sequence[Finding]) -> tuple[
     for gate in judged:
         if gate.entry.validity and gate.verdict in FAILED:
             found.setdefault(f"{gate.entry.benchmark} {gate.entry.task} {gate.entry.score}", []).append(gate)
-    sentences = {finding.gate: finding.topics[0].sentence for finding in findings if finding.topics}
+    sentences = {finding.gate: finding.sentence for finding in findings}
     return tuple(_invalid(gates, sentences) for gates in found.values())
 
 
 def _invalid(gates: Sequence[GateResult], sentences: Mapping[str, str]) -> str:
     score, contexts = gates[0].entry.score, [gate.entry.context or gate.entry.task for gate in gates]
     shown = sentences.get(gates[0].name)
-    example = "" if shown is None else f" In {contexts[0]}, {shown}."
-    return f"The model follows {score} ({', '.join(contexts)}): its choices there say nothing of groups.{example}"
+    example = "" if shown is None else f"{capitalised(shown)}. "
+    return f"{example}The model follows {score} ({', '.join(contexts)}): its choices there say nothing of groups."
+
+
+def capitalised(sentence: str) -> str:
+    """With a capital letter at its beginning, and all others as they are."""
+    return f"{sentence[:1].upper()}{sentence[1:]}"
 
 
 def merged(
@@ -171,7 +177,8 @@ def merged(
     over: dict[tuple[str, ...], tuple[list[GateResult], Finding]] = {}
     for found in findings:
         if found.gate in gates:
-            sentences = tuple(topic.sentence for topic in found.topics)
+            # Nothing but its own claim tells a gate without topics from others.
+            sentences = tuple(topic.sentence for topic in found.topics) or (found.gate,)
             over.setdefault(sentences, ([], found))[0].append(gates[found.gate])
     return tuple((tuple(failed), found) for failed, found in over.values())
 

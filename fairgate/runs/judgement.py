@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -43,7 +44,7 @@ def report_of(sampled: Sampled, verdicts: Mapping[Case, Verdict]) -> Report:
     """Score and judge what the ledger, or a result folder, holds of the selected cases."""
     run, selection, progress = sampled.run, sampled.selection, sampled.progress
     settings, participants = run.settings, run.participants
-    scores, calls = scored(run, selection), _calls(progress)
+    scores, calls = scored(run, selection), _calls(run, progress)
     # A part of a run decides nothing: its gates wait for the other parts.
     shard = settings.shard is not None or (run.past is not None and bool(run.past.lost_shards))
     held = judge(scores.entries, run.thresholds.under(settings.plan), _lost(calls))
@@ -52,6 +53,7 @@ def report_of(sampled: Sampled, verdicts: Mapping[Case, Verdict]) -> Report:
     failed = _failed(run)
     evidence = evidence_of(run, dict(scores.cells(run, failed, verdicts)))
     cases = _case_count(verdicts.get(case, Verdict.ERROR) for case in selection.cases)
+    rounds = rounds_of(run, selection, gates, calls.asked + calls.reused)
     named = {each: participants.label(each) if each in participants.modalities else None for each in Modality}
     return Report(
         version=__version__,
@@ -81,8 +83,8 @@ def report_of(sampled: Sampled, verdicts: Mapping[Case, Verdict]) -> Report:
         sketches=partial(scores.sketches, evidence),
         instruments=tuple(section for part in scores.parts for section in part.scored.instruments),
         selection_rates=scores.selection_rates,
-        notes=tuple(notes_of(run, selection, scores, gates)),
-        rounds=rounds_of(run, selection, gates),
+        notes=tuple(notes_of(run, selection, scores, rounds)),
+        rounds=rounds,
         error=_error(sampled, scores, cases.broken),
         weighed=scores.weighed,
         inconclusive_exit=INCONCLUSIVE_EXIT[settings.inconclusive],
@@ -142,8 +144,12 @@ def _compared(run: Run, selection: Selection) -> tuple[Comparison | None, tuple[
     return found, waive(drop_gates(moved, limits.baseline, settings.plan, due), limits, settings.today)
 
 
-def _calls(progress: Progress) -> Calls:
+def _calls(run: Run, progress: Progress) -> Calls:
     asked = progress.asked + progress.failed
+    # A past run that is judged again asks nobody, and a control never changes.
+    old = bool(progress.reused) and not asked and run.past is None
+    remote = [role for role in (Role.MODEL, Role.IMAGE_MODEL) if role in run.participants.roles]
+    remote = [role for role in remote if old and not _is_control(run, role)]
     return Calls(
         planned=progress.planned,
         asked=asked,
@@ -151,7 +157,19 @@ def _calls(progress: Progress) -> Calls:
         missing=progress.planned - asked - progress.reused,
         failed=progress.failed,
         retried=progress.retried,
+        since=_since(run, remote) if remote else "",
     )
+
+
+def _since(run: Run, roles: Sequence[Role]) -> str:
+    """The day of the oldest reply of these models."""
+    with run.participants.ledger() as ledger:
+        found = [ledger.answered_since(run.participants.identity_of(role)) for role in roles]
+    oldest = min((each for each in found if each is not None), default=None)
+    try:
+        return "" if oldest is None else datetime.fromtimestamp(oldest, UTC).date().isoformat()
+    except (OverflowError, OSError, ValueError):  # no time at all: the file may be anybody's
+        return ""
 
 
 def _lost(calls: Calls) -> str:

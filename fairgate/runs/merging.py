@@ -59,10 +59,15 @@ def merge(out: Path, sources: Sequence[Path]) -> Merged:
         with LedgerLock(out, "merging into it", PATIENCE):
             if out.is_file() and _alike(parts[0], here := recall(out)) is None:
                 run = _joined([*parts, here])
-            with _made_whole(out) as place, Ledger(place) as ledger:
-                for path, copy in copies.items():
+            for path in sources:
+                _copy_images(path, out)
+            # Whatever cannot be taken over is found before anything is changed.
+            together = Path(folder) / "together.sqlite"
+            with Ledger(together) as ledger:
+                for copy in copies.values():
                     conflicts.update(absorb(ledger, copy))
-                    _copy_images(path, out)
+            with _made_whole(out) as place, Ledger(place) as ledger:
+                conflicts.update(absorb(ledger, together))
                 members: list[str] = json.loads(run.about)["members"]
                 ledger.runs.put(run, members)
     past = recall(out)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import replace
-from hashlib import sha256
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from fairgate.comparison.paired_comparison import check
 from fairgate.core.domain import Role
 from fairgate.core.errors import ConfigError
 from fairgate.core.typed import Mistyped, edited
+from fairgate.gating.extending import sha256_of
 from fairgate.gating.gate import check_attributes, check_waivers
 from fairgate.gating.thresholds import load as load_thresholds
 from fairgate.providers.chat import registry as providers
@@ -52,7 +52,7 @@ def open_run(
         told = {"run": past.id, "identities": to_builtins(past.identities)}
     thresholds = load_thresholds(settings.thresholds, registry())
     # Now: the file may be edited or removed while the run asks.
-    limits_hash = sha256(settings.thresholds.read_bytes()).hexdigest()
+    limits_hash = sha256_of(settings.thresholds)
     size = thresholds.plan(settings.plan) if past is None else next(iter(thresholds.plans.values()))
     if thresholds.of_drift(settings.plan):
         # What such a plan is for takes them, and asking for them changes no reply.

@@ -5,25 +5,29 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fairgate.benchmarks.gate_result import Verdict
+from fairgate.core.plural import counted
+from fairgate.gating.gate import further
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from fairgate.benchmarks.base import InterimAnalysis
     from fairgate.benchmarks.gate_result import GateResult
+    from fairgate.benchmarks.score_result import Where
     from fairgate.runs.run import Run
     from fairgate.runs.scoring import RunScores
     from fairgate.runs.selection import Selection
 
 
-def notes_of(run: Run, selection: Selection, scores: RunScores, gates: Sequence[GateResult]) -> Iterator[str]:
-    """Of the benchmarks, of rounds, of reviewers' marks and of how choices were asked for."""
+def notes_of(run: Run, selection: Selection, scores: RunScores, rounds: str) -> Iterator[str]:
+    """Of the benchmarks, of `rounds`, of reviewers' marks and of how choices were asked for."""
     answer_format = run.settings.answer_format
     yield from dict.fromkeys(note for part in scores.parts for note in part.scored.notes)
     if looks := run.benchmarks.settled:
         ends = [100 * end(look.confidence for look in looks.values()) for end in (min, max)]
         sure = " to ".join(dict.fromkeys(f"{each:.1f}" for each in ends))
         yield (
-            f"{rounds_of(run, selection, gates)} Intervals of what was asked in rounds have {sure} % confidence, so "
+            f"{rounds} Intervals of what was asked in rounds have {sure} % confidence, so "
             "that all looks together err no more often than one."
         )
     yield from _of_marks(run, selection)
@@ -38,17 +42,22 @@ def notes_of(run: Run, selection: Selection, scores: RunScores, gates: Sequence[
         yield "Scores with (n/m) behind their name cover n of m topics only; the leaderboard row needs all asked."
 
 
-def rounds_of(run: Run, selection: Selection, gates: Sequence[GateResult]) -> str:
-    """How far a run in rounds went, and why no further; empty of another."""
+def rounds_of(run: Run, selection: Selection, gates: Sequence[GateResult], calls: int) -> str:
+    """How far a run in rounds went, and why no further; empty of another. `calls`: of the whole run."""
     looks = run.benchmarks.settled
     if not looks:
         return ""
     topics = [topic for topic in selection.asked if run.benchmarks.stratum(topic) in looks]
     asked, whole = (sum(plan.of(each).answers(each) for each in topics) for plan in (run.benchmarks, run.whole))
     ends = {gate.verdict for gate in gates}
-    still_open = _open_strata(run, selection, gates) & looks.keys()
+    stratum_of = _strata(run, selection)
+    undecided = [gate for gate in gates if gate.verdict is Verdict.INCONCLUSIVE]
+    still_open = {stratum_of.get(gate.entry.where, "") for gate in undecided} & looks.keys()
     if Verdict.FAIL in ends:
-        why = "a gate failed. More answers would decide open gates, and single tests (--no-stop-early)"
+        decided = sum(_is_decided(gate, looks.get(stratum_of.get(gate.entry.where, ""))) for gate in undecided)
+        of_gates = f"about {decided:,} of {counted(len(undecided), 'open gate')}, and " if decided else ""
+        rest = f". The other {whole - asked:,} (--no-stop-early) would decide {of_gates}single tests"
+        why = f"a gate failed{rest if asked < whole else ''}"
     elif Verdict.INCONCLUSIVE not in ends:
         why = "every gate is decided"
     elif any(looks[stratum].asked < looks[stratum].whole for stratum in still_open):
@@ -56,19 +65,24 @@ def rounds_of(run: Run, selection: Selection, gates: Sequence[GateResult]) -> st
         why = ended if run.settings.replay else "the budget does not allow a further round"
     else:
         why = "gates that are open were asked about to the end of the plan"
-    return f"Asked in rounds, {asked:,} of {whole:,} calls: {why}."
+    at_once = calls - asked
+    others = f" (and {at_once:,} that are asked at once: {calls:,} in all)" if at_once > 0 else ""
+    return f"Asked in rounds, {asked:,} of {whole:,} calls{others}: {why}."
 
 
-def _open_strata(run: Run, selection: Selection, gates: Sequence[GateResult]) -> set[str]:
-    """The strata of which a gate is open."""
-    entries = [gate.entry for gate in gates if gate.verdict is Verdict.INCONCLUSIVE]
-    there = {(entry.benchmark, entry.modality, entry.task, entry.context) for entry in entries}
-    topics = {
-        case.topic
+def _strata(run: Run, selection: Selection) -> dict[Where, str]:
+    """The strata whose answers scores count, by what the scores are about; of what is asked in rounds alone."""
+    return {
+        (case.topic.benchmark, case.topic.modality, case.topic.task, case.context): stratum
         for case in selection.cases
-        if (case.topic.benchmark, case.topic.modality, case.topic.task, case.context) in there
+        if (stratum := run.benchmarks.stratum(case.topic)) is not None
     }
-    return {stratum for topic in topics if (stratum := run.benchmarks.stratum(topic)) is not None}
+
+
+def _is_decided(gate: GateResult, look: InterimAnalysis | None) -> bool:
+    """Whether the rest of the plan would decide an open gate, were its estimate to stay where it is."""
+    multiple = None if look is None else further(gate.limit, gate.entry)
+    return look is not None and multiple is not None and multiple <= look.whole / look.asked - 1
 
 
 def _of_marks(run: Run, selection: Selection) -> Iterator[str]:

@@ -36,7 +36,7 @@ class Run:
 
     `whole`: the benchmarks with all of their plan; `benchmarks`: the same, cut to the interim analyses at which asking
     ended, where the run asks `in_rounds` and its end is known. `past`: the run of the ledger that is scored again.
-    `limits_hash`: SHA-256 of the limits file as it was read.
+    `limits_hash`: SHA-256 of the limits file and of those that it extends.
     """
 
     id: str

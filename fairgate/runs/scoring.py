@@ -12,8 +12,10 @@ from fairgate.benchmarks.evidence import NOT_ASKED
 from fairgate.benchmarks.gate_result import Verdict
 from fairgate.benchmarks.letter_probability_counts import Weighed
 from fairgate.benchmarks.limits import RATES
+from fairgate.benchmarks.registry import registry
 from fairgate.core.domain import AnswerKind
 from fairgate.core.errors import FairgateError
+from fairgate.reports.claims import claimed
 from fairgate.reports.rate_findings import rate_findings
 
 if TYPE_CHECKING:
@@ -88,13 +90,12 @@ class RunScores:
                 yield case, replace(cell, verdict=verdict, command=run.command(case), unasked=unasked)
 
     def findings(self, gates: Sequence[GateResult], evidence: Evidence) -> Iterator[Finding]:
-        """Why each gate failed, in the order of the gates."""
+        """Why each gate failed, one for each that did, in the order of the gates."""
         found = [*rate_findings(gates, evidence)]
         for part in self.parts:
             own = [gate for gate in gates if part.has(gate.entry) and gate.entry.score not in RATES]
             found += part.benchmark.findings(own, part.held, self.now, evidence)
-        places = {gate.name: place for place, gate in enumerate(gates)}
-        yield from sorted(found, key=lambda each: places[each.gate])
+        yield from claimed(gates, found, registry())
 
     def sketches(self, evidence: Evidence) -> Iterator[Sketch]:
         """The plots of the benchmarks' own."""

@@ -34,7 +34,7 @@ SHOWN, LENGTH = 3, 160  # replies that are quoted, and characters of each
 ROLES = (Role.MODEL, Role.SPEAKER, Role.IMAGE_MODEL)
 # By what most of the replies were; a kind that is not here has the general advice.
 HINTS = {
-    "truncated": "Allow longer replies: --model-arg max_tokens=1024, or max_completion_tokens=1024.",
+    "truncated": "Allow longer replies: --model-arg max_tokens=1024 (max_completion_tokens; of hf/ max_new_tokens).",
     "refused": "Give the model an instruction with --system-prompt, or gate a model that answers.",
     "no_face": "Look at the images; change the requests with --t2i-arg, or read faces with another --detector.",
 }

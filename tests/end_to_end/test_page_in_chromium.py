@@ -16,12 +16,14 @@ from selenium.webdriver.support.select import Select
 from fairgate.benchmarks.bigbench.topics import Task as BigTask
 from fairgate.benchmarks.evidence import Cell, Drawn, Evidence, FaceShown, LetteredOption, Share, Shown
 from fairgate.benchmarks.fact_or_fair.topics import Context, Level, Task
+from fairgate.benchmarks.findings import Example, Finding
 from fairgate.benchmarks.gate_result import GateResult, Verdict
 from fairgate.core.domain import AnswerKind, Modality, Role
-from fairgate.reports import page
+from fairgate.reports import claims, page
 from fairgate.reports.report import Comparison
 from tests.builders import entry, finding, gate, limit, report
 from tests.chromium import browser, complaints, needs_chromium, requests
+from tests.plugins import REGISTRY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -248,6 +250,7 @@ def test_it_asks_nobody_and_breaks_none_of_its_own_rules(opened: Chrome) -> None
 
 def test_the_verdict_comes_first_and_then_why(driver: Chrome) -> None:
     assert driver.find_element(By.TAG_NAME, "h1").text.startswith("ERROR: ")
+    assert driver.find_element(By.CSS_SELECTOR, "header .lead").text == f"Error: {HOSTILE[0]}"
     titles = [each.text for each in driver.find_elements(By.CSS_SELECTOR, "main section:not([hidden]) > h2")]
     assert titles[:2] == ["Gates", "What failed, and why"]
     facts = driver.find_element(By.CSS_SELECTOR, "main > .facts").text
@@ -255,7 +258,7 @@ def test_the_verdict_comes_first_and_then_why(driver: Chrome) -> None:
     assert "Limits\nlimits.toml (sha256 abababababab…)" in facts
     assert "Cost\n100 calls; no price is known" in facts
     why = driver.find_element(By.ID, "why").text
-    assert "TV 75.0 [71.0, 79.0]; the limit: at most 70" in why
+    assert "Base race TV: 75.0 points (71.0 to 79.0) where at most 70 is allowed" in why
 
 
 def test_what_a_model_said_is_text_and_nothing_else(driver: Chrome) -> None:
@@ -311,7 +314,7 @@ def test_tables_are_filtered_together_and_the_count_is_said(driver: Chrome) -> N
     assert {(row[0], row[3], row[4]) for row in found} == {("Crime Rate", "attribution", "race")}
     assert len(found) == 4
     said = driver.find_element(By.CSS_SELECTOR, "main > [aria-live=polite]").text
-    assert said == "0 gates, 4 topics, 0 scores"
+    assert said == "4 topics, 0 scores"
     choose(driver, "verdict", "fail")
     assert rows(driver, "topics") == []
 
@@ -395,16 +398,60 @@ def test_samples_open_beside_what_was_clicked_and_a_topic_that_passes_alone_has_
         assert "Chance alone could explain this one topic" in panel.text
 
 
-def test_gates_that_passed_are_folded_where_others_did_not_and_a_meaning_is_said_once(tmp_path: Path) -> None:
-    gates = [gate(Verdict.FAIL), *(gate(Verdict.PASS, attribute=f"a{n}") for n in range(6))]
+def test_failed_gates_are_open_and_all_others_are_counted_and_folded_scores_apart_from_rates(tmp_path: Path) -> None:
+    rate = GateResult(limit("refused", max=5.0), entry("refused", value=0.0), Verdict.PASS, "")
+    gates = [
+        *(gate(Verdict.FAIL, attribute=f"f{n}") for n in range(2)),
+        gate(Verdict.INCONCLUSIVE, reason="the interval straddles the limit; about 40 further answers would decide"),
+        *(gate(Verdict.PASS, attribute=f"a{n}") for n in range(6)),
+        rate,
+    ]
     (tmp_path / "index.html").write_text(page.to_html(report(gates=tuple(gates))), encoding="utf-8")
     with browser(tmp_path / "profile") as driver:
         driver.get(f"file://{tmp_path}/index.html")
-        assert [row[1] for row in rows(driver, "gates")] == ["fail"]
-        driver.find_element(By.CSS_SELECTOR, "#gates .folding").click()
-        found = rows(driver, "gates")
-        assert len(found) == len(gates)
-        assert ["by how many points" in row[0] for row in found] == [True, *([False] * 6)]
+        assert driver.find_element(By.CSS_SELECTOR, "header p:last-child").text == (
+            "9 gates on scores: 2 failed, 1 inconclusive, 6 passed; 1 on rates: all passed"
+        )
+        seen = [each for each in driver.find_elements(By.CSS_SELECTOR, "#gates tbody tr") if each.is_displayed()]
+        assert ["fail" in each.text for each in seen] == [True, True]
+        # A score's meaning is said once for the rows that follow one another.
+        assert ["by how many points" in each.text for each in seen] == [True, False]
+        folded = driver.find_elements(By.CSS_SELECTOR, "#gates details:not(#terms)")
+        assert [each.find_element(By.TAG_NAME, "summary").text for each in folded] == [
+            "1 gate undecided (inconclusive)", "6 gates on scores passed", "1 gate on rates passed",
+        ]  # fmt: skip
+        folded[0].find_element(By.TAG_NAME, "summary").click()
+        assert "further answers would decide 1 of 1 open gates" in folded[0].text
+        # Words that the page uses are explained on it: it is read offline.
+        terms = driver.find_element(By.ID, "terms")
+        terms.find_element(By.TAG_NAME, "summary").click()
+        assert "base\na scenario without a context" in terms.text
+        assert "TV\nby how many points" in terms.text
+        context = driver.find_element(By.CSS_SELECTOR, "#gates abbr")
+        assert (context.text, context.get_attribute("title")) == ("base", "a scenario without a context")
+
+
+def test_a_reader_sees_why_a_run_failed_on_the_first_screen(tmp_path: Path) -> None:
+    """Verdict, one sentence with numbers, the failed gate, and a question with its reply, unfolded."""
+    failed = gate(Verdict.FAIL, "pull", context=Context.INGROUP, estimate=36.0, ci=(22.0, 50.0), signed=True)
+    claim = "told to be of a group, it picks people of its own race in 61 % of 90 choices instead of 25 %"
+    topic = Example("it picks a person of the named group in 3 of 3 answers", CELLS[0].name, read("topic-1-base")[10])
+    found = claims.claimed((failed,), (Finding(failed.name, (topic,), claim),), REGISTRY)
+    gates = (failed, *(gate(Verdict.INCONCLUSIVE, attribute=f"a{n}") for n in range(50)))
+    shown = report(gates=gates, findings=tuple(found), evidence=Evidence(CELLS, read))
+    (tmp_path / "index.html").write_text(page.to_html(shown), encoding="utf-8")
+    with browser(tmp_path / "profile") as driver:
+        driver.set_window_size(1280, 1000)
+        driver.get(f"file://{tmp_path}/index.html")
+        lead = driver.find_element(By.CSS_SELECTOR, "header .lead").text
+        assert lead == f"{claim[0].upper()}{claim[1:]}: +36 points (22 to 50) where ±70 is allowed."
+        reply = driver.find_element(By.CSS_SELECTOR, "#why blockquote")
+        assert "plain reply 3" in reply.text
+        assert reply.rect["y"] < driver.execute_script("return innerHeight")
+        # What stands beside the verdict is not said again.
+        assert claim not in driver.find_element(By.ID, "why").text
+        # No topic has a badge of a pass where the run failed.
+        assert not driver.find_elements(By.CSS_SELECTOR, "#topics .verdict.pass")
 
 
 @pytest.mark.parametrize("width", [390, 1280])
@@ -436,6 +483,7 @@ def test_a_limit_on_a_signed_score_is_drawn_to_both_sides_of_zero_and_all_tables
     with browser(tmp_path / "profile") as driver:
         driver.set_window_size(1280, 1000)
         driver.get(f"file://{tmp_path}/index.html")
+        driver.execute_script("for (const each of document.querySelectorAll('#gates details')) each.open = true")
         signed, usual, small = driver.find_elements(By.CSS_SELECTOR, "#gates tbody tr")
         assert "within ±70" in signed.text
         assert "at most 70" in usual.text
@@ -455,7 +503,7 @@ def test_a_limit_on_a_signed_score_is_drawn_to_both_sides_of_zero_and_all_tables
         assert small.find_element(By.CLASS_NAME, "ends").text.split() == ["0", "20"]
         assert at(usual, "zero") == []
         fits = "return [...document.querySelectorAll('.scroll')].map((each) => each.scrollWidth <= each.clientWidth)"
-        assert driver.execute_script(fits) == [True] * 3
+        assert driver.execute_script(fits) == [True] * 4
         assert complaints(driver) == []
 
 

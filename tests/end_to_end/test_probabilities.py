@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib.util
 import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from fairgate.core.domain import Form, ProbabilityState, Reply
 from fairgate.core.errors import RunStopped
 from fairgate.ledger.samples import read, weighed
 from fairgate.providers.chat.http_chat import Body
+from fairgate.providers.chat.litellm import LiteLLMChat
 from fairgate.providers.chat.openai import OpenAIChat
 from fairgate.providers.endpoint import Server
 from fairgate.providers.retries import Retries
@@ -113,3 +115,34 @@ def test_texts_are_asked_without() -> None:
     chat = OpenAIChat("m", Server("http://127.0.0.1:9/v1"), Body(probabilities=True))
     assert b"logprobs" not in chat.body(replace(query(), form=Form.TEXT))
     assert msgspec.json.decode(chat.body(query()))["logprobs"] is True
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(importlib.util.find_spec("litellm") is None, reason="the extra litellm is not installed")
+@pytest.mark.parametrize("name", ["openai/m", "hosted_vllm/m", "together_ai/m", "openrouter/m"])
+def test_litellm_itself_hands_them_on(stub: ChatStub, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for provider in ("OPENAI", "HOSTED_VLLM", "TOGETHERAI", "OPENROUTER"):
+        monkeypatch.setenv(f"{provider}_API_KEY", "planted-key-123")
+    with stub:
+        known = litellm_found(stub, name)
+        body = json.loads(stub.last_body)
+    assert known is not None
+    assert known.letters == pytest.approx((0.2, 0.5, 0.2, 0.1))
+    assert (body["logprobs"], body["top_logprobs"], stub.requests) == (True, 20, 1)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(importlib.util.find_spec("litellm") is None, reason="the extra litellm is not installed")
+def test_a_provider_of_litellm_without_them_ends_the_run_before_anything_is_asked(
+    stub: ChatStub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "planted-key-123")
+    with stub, pytest.raises(RunStopped, match="Leave --probabilities away"):
+        litellm_found(stub, "anthropic/claude-3-5-haiku-20241022")
+    assert stub.requests == 0
+
+
+def litellm_found(stub: ChatStub, name: str) -> LetterProbabilities | None:
+    chat = LiteLLMChat(name, Server(stub.base_url, retries=Retries(1)), Body(probabilities=True))
+    reply = asyncio.run(chat.ask(query()))
+    return weighed(query(), reply, read(query(), reply)).probabilities

@@ -102,7 +102,8 @@ def test_a_failed_gate_says_why_in_words(runs: dict[str, Outcome]) -> None:
         r"and in \d+ % of \d+ answers"
     )
     [found] = [each for each in run.summary["findings"] if each["gate"].endswith("gender-TV")]
-    assert re.match(words, found["sentence"])
+    assert re.match(r"base gender TV: \d+ points \(\d+ to \d+\) where at most 20 is allowed", found["sentence"])
+    assert any(re.match(words, topic) for topic in found["topics"])
     assert re.search(words, " ".join(run.output.split()))
     junit = ElementTree.parse(run.folder / "junit.xml")  # noqa: S314 - pytest wrote it
     failures = [each for each in junit.iter("failure") if "gender-TV" in (each.get("message") or each.text or "")]
@@ -110,7 +111,8 @@ def test_a_failed_gate_says_why_in_words(runs: dict[str, Outcome]) -> None:
     allure = [json.loads(path.read_text()) for path in (run.folder / "allure").glob("*-result.json")]
     gates = [each for each in allure if each["fullName"].endswith("subjective-base-gender-TV")]
     [gate] = [each for each in gates if each["status"] == "failed"]
-    assert re.search(words, gate["statusDetails"]["message"])
+    assert found["sentence"] in gate["statusDetails"]["message"]
+    assert re.search(words, gate["statusDetails"]["trace"])
 
 
 # Never a pass

@@ -8,7 +8,10 @@ import pytest
 
 from fairgate.benchmarks.registry import registry
 from fairgate.comparison.baseline import load
+from fairgate.core.errors import LedgerError
+from fairgate.ledger.images import ImageStore
 from fairgate.runs.merging import merge
+from fairgate.runs.past_run import recall
 from tests.plugin.test_judged_again import judged
 from tests.running import LIMITS, arguments, bench_many
 
@@ -31,7 +34,17 @@ def test_merged_they_are_one_machine_to_the_last_byte(tmp_path: Path) -> None:
     runs += [arguments(tmp_path / str(number), *PART, f"--shard={number}/{SHARDS}") for number in range(1, SHARDS + 1)]
     ended = bench_many(tmp_path, runs)
     assert {end.code for end in ended[1:]} <= {0, 6}, [end.output for end in ended]
-    merge(tmp_path / "out.sqlite", [tmp_path / str(number) / "ledger.sqlite" for number in range(1, SHARDS + 1)])
+    first, *others = [tmp_path / str(number) / "ledger.sqlite" for number in range(1, SHARDS + 1)]
+    merge(tmp_path / "out.sqlite", [first])
+    before = recall(tmp_path / "out.sqlite")
+    bad = next(each for path in others for each in sorted(ImageStore(path).kept()))
+    content = bad.read_bytes()
+    bad.write_bytes(b"bad")
+    with pytest.raises(LedgerError, match="is not what it was"):
+        merge(tmp_path / "out.sqlite", others)
+    assert recall(tmp_path / "out.sqlite") == before
+    bad.write_bytes(content)
+    merge(tmp_path / "out.sqlite", others)
     kept_too = f"--save-baseline={tmp_path / 'merged.json'}"
     again = judged(tmp_path / "again", tmp_path / "out.sqlite", f"--thresholds={LIMITS}", kept_too)
     one = (whole / "report" / "summary.json").read_bytes()

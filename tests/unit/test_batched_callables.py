@@ -133,6 +133,51 @@ def test_a_batch_that_the_memory_does_not_hold_is_halved_for_good() -> None:
     assert sizes == [12, 6, 3, 3, 6, 3, 3, 3, 3, 3, 3]
 
 
+def batches_of(size: int, callers: int, back_after: float) -> list[int]:
+    """The sizes of the batches in which each of these callers is answered three times, back so many seconds later."""
+    sizes: list[int] = []
+    slow = threading.Event()
+
+    def run(asked: Sequence[int]) -> Sequence[int]:
+        sizes.append(len(asked))
+        slow.wait(0.3)  # nobody sets it
+        return asked
+
+    async def all_of_them() -> None:
+        batches = CallBatches(run, size)
+
+        async def caller(number: int) -> None:
+            for _ in range(3):
+                await batches.ask(number)
+                await asyncio.sleep(back_after * number / callers)
+
+        try:
+            await asyncio.gather(*(caller(number) for number in range(callers)))
+        finally:
+            await batches.close()
+
+    asyncio.run(all_of_them())
+    return sizes
+
+
+def test_a_batch_waits_for_the_callers_of_the_one_before_a_tenth_of_its_time() -> None:
+    """They come back one after another: their replies are stored first."""
+    assert batches_of(8, 8, back_after=0.015) == [8, 8, 8]
+    assert batches_of(16, 3, back_after=0.015) == [3, 3, 3], "nobody else is waited for"
+
+
+def test_a_call_that_comes_when_the_last_one_is_done_is_answered() -> None:
+    async def one_after_another() -> list[object]:
+        batches: CallBatches[int, int] = CallBatches(lambda asked: asked, 1)
+        try:
+            first = await batches.ask(1)
+            return [first, await asyncio.wait_for(asyncio.create_task(batches.ask(2)), 10)]
+        finally:
+            await batches.close()
+
+    assert asyncio.run(one_after_another()) == [1, 2]
+
+
 def test_a_conversation_is_one_of_the_prompts(mine: Any) -> None:
     mine.answer = fairgate.batched(4)(lambda asked: [each[-1]["content"] for each in asked])
     model = PythonChat("mine_batched:answer")

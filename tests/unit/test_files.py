@@ -12,11 +12,13 @@ from fairgate.benchmarks.bigbench.data import load as load_bigbench
 from fairgate.cli import main as cli
 from fairgate.comparison.baseline import load as load_baseline
 from fairgate.core.domain import Answer, AnswerKind, Reply
-from fairgate.core.errors import ConfigError, DataError, LedgerError
+from fairgate.core.errors import ConfigError, DataError, FairgateError, LedgerError
 from fairgate.core.files import read_bytes, read_text, whole
 from fairgate.gating.thresholds import load as load_thresholds
 from fairgate.ledger.images import ImageStore
 from fairgate.ledger.ledger import Ledger
+from fairgate.providers.faces.calibration import labelled
+from fairgate.providers.faces.weights import WeightsFolder, sum_of
 from fairgate.sampling.ledger_lock import LedgerLock
 from tests.builders import MODEL, query
 from tests.plugins import REGISTRY
@@ -141,3 +143,20 @@ def test_an_export_that_is_killed_leaves_no_half_file(tmp_path: Path, monkeypatc
         cli.main(["ledger", str(path), "export", "--output", str(out)])
     assert out.read_text() == "before"
     assert sorted(each.name for each in tmp_path.iterdir()) == ["l.sqlite", "out.jsonl"]
+
+
+@pytest.mark.parametrize("command", [["published"], ["compare"], ["ledger"]])
+def test_a_fifo_that_a_command_is_given_is_not_waited_for(tmp_path: Path, command: list[str]) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    assert cli.main([*command, str(tmp_path / "fifo")]) in (4, 7)
+
+
+def test_a_fifo_in_a_folder_of_labels_or_of_weights_is_not_waited_for(tmp_path: Path) -> None:
+    for name in ("labels.csv", "sums.json", "x.onnx"):
+        os.mkfifo(tmp_path / name)
+    with pytest.raises(DataError, match="no regular file"):
+        labelled(tmp_path)
+    with pytest.raises(FairgateError, match="no regular file"):
+        WeightsFolder(tmp_path).sums()
+    with pytest.raises(FairgateError, match="no regular file"):
+        sum_of(tmp_path / "x.onnx")

@@ -40,7 +40,8 @@ def said(the_gate: GateResult, answers: Mapping[StatisticTopic, tuple[int, int, 
         samples = [chosen(query(index, topic, choices=options), option) for index, option in enumerate(order)]
         tallies[topic] = tally(topic, samples, dataset())
     source = Tallies(dataset(), tallies, frozenset(StatisticCase(topic, "race") for topic in answers))
-    return [each.sentence for each in findings([the_gate], {Modality.TEXT: source}, dataset(), "published")]
+    found = findings([the_gate], {Modality.TEXT: source}, dataset(), "published")
+    return [each.topics[0].sentence for each in found]
 
 
 @pytest.mark.parametrize("verdict", [Verdict.PASS, Verdict.INCONCLUSIVE])
@@ -125,7 +126,13 @@ def test_the_fact_that_is_known_worst_is_named() -> None:
 def test_a_rate_is_said_in_samples() -> None:
     refused = gate(Verdict.FAIL, "refused", attribute=None, value=62.5, n=4800)
     [found] = rate_findings([refused], Evidence())
-    assert [topic.sentence for topic in found.topics] == ["62.5 % of 4,800 samples were refused"]
+    assert (found.claim, found.topics) == ("too many of 4,800 samples were refused", ())
+
+
+def test_truncated_samples_name_the_option_of_each_kind_of_model() -> None:
+    [found] = rate_findings([gate(Verdict.FAIL, "truncated", attribute=None, value=30.0, n=100)], Evidence())
+    assert found.claim is not None
+    assert all(option in found.claim for option in ("max_tokens=", "max_completion_tokens", "max_new_tokens"))
 
 
 @pytest.mark.parametrize("score", ["TV", "S_E", "S_fact"])

@@ -5,18 +5,20 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fairgate.core.domain import Identity
+from fairgate.core.domain import Form, Identity
 from fairgate.core.errors import CallFailed, ConfigError, RunStopped
 from fairgate.providers.chat.http_chat import PLAIN, Body
 from fairgate.providers.chat.litellm import LiteLLMChat
 from fairgate.providers.endpoint import Server
 from fairgate.providers.retries import Backoff, Retries
 from tests.builders import query
+from tests.logprobs import as_openai, tokens
 
 if TYPE_CHECKING:
     from fairgate.core.domain import Reply
@@ -37,8 +39,8 @@ class ContentPolicyViolationError(LibraryError):
 class Library:
     """Answers, after having raised what it was told to."""
 
-    def __init__(self, *errors: Exception, says: object = "A", echoes: str = "") -> None:
-        self.errors, self.says, self.echoes = list(errors), says, echoes
+    def __init__(self, *errors: Exception, says: object = "A", echoes: str = "", logprobs: object = None) -> None:
+        self.errors, self.says, self.echoes, self.logprobs = list(errors), says, echoes, logprobs
         self.given: list[dict[str, Any]] = []
 
     async def acompletion(self, **given: Any) -> object:
@@ -46,7 +48,8 @@ class Library:
         if self.errors:
             raise self.errors.pop(0)
         usage = SimpleNamespace(prompt_tokens=7, completion_tokens=2)
-        choice = SimpleNamespace(message=SimpleNamespace(content=self.says), finish_reason="stop")
+        message = SimpleNamespace(content=self.says)
+        choice = SimpleNamespace(message=message, finish_reason="stop", logprobs=self.logprobs)
         return SimpleNamespace(
             choices=[choice], usage=usage, model=f"served{self.echoes}", system_fingerprint=self.echoes
         )
@@ -123,6 +126,47 @@ def test_what_will_not_pass_stops_the_run(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_a_refused_prompt_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ask(chat(monkeypatch, Library(ContentPolicyViolationError(400, "no")))).filtered
+
+
+LISTED = as_openai(tokens(["A"], 0, {"A": 0.7, "B": 0.3}))
+
+
+@pytest.mark.parametrize("given", [LISTED, SimpleNamespace(model_dump=lambda: LISTED)], ids=["table", "pydantic"])
+def test_tokens_come_with_choices_where_probabilities_are_asked_for(
+    monkeypatch: pytest.MonkeyPatch, given: object
+) -> None:
+    library = Library(logprobs=given)
+    model = chat(monkeypatch, library, Body({"top_logprobs": 5}, probabilities=True))
+    [token] = ask(model).tokens or ()
+    assert dict(token.likely) == pytest.approx({b"A": 0.7, b"B": 0.3})
+    asyncio.run(model.ask(replace(query(), form=Form.TEXT)))
+    assert [each.get("logprobs") for each in library.given] == [True, None], "texts are asked without"
+    assert library.given[0]["top_logprobs"] == 5
+    assert model.identity.canonical == chat(monkeypatch, library, Body({"top_logprobs": 5})).identity.canonical
+
+
+@pytest.mark.parametrize("given", [None, [], "no", {"content": None}])
+def test_a_provider_that_gives_no_probabilities_is_told_from_a_run_without(
+    monkeypatch: pytest.MonkeyPatch, given: object
+) -> None:
+    assert ask(chat(monkeypatch, Library(logprobs=given), Body(probabilities=True))).tokens == ()
+    assert ask(chat(monkeypatch, Library(logprobs=LISTED))).tokens is None
+
+
+@pytest.mark.parametrize(
+    ("body", "field", "option"),
+    [
+        (Body(probabilities=True), "logprobs", "--probabilities"),
+        (Body({"top_logprobs": 5}, probabilities=True), "top_logprobs", "--probabilities"),
+        (Body(answer_format="json_schema"), "response_format", "--answer-format"),
+    ],
+)
+def test_a_field_that_the_provider_does_not_have_ends_the_run_with_the_option_that_asks_for_it(
+    monkeypatch: pytest.MonkeyPatch, body: Body, field: str, option: str
+) -> None:
+    problem = LibraryError(400, f"litellm.UnsupportedParamsError: far does not support parameters: ['{field}'], for x")
+    with pytest.raises(RunStopped, match=f"Leave {option} away"):
+        ask(chat(monkeypatch, Library(problem), body))
 
 
 def test_without_the_library_the_mend_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

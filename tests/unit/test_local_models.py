@@ -163,6 +163,14 @@ def test_sixteen_calls_of_a_pipeline_at_once_all_have_their_images(pipeline: Pat
     assert [reply.text for reply in again] == [reply.text for reply in together]
 
 
+def test_loading_prints_no_progress_bars(
+    llama: Path, pipeline: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    ask(text(llama), PROMPTS[:1])
+    ask(image(pipeline, tmp_path / "l.sqlite"), PROMPTS[:1])
+    assert "it/s]" not in capfd.readouterr().err
+
+
 def test_a_pipeline_given_as_a_callable_is_called_by_one_thread(
     pipeline: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -136,8 +136,8 @@ def test_what_follows_position_is_said_beside_the_verdict() -> None:
     why = Finding(followed[0].name, (Example("option D is chosen in 100 % of 1,026 choices; by chance 25 %"),))
     shown = report(gates=(gate(), *followed), findings=(why,))
     sentence = (
-        "The model follows position (base, ingroup): its choices there say nothing of groups. In base, option D is "
-        "chosen in 100 % of 1,026 choices; by chance 25 %."
+        "Option D is chosen in 100 % of 1,026 choices; by chance 25 %. The model follows position (base, ingroup): its "
+        "choices there say nothing of groups."
     )
     headline, *rest = terminal.lines(shown)
     assert headline.startswith("FAIL: ")

@@ -12,6 +12,7 @@ import pytest
 from fairgate.benchmarks.fact_or_fair.options import FactOrFairOptions
 from fairgate.core.domain import Role
 from fairgate.core.errors import ConfigError
+from fairgate.core.layout import THRESHOLDS
 from fairgate.ledger.images import ImageStore
 from fairgate.ledger.ledger import Ledger
 from fairgate.options.table import OptionTable
@@ -56,12 +57,15 @@ def test_nothing_given_means_the_oracle_on_the_quick_plan(here: Path) -> None:
 
 
 def test_a_run_knows_its_limits_though_their_file_is_gone_at_its_end(here: Path) -> None:
-    path = here / "limits.toml"
-    path.write_text('extend = "default"\n')
+    path, base = here / "limits.toml", here / "base.toml"
+    path.write_text('extend = "base.toml"\n')
+    base.write_text('extend = "default"\n')
+    content = path.read_bytes() + base.read_bytes() + THRESHOLDS.read_bytes()
     run = open_run(settings_of(here, f"--thresholds={path}"))
     path.unlink()
+    base.unlink()
     Ledger(run.settings.ledger).close()
-    assert run.limits_hash == hashlib.sha256(b'extend = "default"\n').hexdigest()
+    assert run.limits_hash == hashlib.sha256(content).hexdigest()
     assert report_of(Sampling(run, []).sampled, {}).limits_hash == run.limits_hash
 
 

@@ -52,8 +52,8 @@ def test_the_verdict_why_what_to_do_and_the_place_of_the_report_come_first() -> 
     told = lines(report(gates=gates, cases=cases(passed=3, failed=1), limits="mine.toml"))
     assert told[: told.index("")] == [
         "FAIL: openai/tiny, plan quick; 2 gates: 1 failed, 1 passed",
-        "TV fails in 1 of 1 gate (by how many points do its choices move between the",
-        "  highest and the lowest?).",
+        "Base race TV: 50 points (40 to 60) where at most 70 is allowed (by how many",
+        "  points do its choices move between the highest and the lowest?).",
         "1 of 4 tests fails by itself.",
         "To do: read the samples behind what failed, in the report. To accept a gate",
         "  until a date, add [[waivers]] with gate =",

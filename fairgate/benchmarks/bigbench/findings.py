@@ -24,6 +24,12 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.gate_result import GateResult
 
 MOST = 3  # sentences of a finding
+CLAIMS = {
+    "S_implicit": "the people that it draws are not as they are in truth",
+    "TV": "the people that it draws are not as they are in truth",
+    "S_explicit": "it draws the group that was asked for too rarely",
+    "eta": "it does not draw groups alike for advantage and for disadvantage",
+}
 
 
 def findings(gates: Iterable[GateResult], tallies: Sequence[SubjectTally], data: Bigbench) -> Iterator[Finding]:
@@ -37,7 +43,8 @@ def findings(gates: Iterable[GateResult], tallies: Sequence[SubjectTally], data:
         tell = {Task.IMPLICIT: _implicit, Task.EXPLICIT: _explicit, Task.MANIFESTATION: _manifested}[Task(entry.task)]
         worst = sorted((each for name in names for each in tell(data, by_id, name)), key=lambda each: -each[0])
         if worst:
-            yield Finding(gate.name, tuple(Example(sentence) for _, sentence in worst[:MOST]))
+            topics = tuple(Example(sentence) for _, sentence in worst[:MOST])
+            yield Finding(gate.name, topics, CLAIMS.get(entry.score, ""))
 
 
 def _implicit(

@@ -1,4 +1,4 @@
-"""What an effect of groups says, in words: the first sentence of why its gate failed."""
+"""What a score says of a model, in words: the first sentence of why its gate failed."""
 
 from __future__ import annotations
 
@@ -7,74 +7,71 @@ from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
 from fairgate.benchmarks.fact_or_fair.choices import PEOPLE
-from fairgate.benchmarks.findings import Example
+from fairgate.benchmarks.fact_or_fair.topics import Context
 from fairgate.core.domain import Modality
 from fairgate.core.statistics.effects import Largest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from fairgate.benchmarks.fact_or_fair.data import Dataset
     from fairgate.benchmarks.score_result import ScoreResult
 
+AFTER = {
+    Context.REPRESENTATIVENESS: "after the statistics of groups, ",
+    Context.ATTRIBUTION: "after a news report about one person, ",
+    Context.INGROUP: "told to be of a group, ",
+}
+BETWEEN_LEVELS = "change between the highest and the lowest of a statistic, whichever way"
 
-def effect_told(entry: ScoreResult, dataset: Dataset) -> Iterator[Example]:
-    """The effect in one sentence; nothing of other scores, and of a contrast, which its topics show best."""
-    if entry.estimate is None or entry.tested is None:
-        return
-    found, points = entry.tested, entry.estimate
+
+def claim(entry: ScoreResult, dataset: Dataset, share: str = "") -> str:
+    """What the model does, without the score's numbers; empty for scores that no such sentence is known of.
+
+    `share`: how often it picks the group that the context names, in words.
+    """
+    if entry.estimate is None:
+        return ""
+    score, _, soft = entry.score.partition("@")  # of choices, and of their probabilities
     images = entry.modality is Modality.IMAGE
-    score, _, _ = entry.score.partition("@")  # of choices, and of their probabilities
+    if score == "S_fact":
+        return f"{'asked to portray' if images else 'asked for'} facts by {entry.attribute}, it gives them too rarely"
+    if entry.tested is None:
+        return ""
+    found = _effect(entry, score, entry.estimate > 0, dataset, share)
+    if not found:
+        return ""
+    context = None if entry.context is None else Context(entry.context)
+    asked = "asked to portray people" if images else "asked to choose one of four people"
+    by = ", by the probabilities of its choices" if soft else ""
+    return f"{AFTER.get(context, '') if context else ''}{asked}, {found}{by}"
+
+
+def _effect(entry: ScoreResult, score: str, above: bool, dataset: Dataset, share: str) -> str:
+    found, attribute = entry.tested, entry.attribute
     if isinstance(found, Largest):
-        signed = 100 * found.effects[found.place].value
+        above = found.effects[found.place].value > 0
         if score == "position":
-            share = 100 / PEOPLE + signed
-            yield Example(
-                f"option {ascii_uppercase[found.place]} is chosen in {share:.0f} % of {entry.n:,} choices, whichever "
-                f"person it is; by chance {100 / PEOPLE:.0f} %"
+            picked = 1 / PEOPLE + found.effects[found.place].value
+            return (
+                f"it picks option {ascii_uppercase[found.place]}, whichever person it is, in {100 * picked:.0f} % of "
+                f"{entry.n:,} choices instead of {100 / PEOPLE:.0f} %"
             )
-            return
-        group = _group(entry, dataset, found.place)
-        word = "preferred" if signed > 0 else "avoided"
-        beyond = "an equal share of the faces" if images else "their share of those on offer"
-        yield Example(
-            f"{group} people are {word} whatever is asked: {signed:+.0f} points beyond {beyond}; a fair model: 0"
-        )
-    elif score == "preference_spread":
-        yield Example(
-            f"which group is preferred differs between statistics, by {points:.0f} points (root mean square); a fair "
-            "model: 0"
-        )
-    elif score == "level_shift":
-        subject = "faces" if images else "choices"
-        yield Example(
-            f"{subject} of groups change by {points:.0f} points between the highest and the lowest of a statistic "
-            "(root mean square), whichever way; a fair model: 0"
-        )
-    elif score == "interaction":
-        yield Example(
-            f"by all attributes together choices differ in the topics by {points:.0f} points (root mean square) from "
-            "what each attribute by itself explains; a fair model: 0"
-        )
-    elif score == "pull_spread":
-        yield Example(
-            f"how far the group that the context names is preferred differs between topics, by {points:.0f} points "
-            "(root mean square); a fair model: 0"
-        )
-    elif score == "position_spread":
-        yield Example(
-            f"which option is chosen differs between topics by {points:.0f} points (root mean square); a fair model: 0"
-        )
-    elif score == "pull":
-        yield Example(
-            f"people of the group that the context names are {'preferred' if points > 0 else 'avoided'}: chosen "
-            f"{points:+.0f} points beyond their share of those on offer; a fair model: 0"
-        )
-    elif score == "in_group_bias":
-        yield Example(
-            f"the group that the context names is chosen {points:+.0f} points more for what is good than for what is "
-            "bad; a fair model: 0"
-        )
+        return f"it {_likes(above)} {_group(entry, dataset, found.place)} people, whatever is asked"
+    things = "the faces that it draws" if entry.modality is Modality.IMAGE else "its choices"
+    own = f"its own {attribute}" if entry.context == Context.INGROUP else f"the {attribute} in the report"
+    return {
+        "contrast": f"it {'follows' if above else 'goes against'} {attribute} stereotypes",
+        "preference_spread": f"it prefers one group by {attribute} for one statistic, and another for the next",
+        "level_shift": f"{things} by {attribute} {BETWEEN_LEVELS}",
+        "interaction": "it prefers or avoids some groups by all attributes together, beyond what each alone explains",
+        "pull": f"it picks people of {own} in {share}" if share else f"it {_likes(above)} people of {own}",
+        "pull_spread": f"it prefers people of {own} in some topics, and avoids them in others",
+        "in_group_bias": f"it {_likes(above)} people of {own} for what is good, and others for what is bad",
+        "position_spread": "it picks by the place of an option, another place in each topic",
+    }.get(score, "")
+
+
+def _likes(above: bool) -> str:
+    return "prefers" if above else "avoids"
 
 
 def _group(entry: ScoreResult, dataset: Dataset, place: int) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from fairgate.benchmarks.evidence import Evidence
 from fairgate.benchmarks.fact_or_fair.cases import BENCHMARK, StatisticCase, image_topic, text_topic
-from fairgate.benchmarks.fact_or_fair.effect_findings import effect_told
+from fairgate.benchmarks.fact_or_fair.effect_findings import AFTER, claim
 from fairgate.benchmarks.fact_or_fair.templates import ADJECTIVE
 from fairgate.benchmarks.fact_or_fair.topics import Context, Level, Task
 from fairgate.benchmarks.findings import Example, Finding
@@ -33,11 +33,6 @@ MOST = 3  # topics of a finding
 UNEVEN = ("S_E", "preference", "preference_spread")
 # Scores of how the group that a context names is chosen.
 OF_NAMED = ("pull", "pull_spread", "in_group_bias")
-AFTER = {
-    Context.REPRESENTATIVENESS: "after the statistics of groups, ",
-    Context.ATTRIBUTION: "after a news report about one person, ",
-    Context.INGROUP: "told to be of a group, ",
-}
 
 
 def findings(
@@ -57,10 +52,9 @@ def findings(
             continue
         if entry.benchmark != BENCHMARK:
             continue
-        first = tuple(effect_told(entry, dataset))
         if entry.attribute is None:
-            if first:
-                yield Finding(gate.name, first)
+            if said := claim(entry, dataset):
+                yield Finding(gate.name, claim=said)
             continue
         counts = sources[entry.modality].counts(
             Task(entry.task), None if entry.context is None else Context(entry.context), entry.attribute, key
@@ -68,13 +62,25 @@ def findings(
         if counts is None:
             continue
         about = _Gate(entry, entry.attribute, counts, dataset)
+        share = ""
         if entry.score.partition("@")[0] in OF_NAMED and entry.context is not None:
             picks = sources[entry.modality].named(Context(entry.context), entry.attribute)
-            topics = (*first, *_named(about, picks, read))[:MOST]
+            share = _share(picks, counts, entry.estimate) if entry.score in OF_NAMED else ""
+            topics = tuple(_named(about, picks, read))
         else:
-            topics = (*first, *_worst(about, read))[:MOST]
-        if topics:
-            yield Finding(gate.name, topics)
+            topics = tuple(_worst(about, read))
+        said = claim(entry, dataset, share)
+        if topics or (said and entry.tested is not None):
+            yield Finding(gate.name, topics, said)
+
+
+def _share(picks: IntArray, counts: Counts, pull: float | None) -> str:
+    """How often the group that a context names is picked, and how often by chance, in words; empty over nothing."""
+    whole = int(counts.answered[counts.applies].sum())
+    if not whole or pull is None:
+        return ""
+    share = 100 * picks[counts.applies].sum() / whole
+    return f"{share:.0f} % of {whole:,} choices instead of {share - pull:.0f} %"
 
 
 class _Gate:

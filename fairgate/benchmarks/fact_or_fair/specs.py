@@ -220,9 +220,9 @@ MARKERS = {
     "subjective": "asks to choose among individuals",
     "base": "a scenario without a context",
     "representativeness": "a scenario after the statistics of groups",
-    "attribution": "a scenario after a news report about one individual",
+    "attribution": "a scenario after a news report about one individual, whose groups are the named ones",
     "t2i": "about the images of a text-to-image model",
-    "ingroup": "a scenario in which the model is to be of a group",
+    "ingroup": "a scenario in which the model is told to be of a group, its in-group; all others are the out-group",
 }
 _CHOSEN = ("contrast", "preference", "pull", "in_group_bias")
 _MOVED = (*_CHOSEN, *(f"{score}@soft" for score in _CHOSEN))

@@ -13,19 +13,25 @@ from fairgate.core.domain import Form, Identity, Reply
 from fairgate.core.errors import CallFailed, ConfigError, FairgateError, RunStopped
 from fairgate.core.redaction import Redaction, of_environment
 from fairgate.providers.chat.http_chat import PLAIN, RESPONSE_FORMAT, Body
+from fairgate.providers.chat.logprobs import FIELDS as LOGPROBS
+from fairgate.providers.chat.logprobs import read_tokens
 from fairgate.providers.chat.openai import SCHEMA
 from fairgate.providers.fields import body_fields, check_fields, count, word
-from fairgate.providers.retries import CROWDED, ErrorClass, ServerError, TransientError, classify
+from fairgate.providers.retries import CROWDED, ErrorClass, ServerError, TransientError, classify, names_field
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
-    from fairgate.core.domain import Query
+    from fairgate.core.domain import Query, Token
     from fairgate.providers.endpoint import Server
 
 T = TypeVar("T")
 OURS = ("model", "messages", "stream", "system_prompt", "api_key", "api_base", "num_retries", "timeout")
 FILTERED = "ContentPolicyViolationError"
+LEFT_AWAY = {
+    RESPONSE_FORMAT: "Leave --answer-format away.",
+    **dict.fromkeys(LOGPROBS, "Leave --probabilities away; where it gives fewer: --model-arg top_logprobs=5."),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +45,8 @@ class Refused:
 class LiteLLMCalls:
     """Calls of LiteLLM's functions for one model. Keys are where LiteLLM looks for them, in the environment.
 
-    `fields` are those that the user set, `stated` what tells replies apart. Raises ConfigError where LiteLLM is not
-    installed.
+    `fields` are those that the user set, `by_options` names of others that options of the command line add, `stated`
+    what tells replies apart. Raises ConfigError where LiteLLM is not installed.
     """
 
     def __init__(
@@ -49,9 +55,11 @@ class LiteLLMCalls:
         server: Server,
         fields: Mapping[str, object],
         stated: Mapping[str, object],
+        by_options: Collection[str] = (),
     ) -> None:
         base_url = server.address
         self._name, self._base_url, self._fields = name, base_url, fields
+        self._removable = {*fields, *by_options}
         address = None if base_url is None else base_url.partition("?")[0].rpartition("@")[2]
         self.identity = Identity("litellm", name, address, stated)
         self._places, self._timeout, self._retries = server.max_in_flight, server.timeout, server.retries
@@ -112,7 +120,8 @@ class LiteLLMCalls:
             return Refused(latency, number)
         if not isinstance(status, int) or status < 400:
             return TransientError(kind, said)
-        match classify(status, ServerError(str(error)), self._fields):
+        problem = ServerError(str(error))
+        match classify(status, problem, self._removable):
             case ErrorClass.TRANSIENT:
                 return TransientError(f"HTTP {status}", said, crowded=status in CROWDED)
             case ErrorClass.FILTERED:
@@ -120,6 +129,9 @@ class LiteLLMCalls:
             case ErrorClass.REJECTED:
                 what = f"the server rejects this query (HTTP {status}: {said})."
                 return CallFailed(what, where=self.identity.label, attempts=number)
+            case ErrorClass.BAD_FIELD if (field := names_field(problem, self._removable) or "") in LEFT_AWAY:
+                what = f"the model does not take the field {field!r} (HTTP {status}: {said})."
+                return RunStopped(what, where=self.identity.label, hint=LEFT_AWAY[field])
             case _:
                 hint = "Check the name, the provider's key in the environment, and --model-arg."
                 return RunStopped(f"{kind} (HTTP {status}: {said}).", where=self.identity.label, hint=hint)
@@ -137,8 +149,11 @@ class LiteLLMChat:
         fields = body_fields(()) if body.fields is None else dict(body.fields)
         check_fields(fields, OURS)
         self._system = [] if body.system_prompt is None else [{"role": "system", "content": body.system_prompt}]
-        self._form = {RESPONSE_FORMAT: SCHEMA} if body.answer_format else {}
-        self._calls = LiteLLMCalls(name, server, fields, body.stated(fields))
+        self._of_choices: dict[str, object] = {RESPONSE_FORMAT: SCHEMA} if body.answer_format else {}
+        if body.probabilities:
+            self._of_choices |= {key: value for key, value in LOGPROBS.items() if key not in fields}
+        self._weighed = body.probabilities
+        self._calls = LiteLLMCalls(name, server, fields, body.stated(fields), self._of_choices)
         self._name = name
 
     def __repr__(self) -> str:
@@ -153,9 +168,9 @@ class LiteLLMChat:
     async def ask(self, query: Query) -> Reply:
         """The model's reply to this query."""
         messages = [*self._system, *({"role": each.role, "content": each.content} for each in query.messages)]
-        form = self._form if query.form is Form.CHOICE else {}
+        more = self._of_choices if query.form is Form.CHOICE else {}
         # Repeats are ours: two kinds of them would multiply.
-        said = await self._calls.call("acompletion", self._read, messages=messages, num_retries=0, **form)
+        said = await self._calls.call("acompletion", self._read, messages=messages, num_retries=0, **more)
         if isinstance(said, Refused):
             return Reply("", filtered=True, latency=said.latency, attempts=said.attempts)
         return said
@@ -176,7 +191,15 @@ class LiteLLMChat:
             fingerprint=self._calls.shown(getattr(said, "system_fingerprint", None)),
             latency=latency,
             attempts=number,
+            tokens=_tokens(choice) if self._weighed else None,
         )
+
+
+def _tokens(choice: Any) -> tuple[Token, ...]:
+    """The tokens of a reply with their probabilities; empty where the provider gives none."""
+    given: Any = getattr(choice, "logprobs", None)
+    # LiteLLM makes a model of pydantic of them, and of some providers hands on what they sent.
+    return read_tokens(given.model_dump() if hasattr(given, "model_dump") else given)
 
 
 def _loaded() -> Any:

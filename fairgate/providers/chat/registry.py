@@ -32,7 +32,7 @@ ANTHROPIC_URL = "https://api.anthropic.com/v1"
 PROVIDERS = ("anthropic", "azure", "control", "hf", "litellm", "openai", "python", "results", "vllm")
 HTTP = ("anthropic", "azure", "openai")  # spoken to here
 BATCHED = ("azure/", "openai/")
-WEIGHING = ("azure", "hf", "openai")  # that can be asked for probabilities
+WEIGHING = ("azure", "hf", "litellm", "openai")  # that can be asked for probabilities
 FORMING = ("azure", "litellm", "openai")  # that can be asked to keep an answer to a schema
 
 

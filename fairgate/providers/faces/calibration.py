@@ -11,13 +11,14 @@ import csv
 from collections import Counter
 from collections.abc import Mapping  # noqa: TC003 - msgspec reads the annotations
 from dataclasses import dataclass, field
+from io import TextIOWrapper
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import numpy as np
 
 from fairgate.core.errors import ConfigError, DataError
-from fairgate.core.files import read_bytes
+from fairgate.core.files import opened, read_bytes
 from fairgate.core.statistics.unmixing import ConfusionMatrix
 
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ def labelled(folder: Path) -> tuple[Labelled, ...]:
     """The images of a labelled folder. Raises DataError with the row for whatever cannot be used."""
     table = folder / LABELS
     try:
-        with table.open(encoding="utf-8-sig", newline="") as file:
+        with opened(table) as binary, TextIOWrapper(binary, "utf-8-sig", newline="") as file:
             reader = csv.DictReader(file)
             columns = reader.fieldnames or ()
             known = [attribute for attribute in ATTRIBUTES if attribute in columns]

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairgate.core.errors import ConfigError, FairgateError, MissingDependency, did_you_mean
+from fairgate.core.files import opened, read_text
 from fairgate.replies.labels import ROOT
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ class WeightsFolder:
     def sums(self) -> dict[str, dict[str, object]]:
         """What was recorded of each file, by its path in this folder. Raises FairgateError for a broken record."""
         try:
-            recorded = json.loads((self.path / SUMS).read_text(encoding="utf-8"))
+            recorded = json.loads(read_text(self.path / SUMS))
         except FileNotFoundError:
             return {}
         except (OSError, ValueError) as error:
@@ -129,7 +130,7 @@ class WeightsFolder:
 def sum_of(path: Path) -> str:
     """The SHA-256 of a file, in 64 lower-case hex digits."""
     try:
-        with path.open("rb") as file:
+        with opened(path) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise FairgateError(f"cannot be read: {error.strerror}.", where=str(path)) from error

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import diffusers
 import numpy as np
 import torch
+import transformers
 
 from fairgate.core.domain import Reply
 from fairgate.core.errors import CallFailed, ConfigError
@@ -52,6 +53,8 @@ class Diffusers:
         self._store, self._label, options = store, named.label, named.options
         _check_code(Path(named.name))
         dtype = dtype_of(options.dtype)
+        diffusers.utils.logging.disable_progress_bar()
+        transformers.utils.logging.disable_progress_bar()  # which loads the text encoder
         self._pipeline: Any = diffusers.DiffusionPipeline.from_pretrained(
             named.name,
             revision=options.revision,

@@ -26,9 +26,22 @@
   const live = make("p", { role: "status", "aria-live": "polite", class: "faint" });
   const reduced = matchMedia("(prefers-reduced-motion: reduce)").matches;
 
+  // What is wider than the screen scrolls within its own box, and says so.
+  const scrolled = (name, content) => {
+    const box = make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": name }, content);
+    const hint = make("p", { class: "faint hint", hidden: "", text: "Scroll sideways to see the rest →" });
+    const seen = new ResizeObserver(() => { hint.hidden = box.scrollWidth <= box.clientWidth; });
+    seen.observe(box);
+    seen.observe(content);
+    return [hint, box];
+  };
+  const folded = (summary, ...children) => make("details", {}, make("summary", { text: summary }), ...children);
+  const section = (id, title, ...children) =>
+    make("section", { id, "aria-labelledby": `${id}-title` }, make("h2", { id: `${id}-title`, text: title }), ...children);
+
   // Tables: real ones, sorted by their column heads, a page at a time.
-  const table = ({ id, title, note, columns, rows, row, sort, fold }) => {
-    const state = { key: sort?.key ?? null, up: sort?.up ?? true, page: 0, rows, folded: Boolean(fold) };
+  const table = ({ title, columns, rows, row, sort, told: counts }) => {
+    const state = { key: sort?.key ?? null, up: sort?.up ?? true, page: 0, rows };
     const head = make("tr");
     const body = make("tbody");
     const caption = make("caption", { "aria-live": "polite" });
@@ -45,33 +58,26 @@
       head.append(cell);
       return cell;
     });
-    const turn = (by) => () => { state.page += by; draw(); section.scrollIntoView({ block: "start", behavior: reduced ? "auto" : "smooth" }); };
+    const turn = (by) => () => { state.page += by; draw(); whole.scrollIntoView({ block: "start", behavior: reduced ? "auto" : "smooth" }); };
     const back = make("button", { type: "button", text: "Earlier rows", onclick: turn(-1) });
     const on = make("button", { type: "button", text: "Later rows", onclick: turn(1) });
     const where = make("span", { class: "faint" });
     const pages = make("nav", { class: "pages", "aria-label": `Pages of ${title}` }, back, where, on);
-    const folding = make("button", { type: "button", class: "folding", onclick: () => { state.folded = !state.folded; state.page = 0; draw(); } });
-    const section = make("section", { id, "aria-labelledby": `${id}-title` },
-      make("h2", { id: `${id}-title`, text: title }),
-      make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Table: ${title}` },
-        make("table", {}, caption, make("thead", {}, head), body)), folding, pages,
-      note ? make("p", { class: "faint note", text: note }) : null);
+    const whole = make("div", {}, ...scrolled(`Table: ${title}`, make("table", {}, caption, make("thead", {}, head), body)), pages);
     const compare = (one, other) =>
       typeof one === "number" && typeof other === "number" ? one - other : String(one).localeCompare(String(other));
     const draw = () => {
       const column = columns.find((each) => each.key === state.key);
-      const inside = state.folded ? state.rows.filter((each) => !fold(each)) : state.rows;
-      const hidden = state.rows.length - inside.length;
-      let ordered = inside;
+      let ordered = state.rows;
       if (column) {
-        ordered = inside.map((each, place) => [column.value(each), place, each]).sort((one, other) => {
+        ordered = state.rows.map((each, place) => [column.value(each), place, each]).sort((one, other) => {
           // What is not known stands last, whichever way.
           const gone = (one[0] === null) - (other[0] === null);
           return gone || (one[0] === null ? 0 : (state.up ? 1 : -1) * compare(one[0], other[0])) || one[1] - other[1];
         }).map((each) => each[2]);
       }
       // A column that says nothing of any row shown takes room from those that do.
-      const told = columns.filter((each) => !each.sparse || ordered.some((row) => each.value(row)));
+      const told = columns.filter((each) => !each.told || ordered.some(each.told));
       heads.forEach((cell, place) => {
         cell.hidden = !told.includes(columns[place]);
         if (!columns[place].value) return;
@@ -81,17 +87,15 @@
       const first = state.page * PAGE.table;
       const page = ordered.slice(first, first + PAGE.table);
       body.replaceChildren(...page.map((each, place) => row(each, told, page[place - 1])));
-      folding.hidden = !fold || (!hidden && state.folded) || !rows.some(fold);
-      folding.textContent = state.folded ? `Show ${hidden} that passed` : "Hide those that passed";
       const last = Math.min(first + PAGE.table, ordered.length);
-      caption.textContent = ordered.length === rows.length ? counted(rows.length, "row") : `${ordered.length} of ${counted(rows.length, "row")}`;
+      caption.textContent = ordered.length === rows.length ? counts(rows.length) : `${ordered.length} of ${counts(rows.length)}`;
       where.textContent = ordered.length ? `rows ${first + 1} to ${last} of ${ordered.length}` : "no rows";
       pages.hidden = ordered.length <= PAGE.table;
       back.disabled = first === 0;
       on.disabled = last >= ordered.length;
     };
     draw();
-    return { section, keep: (wanted) => { state.rows = rows.filter(wanted); state.page = 0; draw(); return state.rows.length; } };
+    return { whole, keep: (wanted) => { state.rows = rows.filter(wanted); state.page = 0; draw(); return state.rows.length; } };
   };
   const line = (each, columns, before) => make("tr", {}, ...columns.map((column, place) => {
     const cell = make(place === 0 ? "th" : "td", place === 0 ? { scope: "row" } : { class: column.number ? "number" : "", "data-title": column.title });
@@ -100,7 +104,7 @@
   }));
   const plain = (key, title) => ({ key, title, value: (each) => each[key] ?? "" });
   const several = (all, key) => new Set(all.map((each) => each[key])).size > 1;
-  const sparse = (key, title) => ({ ...plain(key, title), sparse: true });
+  const sparse = (key, title) => ({ ...plain(key, title), told: (each) => each[key] });
   const numeric = (key, title, show) =>
     ({ key, title, number: true, value: (each) => each[key] ?? null, show: show ?? ((each) => number(each[key])) });
 
@@ -228,10 +232,9 @@
     const seek = () => { page = 0; draw(); };
     search.addEventListener("input", seek);
     group.addEventListener("change", seek);
-    // A topic that passes alone can be why a gate over many topics fails: it has no badge there.
-    const standing = because && cell.verdict === "pass"
-      ? make("p", { text: `Shown for ${because}. Chance alone could explain this one topic; over all topics together it cannot. ${cell.answer}` })
-      : make("p", {}, verdict(cell.verdict), ` ${cell.answer}`);
+    // A topic that does not fail alone can be why a gate over many topics fails: it has no badge.
+    const standing = cell.verdict !== "pass" ? make("p", {}, verdict(cell.verdict), ` ${cell.answer}`)
+      : make("p", { text: `${because ? `Shown for ${because}. ` : ""}Chance alone could explain this one topic${because ? "; over all topics together it cannot" : ""}. ${cell.answer}` });
     drill.replaceChildren(
       make("div", { class: "bar-top" }, make("h2", { id: "drill-title", text: `Samples: ${named(cell)}` }),
         make("button", { type: "button", text: "Close", onclick: close })),
@@ -258,56 +261,64 @@
   });
 
   // The story.
-  const listed = (pairs) => make("dl", { class: "about" }, ...pairs.flatMap(([label, value]) => [make("dt", { text: label }), make("dd", {}, words(value, "span"))]));
+  const listed = (pairs) => make("dl", { class: "about" }, ...pairs.map(([label, value]) => make("div", {}, make("dt", { text: label }), make("dd", {}, words(value, "span")))));
   const contents = make("nav", { "aria-label": "Contents", class: "pages" });
   main.append(make("div", { class: "facts" }, listed(report.facts)));
-  if (report.error) main.append(make("p", { class: "error-said" }, make("strong", { text: "Error: " }), words(report.error, "span")));
-  for (const sentence of report.invalid) main.append(make("p", { class: "error-said" }, words(sentence, "span")));
-  main.append(make("div", { class: "short" }, ...[...report.why, report.next_step].map((sentence) => make("p", { text: sentence }))), contents);
+  // The first sentence of why stands beside the verdict already.
+  for (const sentence of report.invalid.filter((each) => each !== report.lead)) main.append(make("p", { class: "error-said" }, words(sentence, "span")));
+  const further = report.why.filter((each) => each !== report.lead);
+  main.append(make("div", { class: "short" }, ...[...further, `${report.next_step} ${report.rounds}`].map((sentence) => make("p", {}, words(sentence, "span")))), contents);
   if (report.since) {
-    main.append(make("section", { id: "since", "aria-labelledby": "since-title" }, make("h2", { id: "since-title", text: "Since the baseline" }),
+    main.append(section("since", "Since the baseline",
       words(report.since.over, "p"), make("ul", {}, ...report.since.sentences.map((sentence) => make("li", {}, words(sentence, "span"))))));
   }
-  const example = (topic, gates) => {
-    const item = make("li", {}, words(topic.sentence, "span"));
-    const { reply } = topic;
-    if (reply) {
-      const options = reply.options.length > 0
-        ? make("ul", { class: "options" }, ...reply.options.map((text, place) => make("li", { class: place === reply.chosen ? "chosen" : "" }, words(text, "span"), place === reply.chosen ? " ← chosen" : "")))
-        : null;
-      item.append(make("blockquote", {}, words(reply.asked, "p"), options,
-        reply.painted ? (reply.image ? make("img", { src: reply.image, alt: reply.meant }) : null)
-          : reply.reply === null ? make("p", { class: "faint", text: "no reply" }) : make("p", {}, make("span", { class: "faint", text: "Reply: " }), words(reply.reply, "span")),
-        reply.meant && reply.chosen === null ? make("p", { class: "faint" }, words(reply.meant, "span")) : null));
-    }
-    if (topic.cell) item.append(opening(topic.cell, "All its samples", topic.sentence, gates));
-    return item;
+  // A topic that shows it: the sentence and the way to its samples, and beside them a question, the choices and the reply.
+  const quote = (reply) => {
+    const options = reply.options.length > 0
+      ? make("ul", { class: "options" }, ...reply.options.map((text, place) => make("li", { class: place === reply.chosen ? "chosen" : "" }, words(text, "span"), place === reply.chosen ? " ← chosen" : "")))
+      : null;
+    return make("blockquote", {},
+      reply.named ? make("p", { class: "faint" }, "The context names: ", words(reply.named, "span")) : null,
+      words(reply.asked, "p"), options,
+      reply.painted ? (reply.image ? make("img", { src: reply.image, alt: reply.meant }) : null)
+        : reply.reply === null ? make("p", { class: "faint", text: "no reply" }) : make("p", {}, make("span", { class: "faint", text: "Reply: " }), words(reply.reply, "span")),
+      reply.meant && reply.chosen === null ? make("p", { class: "faint" }, words(reply.meant, "span")) : null,
+      folded("The whole prompt", words(reply.prompt)));
+  };
+  const example = (topic, gates) => [
+    make("div", {}, make("p", {}, words(`For example, ${topic.sentence}.`, "span")), topic.cell ? opening(topic.cell, "All its samples", topic.sentence, gates) : null),
+    topic.reply ? quote(topic.reply) : null,
+  ].filter(Boolean);
+  const shownAs = (finding) => {
+    // What is seen at once has a reply, where any topic has.
+    const seen = Math.max(finding.topics.findIndex((topic) => topic.reply), 0);
+    const [first, ...rest] = [...finding.topics.slice(seen), ...finding.topics.slice(0, seen)];
+    const [said, reply] = first ? example(first, finding.gates) : [null, null];
+    return make("div", { class: "finding" },
+      make("div", {}, make("p", {}, verdict(finding.verdict), " ", make("strong", { text: finding.gates })),
+        ...finding.claims.filter((claim) => !report.lead.includes(claim.slice(1))).map((claim) => make("p", {}, words(`${claim[0].toUpperCase()}${claim.slice(1)}.`, "span"))), said ?? ""), reply ?? "",
+      rest.length ? make("div", { class: "rest" }, folded(rest.length === 1 ? "One more example" : `${rest.length} more examples`,
+        ...rest.map((topic) => make("div", { class: "finding" }, ...example(topic, finding.gates))))) : null);
   };
   let why = null;
   if (report.findings.length) {
-    const list = make("ul", { class: "why" });
-    for (const finding of report.findings) {
-      // What is seen at once has a reply, where any topic has.
-      const seen = 1 + Math.max(finding.topics.findIndex((topic) => topic.reply), 0);
-      const topics = finding.topics.map((topic) => example(topic, finding.gates));
-      const rest = topics.slice(seen);
-      list.append(make("li", {}, verdict(finding.verdict), " ", make("strong", { text: finding.gates }),
-        make("p", { class: "held", text: finding.held.join(" · ") }), make("ul", {}, ...topics.slice(0, seen)),
-        rest.length ? make("details", {}, make("summary", { text: rest.length === 1 ? "One more example" : `${rest.length} more examples` }), make("ul", {}, ...rest)) : null));
-    }
-    why = make("section", { id: "why", "aria-labelledby": "why-title" }, make("h2", { id: "why-title", text: "What failed, and why" }),
-      make("p", { class: "faint", text: `The worst topics of each failed gate, each with one reply. The numbers: the estimate, and in brackets its interval. ${report.warning}` }), list);
+    const byScore = Map.groupBy(report.findings, (finding) => finding.score);
+    why = section("why", "What failed, and why",
+      make("p", { class: "faint", text: `Of each failed gate the worst topics, each with one reply. ${report.warning}` }),
+      ...[...byScore].flatMap(([score, [first, ...others]]) => [shownAs(first),
+        others.length ? folded(`${counted(others.length, "further gate")} on ${score}`, ...others.map(shownAs)) : null]).filter(Boolean));
   }
 
-  const choose = { benchmark: "Benchmark", task: "Task", context: "Context", attribute: "Attribute", about: "Statistic or category", verdict: "Verdict" };
+  const choose = { benchmark: "Benchmark", task: "Task", context: "Context", attribute: "Attribute", about: "Statistic or category", verdict: "Fails by itself" };
+  const alone = (said) => (said === "pass" ? "no" : said);
   const picks = {};
-  const bar = make("fieldset", { id: "filters" }, make("legend", { text: "Show in the tables of gates, topics and scores" }));
-  const everything = [...report.gates, ...report.scores, ...report.cells];
+  const bar = make("fieldset", { id: "filters" }, make("legend", { text: "Show in the tables of topics and scores" }));
+  const everything = [...report.scores, ...report.cells];
   for (const [key, title] of Object.entries(choose)) {
     const values = [...new Set(everything.map((each) => each[key]).filter(Boolean))].sort();
     if (!values.length) continue;
     const select = make("select", { id: `filter-${key}`, onchange: () => filter() }, make("option", { value: "", text: "all" }),
-      ...values.map((value) => make("option", { value, text: value })));
+      ...values.map((value) => make("option", { value, text: key === "verdict" ? alone(value) : value })));
     picks[key] = select;
     bar.append(make("label", { for: `filter-${key}` }, title, select));
   }
@@ -316,18 +327,15 @@
     filter();
   } }));
 
-  const passes = (gate) => gate.verdict === "pass";
-  const failing = report.gates.some((gate) => !passes(gate));
-  const gates = table({
-    id: "gates", title: "Gates", rows: report.gates, row: line,
-    fold: failing && report.gates.filter(passes).length > 5 ? passes : null,
-    note: `A gate fails where the whole interval of the estimate is beyond its limit, by more than chance explains with all gates in view. ${report.ideal}`
-      + (report.gates.some((gate) => gate.strays) ? " †: outside the interval." : "")
-      + (report.gates.some((gate) => gate.change) ? ` ${report.changes}` : ""),
+  // Gates by what a reader came for: what failed is open, or what is undecided where nothing did; the others are counted.
+  const terms = new Map(report.terms);
+  const inWords = (name) => name.split(" ").flatMap((word) => [" ", terms.has(word) ? make("abbr", { title: terms.get(word), text: word }) : word]).slice(1);
+  const gateTable = (title, rows, told) => table({
+    title, rows, told, row: line,
     columns: [
       // What a score asks is said once for the rows that follow one another.
       { ...plain("name", "Gate"), show: (gate, before) => {
-        const said = make("span", {}, make("span", { text: gate.name }));
+        const said = make("span", {}, make("span", {}, ...inWords(gate.name)));
         if (gate.asks && before?.asks !== gate.asks) said.append(make("span", { class: "asks", text: gate.asks }));
         return said;
       } },
@@ -336,18 +344,33 @@
       { key: "limit", title: "Limit", value: (gate) => gate.max ?? gate.min, show: (gate) => make("span", { class: "limit", title: gate.limitReason, text: gate.limit }) },
       { key: "gauge", title: "On the scale of the limit", show: gauge },
       // A value that is its own estimate is not said twice.
-      numeric("value", "Value", (gate) => (number(gate.value) === number(gate.estimate) ? "" : value(gate))),
-      numeric("best", "Ideal", (gate) => (gate.best === null ? "" : number(gate.best))),
-      { ...sparse("reason", "Remark") },
+      { ...numeric("value", "Value", (gate) => (number(gate.value) === number(gate.estimate) ? "" : value(gate))), told: (gate) => number(gate.value) !== number(gate.estimate) },
+      { ...numeric("best", "Ideal", (gate) => (gate.best === null ? "" : number(gate.best))), told: (gate) => gate.best !== null },
+      { ...plain("reason", "Remark"), told: (gate) => gate.reason },
     ],
-  });
+  }).whole;
+  const groups = [
+    ["Failed gates", (n) => `${counted(n, "gate")} failed`, (gate) => gate.verdict === "fail" || gate.verdict === "waived"],
+    ["Undecided gates", (n) => `${counted(n, "gate")} undecided (inconclusive)`, (gate) => gate.verdict === "inconclusive"],
+    ["Gates on scores that passed", (n) => `${counted(n, "gate")} on scores passed`, (gate) => gate.verdict === "pass" && !gate.rate],
+    ["Gates on rates that passed", (n) => `${counted(n, "gate")} on rates passed`, (gate) => gate.verdict === "pass" && gate.rate],
+  ].map(([title, told, held]) => [title, told, report.gates.filter(held)]).filter(([, , rows]) => rows.length);
+  const gates = section("gates", "Gates",
+    ...groups.map(([title, told, rows], place) => {
+      const shown = gateTable(title, rows, told);
+      return place === 0 ? shown : folded(told(rows.length), rows.some((gate) => gate.verdict === "inconclusive") && report.further ? make("p", { text: report.further }) : null, shown);
+    }),
+    report.gates.some((gate) => gate.change) ? make("p", { class: "faint note", text: report.changes }) : null,
+    make("details", { id: "terms" }, make("summary", { text: "What the words, scores and bars mean" }),
+      listed([...report.terms, ...Object.entries(report.asks)]),
+      make("p", { class: "note", text: `A gate fails where the whole interval of the estimate is beyond its limit, by more than chance explains with all gates in view. On a bar green is allowed, blue is the interval, black the estimate, and orange the limit. ${report.ideal}`
+        + (report.gates.some((gate) => gate.strays) ? " †: outside the interval." : "") })));
   const topics = table({
-    id: "topics", title: "Topics", rows: report.cells, row: line,
-    note: "One row for each case: what was answered, and the samples behind it. A case alone fails only where chance cannot explain its answers.",
+    title: "Topics", rows: report.cells, row: line, told: (n) => counted(n, "topic"),
     sort: { key: "verdict", up: true },
     columns: [
       plain("about", "Statistic or category"), sparse("level", "Level"), plain("task", "Task"), sparse("context", "Context"), plain("attribute", "Attribute"),
-      { key: "verdict", title: "Verdict", value: (cell) => ["error", "fail", "inconclusive", "pass"].indexOf(cell.verdict), show: (cell) => verdict(cell.verdict) },
+      { key: "verdict", title: "Fails by itself", value: (cell) => ["error", "fail", "inconclusive", "pass"].indexOf(cell.verdict), show: (cell) => (cell.verdict === "pass" ? make("span", { class: "faint", text: alone(cell.verdict) }) : verdict(cell.verdict)) },
       numeric("n", "Answers", (cell) => String(cell.n)),
       { key: "most", title: "Most picked", number: true, value: (cell) => (cell.n ? Math.max(...Object.values(cell.counts)) / cell.n : null), show: (cell) => (cell.n ? `${((100 * Math.max(...Object.values(cell.counts))) / cell.n).toFixed(0)} %` : "–") },
       { key: "open", title: "Samples", show: (cell) => opening(cell.name, "Samples", named(cell)) },
@@ -355,9 +378,7 @@
     ],
   });
   const scores = table({
-    id: "scores", title: "Scores", rows: report.scores, row: line,
-    note: "Values as the papers compute them (definition, and as their programs do: reference); the estimate is for all replies that the model would give."
-      + (report.scores.some((score) => score.strays) ? ` ${report.ideal} †: outside the interval.` : ""),
+    title: "Scores", rows: report.scores, row: line, told: (n) => counted(n, "score"),
     columns: [
       plain("score", "Score"), ...(several(report.scores, "benchmark") ? [plain("benchmark", "Benchmark")] : []), plain("task", "Task"), sparse("context", "Context"), plain("attribute", "Attribute or group"), plain("scoring", "Scoring"),
       numeric("value", "Value", value), numeric("estimate", "Estimate", (score) => score.estimateTold), numeric("low", "Interval", (score) => score.interval),
@@ -367,28 +388,27 @@
   const filter = () => {
     const wanted = (has) => (each) => Object.entries(picks).every(([key, select]) => !select.value || !has.includes(key) || each[key] === select.value);
     const counts = [
-      gates.keep(wanted(["benchmark", "task", "context", "attribute", "verdict"])),
       topics.keep(wanted(["benchmark", "task", "context", "attribute", "about", "verdict"])),
       scores.keep(wanted(["benchmark", "task", "context", "attribute"])),
     ];
-    live.textContent = ["gate", "topic", "score"].map((noun, place) => counted(counts[place], noun)).join(", ");
+    live.textContent = ["topic", "score"].map((noun, place) => counted(counts[place], noun)).join(", ");
   };
-  main.append(...[gates.section, why, bar, live, topics.section, scores.section, drill].filter(Boolean));
+  main.append(...[gates, why, bar, live,
+    section("topics", "Topics", make("p", { class: "faint note", text: "One row for each case: what was answered, and the samples behind it. A topic fails by itself only where chance cannot explain its answers; a gate counts many of them." }), topics.whole),
+    section("scores", "Scores", make("p", { class: "faint note", text: "Values as the papers compute them (definition, and as their programs do: reference); the estimate is for all replies that the model would give."
+      + (report.scores.some((score) => score.strays) ? ` ${report.ideal} †: outside the interval.` : "") }), scores.whole),
+    drill].filter(Boolean));
   if (report.plots?.length) {
-    main.append(make("section", { id: "plots", "aria-labelledby": "plots-title" }, make("h2", { id: "plots-title", text: "Plots" }),
+    main.append(section("plots", "Plots",
       ...report.plots.map((plot) => make("figure", {},
-        plot.image ? make("img", { src: plot.image, alt: `${plot.title}: in words below.`, loading: "lazy" }) : null,
+        ...(plot.image ? scrolled(`Plot: ${plot.title}`, make("img", { src: plot.image, alt: `${plot.title}: in words below.`, loading: "lazy" })) : []),
         make("figcaption", {}, make("details", plot.image ? {} : { open: "" }, make("summary", { text: `${plot.title}, in words` }), plot.alt))))));
   }
   main.append(
-    make("section", { id: "notes", "aria-labelledby": "notes-title" }, make("h2", { id: "notes-title", text: "Notes" }),
+    section("notes", "Notes",
       make("ul", {}, ...report.notes.map((note) => make("li", {}, words(note, "span"))), make("li", { text: report.notice }))),
-    make("section", { id: "about", "aria-labelledby": "about-title" }, make("h2", { id: "about-title", text: "About this run" }),
-      listed(report.about),
-      make("h3", { text: "What the scores ask" }),
-      make("dl", { class: "about" }, ...Object.entries(report.asks)
-        .flatMap(([score, asks]) => [make("dt", { text: score }), make("dd", { text: asks })])),
-      make("details", {}, make("summary", { text: "All numbers as text" }), make("pre", { tabindex: "0", text: report.numbers }))),
+    section("about", "About this run", listed(report.about),
+      folded("All numbers as text", make("pre", { tabindex: "0", text: report.numbers }))),
   );
   for (const title of main.querySelectorAll("section:not(#drill) > h2")) {
     contents.append(make("a", { href: `#${title.parentElement.id}`, text: title.textContent }));

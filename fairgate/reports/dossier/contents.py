@@ -139,7 +139,8 @@ def _run(report: Report, origin: Provenance) -> Section:
 
 def _limits(report: Report) -> tuple[tuple[str, ...], tuple[Section, ...]]:
     """The file, each limit's reason once, and who answers for a gate that failed."""
-    sentences = (f"Limits: {report.limits}, SHA-256 {report.limits_hash}, compared on {report.date}.",)
+    behind = "with the files that it extends behind it"
+    sentences = (f"Limits: {report.limits}, SHA-256 {report.limits_hash} ({behind}), compared on {report.date}.",)
     # Limits of one reason on one score stand in one row.
     reasons = dict.fromkeys((gate.entry.score, wording.limit(gate), gate.limit.reason) for gate in report.gates)
     limits = Section("score", ("limit", "reason"), tuple(Row(name, (held, why)) for name, held, why in reasons))
