@@ -10,7 +10,7 @@ Its **level** is what its interval may miss by. It is larger than the share: ans
 part of every later one, so that looks err together. With sums of independent answers, looks at n and N of them
 correlate by the root of n / N, and bounds of a normal walk follow from the shares (Lan & DeMets 1983; Armitage,
 McPherson & Rowe 1969). That the same levels hold for other statistics is the significance level approach (Jennison &
-Turnbull 2000, section 3.3); docs/effects.md shows how often they err here.
+Turnbull 2000, section 3.3); docs/statistics.md shows how often they err here.
 """
 
 from __future__ import annotations
