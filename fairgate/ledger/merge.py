@@ -27,7 +27,8 @@ def absorb(held: Database, other: Path) -> list[str]:
 def _take_over(held: Database) -> list[str]:
     run = held.database.execute
     run("INSERT INTO models (identity) SELECT identity FROM other.models WHERE true ON CONFLICT (identity) DO NOTHING")
-    both = "FROM other.samples o JOIN main.samples s USING (key)"
+    # Of a model that is not there nothing can be taken over.
+    both = "FROM other.samples o JOIN main.samples s USING (key) JOIN other.models t ON t.id = o.model"
     differing = f"SELECT s.query {both} WHERE o.reply <> s.reply OR o.filtered <> s.filtered ORDER BY s.query"
     conflicts = [row[0] for row in run(differing)]
     run(
