@@ -225,9 +225,8 @@ def _spellings(unit: str, *, first: bool = False, behind: bool = False) -> str:
     # A match begins where its backslashes do: begun at each of them, a row of them would take the square of its length.
     start = r"(?<!\\)" if first else ""
     if unit[0] == "\\":
-        return (
-            rf"{start}(?:\\++(?:u005[cC])?|%(?:25)*5[cC])++"  # as many as there are: each may be spelled in its own way
-        )
+        # As many as there are: each may be spelled in its own way.
+        return rf"{start}(?:\\++(?:u005[cC])?|%(?:25)*5[cC])++"
     units = unit.encode("utf-16-be", "surrogatepass")
     slashes = r"\\*+" if behind else r"\\++"
     escaped = start + "".join(rf"{slashes}u{_hex(units[at : at + 2])}" for at in range(0, len(units), 2))
