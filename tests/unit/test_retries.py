@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairgate.core.domain import Reply
@@ -299,6 +299,7 @@ def test_secrets_and_what_looks_like_one_are_hidden(text: str) -> None:
         assert secret not in shown
 
 
+@settings(deadline=None)
 @given(st.text(max_size=1000), st.text(min_size=4, max_size=20))
 def test_what_is_shown_is_short_printable_and_without_the_secret(text: str, secret: str) -> None:
     shown = Redaction([secret]).show(text[:200] + secret + text)
