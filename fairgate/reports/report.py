@@ -101,16 +101,20 @@ def _nothing() -> tuple[()]:
 
 @dataclass(frozen=True)
 class CaseCount:
-    """How the selected cases ended."""
+    """How the selected cases ended.
+
+    `planned`: how many cases these models can be asked, selected or not.
+    """
 
     passed: int
     failed: int
     inconclusive: int
     broken: int
+    planned: int
 
     @property
     def total(self) -> int:
-        """All of them."""
+        """All that were selected."""
         return self.passed + self.failed + self.inconclusive + self.broken
 
 
@@ -200,7 +204,14 @@ class Report:
     @property
     def headline(self) -> str:
         """The verdict in one line: what was gated, and where it was no real model, that."""
-        return f"{self.title}, plan {self.plan}; {self.tally}"
+        return f"{self.title}, plan {self.part}; {self.tally}"
+
+    @property
+    def part(self) -> str:
+        """The plan, and how much of it was selected, where cases were left out."""
+        cases = self.cases
+        left_out = self.shard is None and cases.total < cases.planned
+        return f"{self.plan}, {cases.total:,} of {cases.planned:,} cases selected" if left_out else self.plan
 
     @property
     def title(self) -> str:

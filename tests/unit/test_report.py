@@ -42,7 +42,8 @@ ORDERS = f"::error::x {'x' * 60} ::stop-commands::pause ##[add-mask]a ##vso[task
 
 
 def cases(**given: int) -> CaseCount:
-    return CaseCount(**({"passed": 0, "failed": 0, "inconclusive": 0, "broken": 0} | given))
+    ends = {"passed": 0, "failed": 0, "inconclusive": 0, "broken": 0} | given
+    return CaseCount(**({"planned": sum(ends.values())} | ends))
 
 
 def test_no_line_of_a_log_is_an_order_to_its_runner() -> None:
@@ -114,6 +115,8 @@ def test_the_headline_says_what_was_gated() -> None:
     assert "no model was given: only a control was gated" in report(given=False, control=True).headline
     assert "control/oracle (a control)" in report(model="control/oracle", control=True).headline
     assert "no gate could be held" in report(gates=()).headline
+    assert "plan quick, 3 of 350 cases selected; 1 gate" in report(cases=cases(passed=3, planned=350)).headline
+    assert "selected" not in report(cases=cases(passed=3, planned=350), shard="1/3").headline
 
 
 def test_what_moved_since_the_baseline_is_told_before_the_gates() -> None:
