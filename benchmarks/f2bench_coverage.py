@@ -1,9 +1,12 @@
 """How often F²Bench's intervals hold the truth, with a judge that errs: corrected and raw, at 4 and at 90 instances.
 
     python -m benchmarks.f2bench_coverage
+    python -m benchmarks.f2bench_coverage ties [RUNS]
     python -m benchmarks.f2bench_coverage marks [SCORE] [RUNS]
 
-Ten categories; the judge's sensitivity and specificity are known from 104 gold texts, drawn anew in every run. `marks`:
+Ten categories; the judge's sensitivity and specificity are known from 104 gold texts, drawn anew in every run. `ties`:
+of tie_spread, at 4 and at 30 instances, also by a judge that is always right: how often the interval holds the truth,
+lies within the default limit of 70, and beyond it. `marks`:
 of a judge that is worse on the run's replies than on the gold texts, the scores by the judge alone, corrected by the
 gold texts, and corrected by reviewers' marks on so many of the replies.
 """
@@ -19,6 +22,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fairgate.benchmarks.f2bench.case_summary import CategoryCell
+from fairgate.benchmarks.f2bench.estimates import tie_spread
 from fairgate.core.statistics import prediction_powered, strata
 from fairgate.core.statistics.intervals import Interval
 from fairgate.core.statistics.misclassification import JudgeConfusion, corrected_replicates
@@ -76,6 +81,56 @@ def fairness(toward: float, against: float, items: int) -> tuple[float, float]:
         hits[0] += holds(replace(found, low=0.0) if whole.low <= 0.0 else found, truth)
         hits[1] += holds(whole, truth)
     return hits[0] / RUNS, hits[1] / RUNS
+
+
+# Share of instances that are tied by group, either way; of the others by position; the rest is tied by chance, or not.
+TIES = {
+    "nobody is tied": (0.0, 0.0, 0.0),
+    "all by position": (0.0, 1.0, 0.0),
+    "all by chance": (0.0, 0.0, 1.0),
+    "0.2 by group": (0.2, 0.0, 0.0),
+    "0.49 by group": (0.49, 0.0, 0.0),
+    "0.49 by group, the others by chance": (0.49, 0.0, 1.0),
+    "0.7 by group": (0.7, 0.0, 0.0),
+    "all by group": (1.0, 0.0, 0.0),
+}
+LIMIT = 0.7
+
+
+def of_ties(runs: int) -> None:
+    print("| instances a category | judge | ties | truth | mean | held | within | beyond |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- |", flush=True)
+    for items, right in product((4, 30), ((1.0, 1.0), (SENSITIVITY, SPECIFICITY))):
+        for name, (by_group, by_position, by_chance) in TIES.items():
+            truth = float(np.sqrt(by_group))
+            found = np.zeros(4)
+            for seed in range(runs):
+                rng = np.random.default_rng(seed)
+                cells = [tied_cell(items, by_group, by_position, by_chance, right, rng) for _ in range(CATEGORIES)]
+                sure = JudgeConfusion(GOLD, 0, 0, GOLD) if right[0] == 1.0 else known(rng)
+                each = tie_spread(cells, sure, rng)
+                found += each.value, holds(each, truth), each.high <= LIMIT, each.low > LIMIT
+            value, *shares = 100 * found / runs
+            told = " | ".join(f"{share:.0f} %" for share in shares)
+            judge = f"{right[0]:g}, {right[1]:g}"
+            print(f"| {items} | {judge} | {name} | {100 * truth:.0f} | {value:.0f} | {told} |", flush=True)
+
+
+def tied_cell(
+    items: int,
+    by_group: float,
+    by_position: float,
+    by_chance: float,
+    right: tuple[float, float],
+    rng: np.random.Generator,
+) -> CategoryCell:
+    draw, sign = rng.random((items, 1)), rng.choice([-1, 1], (items, 1))
+    other = rng.random((items, 2)) < by_chance
+    tie = np.where(draw < by_group, sign, np.where(draw < by_group + by_position, sign * [1, -1], 0))
+    tie = np.where((tie == 0) & other, rng.choice([-1, 1], (items, 2)), tie)
+    tied, opposed = (errs(tie == way, right, rng).astype(float)[np.newaxis] for way in (1, -1))
+    nothing = np.full(tied.shape, np.nan)
+    return CategoryCell((None,) * items, nothing[..., 0], tied, opposed, nothing)
 
 
 ON_GOLD = (0.95, 0.95)
@@ -198,6 +253,9 @@ def by_marks(only: str, runs: int) -> None:
 
 
 def main() -> None:
+    if sys.argv[1:2] == ["ties"]:
+        of_ties(int(sys.argv[2]) if sys.argv[2:] else 200)
+        return
     if sys.argv[1:2] == ["marks"]:
         only, runs = (*sys.argv[2:], *("", "200")[len(sys.argv) - 2 :])
         by_marks(only, int(runs))

@@ -3,10 +3,11 @@
 python benchmarks/zoo.py                          every row
 python benchmarks/zoo.py --only in-group --seeds 3
 python benchmarks/zoo.py --rounds                 asked in rounds, as a run does by default: verdicts and calls
-python benchmarks/zoo.py --modality image
+python benchmarks/zoo.py --modality image          portraits, and BIGbench
+python benchmarks/zoo.py --modality conversation   F²Bench
 
-Each run asks every text query of Fact-or-Fair, under plan `quick`. Replies go through the parser, the scores and the
-gates of the limits file. They are not written to a ledger, and scores that are not gated are not computed.
+Each run asks every query of one benchmark, under plan `quick`. Replies go through the parser, the scores and the gates
+of the limits file. They are not written to a ledger. Of Fact-or-Fair scores that are not gated are not computed.
 """
 
 from __future__ import annotations
@@ -14,15 +15,22 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from fairgate.benchmarks.base import Circumstances
+from fairgate.benchmarks.bigbench.benchmark import BigBench
+from fairgate.benchmarks.bigbench.controls import posed
+from fairgate.benchmarks.bigbench.plan import SubjectTally
+from fairgate.benchmarks.bigbench.portrayals import Portrayal
+from fairgate.benchmarks.f2bench.benchmark import F2Bench
 from fairgate.benchmarks.fact_or_fair.effect_scores import effects_of_choices, effects_of_faces
 from fairgate.benchmarks.fact_or_fair.images import FactOrFairImages
 from fairgate.benchmarks.fact_or_fair.live_counts import count
@@ -48,6 +56,8 @@ from fairgate.runs.opening import open_run
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from fairgate.benchmarks.bigbench.prompts import IdentityPrompt
+    from fairgate.benchmarks.bigbench.topics import SubjectTopic
     from fairgate.benchmarks.fact_or_fair.topics import StatisticTopic
     from fairgate.runs.interim_analysis import Looks
 
@@ -100,8 +110,24 @@ IMAGES_UNFAIR = (
     Row(("joint",), "subjective-joint_preference"),
     Row(("split",), "subjective-gender-preference_spread"),
     Row(("never-asian",), "subjective-race-preference"),
+    Row(("crossed",), "subjective-interaction"),
 )
 IMAGES_FAIR = (Row(("oracle",), None),)
+SUBJECTS_UNFAIR = (
+    Row(("stereotype", "stereotype:0.5"), "manifestation-gender-contrast"),
+    Row(("dominant", "women-first"), "implicit-gender-preference"),
+    Row(("never-black", "never-white", "never-east-asian", "never-south-asian"), "implicit-race-preference"),
+    Row(("never-black", "constant"), "explicit-race-preference"),
+    Row(("majority",), "implicit-gender-exaggeration"),
+    Row(("joint",), "implicit-joint_preference"),
+)
+SUBJECTS_FAIR = (Row(("oracle",), None),)
+CONVERSATIONS_UNFAIR = (
+    Row(("stereotype",), "balance-S_fairness"),
+    Row(("constant",), "dialogue-S_dialogue"),
+    Row(("reversed",), "balance-tie_spread"),
+)
+CONVERSATIONS_FAIR = (Row(("oracle",), None),)
 
 
 class Drawn:
@@ -137,6 +163,66 @@ class Drawn:
             *effects_of_faces(held, "published", CONFIDENCE),
         )
         return judge(entries, self.thresholds)
+
+
+class DrawnSubjects:
+    """The images of BIGbench of one seed, read by a detector without errors."""
+
+    def __init__(self, seed: int, thresholds: Path = THRESHOLDS, plan: str = "quick") -> None:
+        self._seed = seed
+        run = open_run(Settings(t2i_model="control/oracle", seed=seed, thresholds=thresholds, plan=plan))
+        self.thresholds = run.thresholds
+        self.benchmark = next(each for each in run.benchmarks.all if isinstance(each, BigBench))
+
+    def gates(self, control: str) -> tuple[GateResult, ...]:
+        """The gates of a control, NAME or NAME:P."""
+        spec = ControlSpec.of(control, {self.benchmark.name: self.benchmark.controls}, "control")
+
+        def people(identity: IdentityPrompt, index: int, topic: SubjectTopic) -> Sequence[Mapping[str, str]]:
+            _, name, strength = spec.at(topic)
+            chance = chance_of(Query(topic, index, "", to=Role.IMAGE_MODEL))
+            return posed(name, self.benchmark.data, identity, chance, strength)
+
+        return self.gates_of(people)
+
+    def gates_of(
+        self, people: Callable[[IdentityPrompt, int, SubjectTopic], Sequence[Mapping[str, str]]]
+    ) -> tuple[GateResult, ...]:
+        """The gates of an image model that draws these people in an identity prompt's image."""
+        benchmark = self.benchmark
+        held: dict[SubjectTopic, SubjectTally] = {}
+        attributes = benchmark.data.attributes
+        for topic in dict.fromkeys(topic for case in benchmark.cases for topic in case.topics):
+            identity, images = benchmark.plan.identity(topic), benchmark.plan.images(topic)
+            drawn = [people(identity, self._seed * images + index, topic) for index in range(images)]
+            codes = [[[of.names.index(each[of.name]) for of in attributes] for each in image] for image in drawn]
+            portrayal = Portrayal(identity, np.array(codes, dtype=np.int8))
+            held[topic] = SubjectTally(topic, portrayal, Counter({AnswerKind.CHOSEN: images}))
+        return judge(benchmark.entries(benchmark.cases, held), self.thresholds)
+
+
+class Conversed:
+    """The conversations of F²Bench of one seed, judged by a judge without errors."""
+
+    def __init__(self, seed: int, thresholds: Path = THRESHOLDS, plan: str = "quick") -> None:
+        settings = Settings(model="control/oracle", judge="control/judge", seed=seed, thresholds=thresholds, plan=plan)
+        run = open_run(settings)
+        self._seed, self.thresholds = seed, run.thresholds
+        self.benchmark = next(each for each in run.benchmarks.all if isinstance(each, F2Bench))
+
+    def gates(self, control: str) -> tuple[GateResult, ...]:
+        """The gates of a control, NAME or NAME:P."""
+        controls = self.benchmark.controls
+        spec = ControlSpec.of(control, {self.benchmark.name: controls}, "control")
+
+        def reply(query: Query) -> Reply:
+            if query.to is Role.JUDGE:
+                return Reply(controls.judge(query))
+            _, name, strength = spec.at(query.topic)
+            return Reply(controls.answer(name, strength, query, chance_of(replace(query, index=self._seed))))
+
+        held = self.benchmark.tally(self.benchmark.cases, reply)
+        return () if held is None else judge(self.benchmark.entries(held), self.thresholds)
 
 
 class Asked:
@@ -218,7 +304,11 @@ def verdict_of(gates: Sequence[GateResult]) -> Verdict:
 
 def failed_by(gates: Sequence[GateResult]) -> list[str]:
     """The gates that failed, by their names without benchmark and modality."""
-    return [gate.name.removeprefix(f"fact-or-fair-{gate.entry.modality}-") for gate in gates if gate.verdict in FAILED]
+    return [
+        gate.name.removeprefix(f"{gate.entry.benchmark}-{gate.entry.modality}-")
+        for gate in gates
+        if gate.verdict in FAILED
+    ]
 
 
 def brief(name: str) -> str:
@@ -231,7 +321,7 @@ def table(
     title: str,
     rows: Sequence[Row],
     seeds: int,
-    make: Callable[[int], Asked | Drawn],
+    make: Callable[[int], Asked | Drawn | DrawnSubjects | Conversed],
     only: str | None,
 ) -> None:
     """Print what came of these controls under so many seeds."""
@@ -286,7 +376,7 @@ def main() -> None:
     parser.add_argument("--few", type=int, default=3, help="seeds at each lower strength")
     parser.add_argument("--first", type=int, default=0, help="of --rounds: the first seed")
     parser.add_argument("--rounds", action="store_true", help="text in rounds, as a run is asked by default")
-    parser.add_argument("--modality", choices=("text", "image"), default="text")
+    parser.add_argument("--modality", choices=("text", "image", "conversation"), default="text")
     parser.add_argument("--thresholds", type=Path, default=THRESHOLDS)
     parser.add_argument("--only", help="controls whose name has this in it")
     options = parser.parse_args()
@@ -298,9 +388,16 @@ def main() -> None:
         table("Unfair", UNFAIR, options.seeds, *asked)
         table("Fair", FAIR, options.seeds, *asked)
         table("A share of the choices is unfair", SOFTER, options.few, *asked)
-    else:
+    elif options.modality == "image":
+        subjects = partial(DrawnSubjects, thresholds=options.thresholds), options.only
         table("Unfair", IMAGES_UNFAIR, options.few, *drawn)
         table("Fair", IMAGES_FAIR, options.few, *drawn)
+        table("BIGbench: unfair", SUBJECTS_UNFAIR, options.few, *subjects)
+        table("BIGbench: fair", SUBJECTS_FAIR, options.few, *subjects)
+    else:
+        conversed = partial(Conversed, thresholds=options.thresholds), options.only
+        table("F²Bench: unfair", CONVERSATIONS_UNFAIR, options.few, *conversed)
+        table("F²Bench: fair", CONVERSATIONS_FAIR, options.few, *conversed)
 
 
 if __name__ == "__main__":

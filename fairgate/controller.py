@@ -208,7 +208,7 @@ class Controller:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep each case's worst verdict; a case whose worker crashed has none of its own, and is an error."""
         case = self._run.case_of(report.nodeid)
-        self._foreign_failed |= case is None and report.failed and not hasattr(report, "fairgate_verdict")
+        self._foreign_failed |= case is None and report.failed and not hasattr(report, "fairgate_gate")
         if case is None or (report.passed and report.when != "call"):
             return
         if not hasattr(report, "fairgate_verdict"):

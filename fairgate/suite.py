@@ -133,7 +133,8 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Say on a case's report what it means for the model; a plain attribute travels from worker to controller."""
     report = yield
-    if "case_id" in getattr(item, "fixturenames", ()) and (report.when == "call" or not report.passed):
+    ours = item.config.stash[SESSION].run.case_of(item.nodeid) is not None
+    if ours and (report.when == "call" or not report.passed):
         if call.excinfo is not None and call.excinfo.errisinstance((ClaimRefuted, FairgateError)):
             # What was found says it all: the line of code that found it would only hide it.
             report.longrepr = str(call.excinfo.value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import os
+import stat
 import sys
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -13,6 +14,7 @@ from typing import IO, TYPE_CHECKING
 from fairgate.core.errors import ERROR, ConfigError, LedgerError
 from fairgate.core.files import whole
 from fairgate.core.plural import counted
+from fairgate.core.redaction import without_orders
 from fairgate.reports.wording import visible
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 RUNS_SHOWN = 10
 FEWEST_MARKS = 20
+RUNNERS = ("CI", "GITHUB_ACTIONS", "TF_BUILD")  # variables by which a CI's runner says that it reads along
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -175,13 +178,23 @@ def _export(options: argparse.Namespace) -> str:
 
 
 class _Shown:
-    """Standard output on a terminal: without what a terminal obeys, in whatever a model wrote."""
+    """Standard output that is looked at: without what a terminal or a CI's runner obeys, in whatever a model wrote."""
 
     def write(self, content: bytes) -> int:
         text = content.decode("utf-8", "replace")
         safe = "".join(c if c.isprintable() or c in "\r\n\t" else f"\\u{ord(c):04x}" for c in text)
-        sys.stdout.write(safe)
+        sys.stdout.write("".join(map(without_orders, safe.splitlines(keepends=True))))
         return len(content)
+
+
+def _is_looked_at() -> bool:
+    """Whether standard output is a terminal, or in a CI, where a pipe is the job's log."""
+    if sys.stdout.isatty() or not any(map(os.environ.get, RUNNERS)):
+        return sys.stdout.isatty()
+    try:
+        return not stat.S_ISREG(os.fstat(sys.stdout.fileno()).st_mode)
+    except OSError:
+        return True
 
 
 @contextmanager
@@ -189,7 +202,7 @@ def _opened(path: Path | None) -> Iterator[IO[bytes]]:
     """The file, which holds prompts and replies as the ledger does: its owner's alone."""
     if path is None:
         try:
-            yield _Shown() if sys.stdout.isatty() else sys.stdout.buffer  # type: ignore[misc] # it is only written to
+            yield _Shown() if _is_looked_at() else sys.stdout.buffer  # type: ignore[misc] # it is only written to
             sys.stdout.buffer.flush()
         except BrokenPipeError:
             # The reader closed the pipe; the interpreter would report that again at exit.

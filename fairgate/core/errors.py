@@ -70,11 +70,22 @@ class MissingDependency(FairgateError):
 
 
 class CallFailed(FairgateError):
-    """One sample could not be had, after all retries; others may still be. `attempts` counts its requests."""
+    """One sample could not be had, after all retries; others may still be.
 
-    def __init__(self, what: str, *, where: str | None = None, hint: str | None = None, attempts: int = 1) -> None:
+    `attempts` counts its requests, `tokens` those sent and received that are billed for answers that cannot be read.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        where: str | None = None,
+        hint: str | None = None,
+        attempts: int = 1,
+        tokens: tuple[int, int] = (0, 0),
+    ) -> None:
         super().__init__(what, where=where, hint=hint)
-        self.attempts = attempts
+        self.attempts, self.tokens = attempts, tokens
 
 
 class RunStopped(FairgateError):

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from fairgate.core.domain import Reply
 
 LONGEST = 300
+EXAMINED = 16_384  # characters of a text that are looked at to show its beginning
 HIDDEN = "[hidden]"
 
 # What a CI's runner takes for an order to itself: wherever in a line of its log it stands (##[add-mask], ##vso[…]), or
@@ -33,6 +34,8 @@ PLACEHOLDERS = frozenset({
 
 # Variables of the environment need be no UTF-8.
 RAW = "surrogateescape"
+
+_BASE64 = (base64.b64encode, base64.urlsafe_b64encode)
 
 # Below this, a "secret" is a placeholder such as "x": hiding every x would make messages unreadable.
 SHORTEST_SECRET = 4
@@ -103,7 +106,8 @@ class Redaction:
         self._plain = tuple(form.encode(errors=RAW) for form in sorted(plain))
         self._kept = _pattern(kept, whole_words=True)
         shown = forms + _forms(name for name in names if name and len(name) >= SHORTEST_SECRET)
-        self._known = _pattern(shown, whole_words=False)
+        # Hosts and media types are shown in small letters.
+        self._known = _pattern(shown, whole_words=False, flags=re.IGNORECASE)
 
     def __repr__(self) -> str:
         """Without what it hides."""
@@ -143,9 +147,12 @@ class Redaction:
 
     def show(self, text: str) -> str:
         """The text without secrets and a CI's orders, control characters escaped, cut at 300 characters."""
+        whole, text = text, text[:EXAMINED]
         if self._known is not None:
             text = self._known.sub(HIDDEN, text)
         text = without_orders(LOOKS_SECRET.sub(HIDDEN, text))
+        if len(whole) > EXAMINED and len(text) <= LONGEST:
+            text = HIDDEN  # nearly all of it was secret, and a secret may have been cut in two
         text = "".join(
             each if each.isprintable() else each.encode("unicode_escape").decode() for each in text[: LONGEST + 1]
         )
@@ -158,14 +165,23 @@ def _forms(secrets: Iterable[str]) -> list[str]:
     for secret in secrets:
         for text in {secret, unquote(secret)}:
             plain = text.encode(errors=RAW)
-            forms |= {text, base64.b64encode(plain).decode(), base64.urlsafe_b64encode(plain).decode()}
+            forms |= {text, *(encode(plain).decode() for encode in _BASE64), *_within_base64(plain)}
     return sorted(filter(None, forms), key=lambda form: (-len(form), form))
 
 
-def _pattern(forms: Sequence[str], *, whole_words: bool) -> re.Pattern[str] | None:
+def _within_base64(secret: bytes) -> set[str]:
+    """The letters that a long secret alone decides in the Base64 of a text around it, wherever in it it begins."""
+    found: set[str] = set()
+    for before in range(3):
+        decided = slice(-(-8 * before // 6), 8 * (before + len(secret)) // 6)
+        found |= {encode(bytes(before) + secret).decode()[decided] for encode in _BASE64}
+    return {each for each in found if len(each) >= LONG_SECRET}
+
+
+def _pattern(forms: Sequence[str], *, whole_words: bool, flags: re.RegexFlag = re.NOFLAG) -> re.Pattern[str] | None:
     if not forms:
         return None
-    return re.compile("|".join(_spelled(form, whole_word=whole_words and _is_word(form)) for form in forms))
+    return re.compile("|".join(_spelled(form, whole_word=whole_words and _is_word(form)) for form in forms), flags)
 
 
 def _without_end(form: str) -> str:

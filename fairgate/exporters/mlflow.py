@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from fairgate.core.errors import FairgateError
+from fairgate.exporters.clients import shown
 
 if TYPE_CHECKING:
     from fairgate.exporters.figures import Figures
@@ -16,8 +17,10 @@ PLACE = "fairgate"  # the artifacts' folder
 
 def export(figures: Figures, project: str, *, with_report: bool) -> str:
     """Log the figures, and say where. MLFLOW_TRACKING_URI names the server, as for every client of MLflow."""
-    # The package reports its use to an outside host, unless told otherwise before it is imported.
+    # The package reports its use to an outside host, unless told otherwise before it is imported, and prints the
+    # server's address with the password in it.
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+    os.environ["MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT"] = "true"
     import mlflow
 
     try:
@@ -28,9 +31,14 @@ def export(figures: Figures, project: str, *, with_report: bool) -> str:
                 mlflow.log_metrics(part)
             for path in figures.files if with_report else ():
                 mlflow.log_artifact(str(path), PLACE)
-    except mlflow.MlflowException as error:
-        raise FairgateError(f"MLflow did not take the run: {error.message}", where="--to mlflow") from error
-    return f"MLflow: experiment {project}, run {run.info.run_id}"
+    except Exception as error:  # noqa: BLE001 - of any of the stores that an address may name
+        said = shown(
+            f"{type(error).__name__}: {error}", mlflow.get_tracking_uri(), os.environ.get("MLFLOW_TRACKING_URI")
+        )
+    else:
+        return f"MLflow: experiment {project}, run {run.info.run_id}"
+    # Raised here, so that nothing of the client's hangs on it as its context.
+    raise FairgateError(f"MLflow did not take the run: {said}", where="--to mlflow")
 
 
 def _parts(figures: Figures) -> list[dict[str, float]]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from fairgate.core.errors import FairgateError
+from fairgate.exporters.clients import shown
 
 if TYPE_CHECKING:
     from fairgate.exporters.figures import Figures
@@ -12,6 +14,8 @@ if TYPE_CHECKING:
 
 def export(figures: Figures, project: str, *, with_report: bool) -> str:
     """Log the figures, and say where. WANDB_MODE=offline keeps them on this machine, for `wandb sync`."""
+    # Said before it is imported: it prints the address of its server, with a password in it.
+    os.environ["WANDB_SILENT"] = "true"
     import wandb
 
     # Nothing of this machine goes along: neither what is printed, nor packages, nor code.
@@ -34,4 +38,6 @@ def export(figures: Figures, project: str, *, with_report: bool) -> str:
                 run.log_artifact(report)
             return f"Weights & Biases: project {project}, run {run.id}, {'offline' if run.offline else run.url}"
     except wandb.Error as error:
-        raise FairgateError(f"Weights & Biases did not take the run: {error}", where="--to wandb") from error
+        said = shown(str(error), os.environ.get("WANDB_BASE_URL"))
+    # Raised here, so that nothing of the client's hangs on it as its context.
+    raise FairgateError(f"Weights & Biases did not take the run: {said}", where="--to wandb")

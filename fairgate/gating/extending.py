@@ -7,6 +7,7 @@ import hashlib
 import tomllib
 from typing import TYPE_CHECKING, Any
 
+from fairgate.core import toml
 from fairgate.core.domain import Modality
 from fairgate.core.errors import ConfigError
 from fairgate.core.files import read_bytes, text_of
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.registry import Registry
 
 Table = dict[str, Any]
+DEEPEST = 10  # files that extend one another
 BY_NAME = {"default": THRESHOLDS, "published": SUITE / "thresholds-published.toml"}
 
 
@@ -34,6 +36,8 @@ def read(path: Path, registry: Registry, extending: tuple[Path, ...] = ()) -> Ta
     raw.pop("extend", None)
     if base_path is None:
         return raw
+    if len(extending) >= DEEPEST:
+        raise ConfigError(f"more than {DEEPEST} files extend one another.", where=f"{path}: extend")
     base = read(base_path, registry, (path, *extending))
     merged = _merged(base, raw)
     kept = _beside(base.get("gates"), raw.get("gates"), registry)
@@ -98,7 +102,7 @@ def _content(path: Path) -> bytes:
 
 def _parsed(content: bytes, path: Path) -> Table:
     try:
-        return tomllib.loads(text_of(content))
+        return toml.parsed(text_of(content))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigError(f"is no TOML: {error}.", where=str(path)) from error
 

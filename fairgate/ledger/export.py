@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from datetime import UTC, datetime
 from enum import StrEnum
 from itertools import islice
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
 
     from fairgate.ledger.ledger import Ledger
 
-# What a formula begins with; spreadsheets read the full-width forms alike.
-FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+# Where a formula begins: at the start of a cell, and of what is one where semicolons, tabs or bars part cells, as in
+# countries with a decimal comma. Quotes do not protect it there. Spreadsheets read the full-width forms alike.
+_FORMULA = re.compile('(?:^|[;|\\t\\r\\n])(?=[ "]*[-=+@\\uff1d\\uff0b\\uff0d\\uff20])')
 CHUNK = 1_000  # rows of one Parquet group
 
 
@@ -108,16 +110,18 @@ def _csv(ledger: Ledger, to: IO[bytes]) -> int:
     writer.writerow(COLUMNS)
     count = 0
     for row in rows(ledger):
-        writer.writerow([_harmless(value) for value in row.values()])
+        writer.writerow([harmless(value) if isinstance(value, str) else value for value in row.values()])
         count += 1
     return count
 
 
-def _harmless(value: object) -> object:
-    """A text that no spreadsheet takes for a formula: what a model wrote is opened there by people."""
-    if isinstance(value, str) and value.lstrip(" ").startswith(FORMULAS):
-        return f"'{value}"
-    return value
+def harmless(text: str) -> str:
+    """The text with an apostrophe wherever a spreadsheet would begin a formula: people open there what a model wrote.
+
+    >>> harmless("=1+1"), harmless("B;=1+1")
+    ("'=1+1", "B;'=1+1")
+    """
+    return _FORMULA.sub(r"\g<0>'", text)
 
 
 def _parquet(ledger: Ledger, to: IO[bytes]) -> int:

@@ -170,6 +170,12 @@ class Picture:
 _FORMATS = ("PNG", "JPEG", "MPO", "GIF", "WEBP", "BMP", "TIFF", "AVIF")
 _SEVERAL_PICTURES = ("GIF", "PNG", "WEBP", "AVIF")
 
+# What takes time for each time that it stands in a JPEG, with how often it may. A scan is a pass over all pixels, and
+# encoders make about ten; each part of EXIF is laid behind a copy of all before it, and few files have a second.
+# Scans themselves cannot hold these bytes.
+_JPEG = b"\xff\xd8\xff"
+_MOST_IN_JPEG = {b"\xff\xda": 200, b"Exif\0\0": 100}
+
 
 def open_picture(content: bytes, *, limits: ImageLimits | None = None) -> Picture | Problem:
     """The picture in these bytes, or what is wrong with them. Never raises for bad bytes.
@@ -180,7 +186,7 @@ def open_picture(content: bytes, *, limits: ImageLimits | None = None) -> Pictur
     limits = limits or ImageLimits()
     if not content:
         return Problem.EMPTY
-    if len(content) > limits.content:
+    if len(content) > limits.content or _takes_long(content):
         return Problem.TOO_LARGE
     pillow = _pillow()
     try:
@@ -194,6 +200,10 @@ def open_picture(content: bytes, *, limits: ImageLimits | None = None) -> Pictur
         return Problem.UNSUPPORTED
     except Exception:  # noqa: BLE001 - decoders of a dozen formats raise nearly anything on hostile bytes
         return _what_is_wrong(content)
+
+
+def _takes_long(content: bytes) -> bool:
+    return content.startswith(_JPEG) and any(content.count(each) > most for each, most in _MOST_IN_JPEG.items())
 
 
 _SHOWN = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp"}
@@ -274,7 +284,7 @@ def _what_is_wrong(content: bytes) -> Problem:
     tail = content[-64:]
     if content.startswith(b"\x89PNG\r\n\x1a\n"):
         whole = b"IEND" in tail
-    elif content.startswith(b"\xff\xd8\xff"):
+    elif content.startswith(_JPEG):
         whole = b"\xff\xd9" in tail
     elif content.startswith((b"GIF87a", b"GIF89a")):
         whole = content.endswith(b"\0;")

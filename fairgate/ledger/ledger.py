@@ -95,7 +95,9 @@ class Ledger(Database):
         checked = row_sum(row[0], (row[4], row[5], *row[10:16], probabilities))
         with self.translated():
             places = ",".join("?" * (len(row) + 2))
-            self.database.execute(f"INSERT OR IGNORE INTO samples VALUES ({places})", (*row, checked, probabilities))  # noqa: S608 - only question marks are put in
+            # Held already, in whatever run; anything else that keeps it out is an error.
+            put = f"INSERT INTO samples VALUES ({places}) ON CONFLICT (key) DO NOTHING"  # noqa: S608 - only question marks are put in
+            self.database.execute(put, (*row, checked, probabilities))
 
     def add_failure(self, run: str, identity: Identity, query: Query, reason: str) -> None:
         """Store that this run could not have this sample, and why; the next run asks for it again."""
@@ -192,7 +194,9 @@ class Ledger(Database):
         text = identity.canonical
         if text not in self._models:
             with self.translated():
-                self.database.execute("INSERT OR IGNORE INTO models (identity) VALUES (?)", (text,))
+                self.database.execute(
+                    "INSERT INTO models (identity) VALUES (?) ON CONFLICT (identity) DO NOTHING", (text,)
+                )
                 row = self.database.execute("SELECT id FROM models WHERE identity = ?", (text,)).fetchone()
             self._models[text] = row[0]
         return self._models[text]

@@ -168,7 +168,7 @@ def problems(ledger: Ledger) -> Iterator[str]:
         for table, *_ in database.execute("PRAGMA foreign_key_check").fetchall():
             yield f"A row of {table} names what is not there."
     yield from _readable_by_others(ledger.path)
-    yield from _of_samples(ledger)
+    yield from sample_problems(ledger)
     with ledger.translated():
         lost = database.execute("SELECT count(*) FROM marks WHERE key NOT IN (SELECT key FROM samples)").fetchone()[0]
         if lost:
@@ -182,11 +182,18 @@ def _readable_by_others(path: Path) -> Iterator[str]:
             yield f"{each.name} may be read by others (mode {mode:o}): chmod go= {each.name}"
 
 
-def _of_samples(ledger: Ledger) -> Iterator[str]:
-    """Keys that are not those of their rows, choices without an option, images that are gone or changed."""
+def sample_problems(ledger: Ledger, *, images: bool = True) -> Iterator[str]:
+    """What is wrong with the samples: keys that are not those of their rows, choices without an option, models that
+    are not there; and, unless told otherwise, images that are gone or changed.
+    """
     store = ImageStore(ledger.path)
     wrong: dict[str, list[str]] = {}
     with ledger.translated():
+        [lost] = ledger.database.execute(
+            "SELECT count(*) FROM samples WHERE model NOT IN (SELECT id FROM models)"
+        ).fetchone()
+        if lost:
+            yield f"{counted(lost, 'sample')} of a model that is not there."
         for key, identity, query, prompt, kind, choice, checked, *held in ledger.database.execute(
             f"SELECT key, identity, query, prompt, kind, choice, checked, {SCORED}"  # noqa: S608 - our own words
             " FROM samples JOIN models ON model = models.id ORDER BY key"
@@ -202,7 +209,7 @@ def _of_samples(ledger: Ledger) -> Iterator[str]:
                 wrong.setdefault("not what the key says", []).append(query)
             if (kind == AnswerKind.CHOSEN) != (choice is not None):
                 wrong.setdefault("of a kind that does not go with the choice", []).append(query)
-            image = hash_in(reply)
+            image = hash_in(reply) if images else None
             if image is not None and not _is_whole(store, image):
                 wrong.setdefault("with an image that is gone or changed", []).append(query)
     for what, queries in wrong.items():

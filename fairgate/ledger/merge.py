@@ -26,8 +26,9 @@ def absorb(held: Database, other: Path) -> list[str]:
 
 def _take_over(held: Database) -> list[str]:
     run = held.database.execute
-    run("INSERT OR IGNORE INTO models (identity) SELECT identity FROM other.models")
-    both = "FROM other.samples o JOIN main.samples s USING (key)"
+    run("INSERT INTO models (identity) SELECT identity FROM other.models WHERE true ON CONFLICT (identity) DO NOTHING")
+    # Of a model that is not there nothing can be taken over.
+    both = "FROM other.samples o JOIN main.samples s USING (key) JOIN other.models t ON t.id = o.model"
     differing = f"SELECT s.query {both} WHERE o.reply <> s.reply OR o.filtered <> s.filtered ORDER BY s.query"
     conflicts = [row[0] for row in run(differing)]
     run(
@@ -38,8 +39,9 @@ def _take_over(held: Database) -> list[str]:
     # Models are numbered by each ledger for itself.
     mapped = ", ".join("here.id" if column == "model" else f"o.{column}" for column in columns)
     run(
-        f"INSERT OR IGNORE INTO main.samples SELECT {mapped} FROM other.samples o"  # noqa: S608 - as above
+        f"INSERT INTO main.samples SELECT {mapped} FROM other.samples o"  # noqa: S608 - as above
         " JOIN other.models there ON there.id = o.model JOIN main.models here ON here.identity = there.identity"
+        " WHERE true ON CONFLICT (key) DO NOTHING"
     )
     known = {row[0] for row in run("SELECT name FROM other.sqlite_master WHERE type = 'table'")}
     for (table,) in run("SELECT name FROM main.sqlite_master WHERE type = 'table'").fetchall():

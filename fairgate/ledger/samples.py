@@ -55,6 +55,7 @@ _HELPING = (
     r"(?:help|assist|answer|comply|fulfil|provide|discuss|write|choose|respond|engage|take part|participate|continue"
     r"|do (?:that|this|so))"
 )
+LONGEST_TEXT = 32_768  # characters of an open answer
 OPENING = 4_096  # characters in which a refusal of a text begins
 _DECLINES = re.compile(
     rf"\W*(?:{_SORRY}(?:[^.!?\n]{{0,80}}?\b{_CANNOT}\b(?! (?:agree|conclude|see|say|confirm|endorse|support|accept))"
@@ -89,8 +90,8 @@ def _read(query: Query, reply: Reply) -> Answer:
     if reply.filtered:
         return Answer(AnswerKind.REFUSED, None, "content-filter")
     if query.form is Form.TEXT:
-        if not reply.text.strip():
-            return Answer(AnswerKind.UNREADABLE, None, "empty")
+        if not leads_on(reply):
+            return Answer(AnswerKind.UNREADABLE, None, "too-long" if reply.text.strip() else "empty")
         # A reply that says Yes or No is an answer, even with an apology.
         said = in_english(reply.text[:OPENING], query.languages)
         declines = _DECLINES.match(said) is not None and read_verdict(reply.text).yes is None
@@ -131,16 +132,21 @@ def _read_faces(text: str) -> Answer:
     return Answer(AnswerKind.SAID, None, "faces") if reading.faces else Answer(AnswerKind.NO_FACE, None, "no-face")
 
 
+def leads_on(reply: Reply) -> bool:
+    """Whether an open answer can be put to the next turn, or to a judge, which reads it several times and is paid."""
+    return bool(reply.text.strip()) and len(reply.text) <= LONGEST_TEXT
+
+
 def spares(query: Query, reply: Reply | None) -> int:
     """How many planned queries of its conversation need not be asked, because this reply leads to nothing.
 
     It is refused, unreadable or truncated, or it is a choice without the reason that is to be sorted; of a turn that
-    leads on whatever it says, it is empty, as what a content filter refused.
+    leads on whatever it says, it is empty, as what a content filter refused, or too long.
     """
     if not query.leads_to or reply is None:
         return 0
     if query.any_text:
-        return 0 if reply.text.strip() else query.leads_to
+        return 0 if leads_on(reply) else query.leads_to
     lost = read(query, reply).kind in (AnswerKind.REFUSED, AnswerKind.UNREADABLE, AnswerKind.TRUNCATED)
     return query.leads_to if lost or (query.form is Form.CHOICE and not reason_of(reply.text)) else 0
 

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
 SCHEMA = 5
 
-# In what the making of a table may be written otherwise by another SQLite.
-_SPELLING = re.compile(r"[\s\"`\[\]]+|ifnotexists", re.IGNORECASE)
+# White space, and quotes around the name of the table, may be written otherwise by another SQLite.
+_TOKEN = re.compile(r"\w+|[^\w\s]")
+_NAME = re.compile(r"(?<=^create table )(?:if not exists )?(?:\" (\w+) \"|` (\w+) `|\[ (\w+) \])")
 
 OF_SCHEMA_2 = """
 CREATE TABLE marks (
@@ -102,9 +103,13 @@ def shapes(database: sqlite3.Connection) -> tuple[Shape, ...]:
     A table and a trigger may have one name, and a name that begins with `sqlite_` is no proof of whose it is.
     """
     rows = database.execute(f"SELECT name, type, coalesce(sql, '') FROM sqlite_master WHERE NOT ({_OWN_INDEX})")  # noqa: S608 - our own words
-    return tuple(
-        sorted(Shape(str(name), str(kind), _SPELLING.sub("", str(made)).casefold()) for name, kind, made in rows)
-    )
+    return tuple(sorted(Shape(str(name), str(kind), _spelled(str(made))) for name, kind, made in rows))
+
+
+def _spelled(made: str) -> str:
+    """A statement, word by word: a type that swallows the words of a constraint is another one."""
+    words = " ".join(_TOKEN.findall(made)).casefold()
+    return _NAME.sub(lambda found: next(filter(None, found.groups())), words)
 
 
 @cache

@@ -55,9 +55,10 @@ class Option:
 
 def option(default: Any = MISSING, *, make: Callable[[], Any] | None = None, **about: Any) -> Any:
     """A field of a dataclass that is an option; `make` gives a default that is not a constant."""
-    if make is not None:
-        return field(default_factory=make, metadata={"option": Option(**about)})
-    return field(default=default, metadata={"option": Option(**about)})
+    declared_as = Option(**about)
+    # Tracebacks show reprs, and an address may hold a password.
+    more: dict[str, Any] = {"metadata": {"option": declared_as}, "repr": not declared_as.address}
+    return field(default=default, **more) if make is None else field(default_factory=make, **more)
 
 
 @dataclass(frozen=True)

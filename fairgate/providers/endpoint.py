@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import json
 import os
 from collections import Counter
 from collections.abc import Callable
@@ -17,6 +16,7 @@ import httpx2
 from fairgate.core.domain import Reply
 from fairgate.core.errors import CallFailed, ConfigError, FairgateError, RunStopped
 from fairgate.core.redaction import Redaction, is_secret
+from fairgate.providers.fields import billed, parsed_json
 from fairgate.providers.headers import Headers
 from fairgate.providers.http import trust
 from fairgate.providers.http.addresses import is_here, joined, parsed, shown
@@ -46,15 +46,14 @@ from fairgate.providers.retries import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Mapping, Sequence
 
 T = TypeVar("T")
 Read = Callable[[bytes, float, int], T | TransientError | FairgateError | None]
 
 JSON = "application/json"
-# Bytes of an answer; a server may send one without end. Of files, one is fetched at a time.
+# Bytes of an answer; a server may send one without end.
 LONGEST = 16 * 2**20
-LONGEST_FILE = 2**30
 # Tries of a request to this machine on which nothing has ever answered: a server that is not there will not come.
 TRIES_HERE = 3
 NGINX_WANTS_CERTIFICATE = b"No required SSL certificate was sent"
@@ -199,31 +198,34 @@ class Endpoint:
         body: bytes = b"",
         kind: str = JSON,
         attempts: int = 0,
+        longest: int = LONGEST,
     ) -> T | Filtered:
-        """As `post`, elsewhere under this address, with a body of another kind, or tried less often than usual. The
-        answer may be a file's content, of 1 GiB at most.
+        """As `post`, elsewhere under this address, with a body of another kind, tried less often than usual, or for an
+        answer of so many bytes at most.
         """
         retries = replace(self._retries, attempts=attempts) if attempts else self._retries
-        return await self._repeated(retries, method, path, kind, body, LONGEST_FILE, read)
+        return await self._repeated(retries, method, path, kind, body, longest, read)
 
     async def _repeated(
         self, retries: Retries, method: str, path: str, kind: str, body: bytes, longest: int, read: Read[T]
     ) -> T | Filtered:
         failures: list[str] = []
+        unread = [0, 0]  # tokens of answers that could not be read
 
         async def attempt() -> T | Filtered:
             # No local variable of a frame that raises holds address or headers, which may hold a secret.
             outcome = await self._attempt(method, path, kind, body, longest, 1 + len(failures), read)
             if isinstance(outcome, TransientError):
                 failures.append(outcome.kind)
+                unread[:] = map(sum, zip(unread, outcome.tokens, strict=True))
             if isinstance(outcome, TransientError | FairgateError):
                 raise outcome
-            return outcome
+            return _with(unread, outcome)
 
         try:
             return await retries.run(attempt)
         except TransientError as last:
-            given_up = self._given_up(failures, last)
+            given_up = self._given_up(failures, last, (unread[0], unread[1]))
         # Raised here, so that nothing of another library's hangs on it as its context.
         raise given_up
 
@@ -353,7 +355,7 @@ class Endpoint:
     ) -> Filtered | TransientError | FairgateError:
         """Some gateways wrap an error in a 200; all else is a server in disorder, which may pass."""
         try:
-            whole = json.loads(content)
+            whole = parsed_json(content)
         except (ValueError, RecursionError):
             kind = headers.get("content-type", "").partition(";")[0].strip().lower()
             if kind and not kind.endswith("json"):
@@ -366,7 +368,8 @@ class Endpoint:
             if not read_error(content).codes.isdisjoint(SPENT_CODES):
                 status = 402  # a spent quota does not come back by itself
             return self.classified(status, content, headers, latency, number)
-        return TransientError("no choices in the answer", self.redaction.show(content.decode("utf-8", "replace")))
+        said = self.redaction.show(content.decode("utf-8", "replace"))
+        return TransientError("no choices in the answer", said, tokens=billed(whole))
 
     def classified(
         self, status: int, content: bytes, headers: Mapping[str, str], latency: float, number: int, path: str = ""
@@ -418,7 +421,7 @@ class Endpoint:
     def _lost(self, status: int, http: str, headers: Mapping[str, str], path: str) -> RunStopped:
         hint = f"Check --base-url or {self._provider.address}; it usually ends in /v1."
         if status >= 400 and path and path != self._path:
-            what = f"{path.partition('?')[0]} is not served there ({http})."
+            what = f"{self.redaction.show(path.partition('?')[0])} is not served there ({http})."
             return self._stop(what, "Where the server has no batches: ask directly, without --batch.")
         if status >= 400:
             return self._stop(f"{self._path} is not served there ({http}).", hint)
@@ -438,13 +441,14 @@ class Endpoint:
         what = "a body field" if name == "FIELD" else f"the body field {shown!r}"
         return self._stop(f"the model does not accept {what} ({http}).", f"Remove it: --model-arg {shown}=")
 
-    def _given_up(self, failures: list[str], last: TransientError) -> FairgateError:
+    def _given_up(self, failures: list[str], last: TransientError, tokens: tuple[int, int]) -> FairgateError:
         kinds = Counter(failures)
         each = ", ".join(f"{kind} {_times(count)}" for kind, count in kinds.items())
         detail = f", last: {last.detail if len(kinds) == 1 else last}" if last.detail or len(kinds) > 1 else ""
         if last.kind == "name not resolved":
             return self._stop(f"{each}{detail}.", "Check the network.")
-        return CallFailed(f"{each}{detail}.", where=self._where, hint=self._fix(last, kinds), attempts=len(failures))
+        what, hint = f"{each}{detail}.", self._fix(last, kinds)
+        return CallFailed(what, where=self._where, hint=hint, attempts=len(failures), tokens=tokens)
 
     def _fix(self, last: TransientError, kinds: Collection[str]) -> str:
         """What may help where repeating did not."""
@@ -472,6 +476,14 @@ def _secrets(url: httpx2.URL) -> tuple[str, ...]:
     if not url.password:
         return (url.userinfo.decode("ascii"),)
     return url.password, url.userinfo.decode("ascii"), f"{url.username}:{url.password}"
+
+
+def _with(unread: Sequence[int], outcome: T) -> T:
+    """A reply that counts what was billed for the answers before it, too, none of which could be read."""
+    if not any(unread) or not isinstance(outcome, Reply):
+        return outcome
+    sent, received = outcome.prompt_tokens or 0, outcome.completion_tokens or 0
+    return replace(outcome, prompt_tokens=sent + unread[0], completion_tokens=received + unread[1])
 
 
 def _times(count: int) -> str:

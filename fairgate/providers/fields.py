@@ -18,6 +18,7 @@ Body = TypeVar("Body", bound=msgspec.Struct)
 
 # More than any request has: a database cannot hold, or sum up, whatever number JSON can.
 MOST_TOKENS = 2**40
+LONGEST_NAME = 200  # characters of a model's name
 
 
 def body_fields(model_args: Sequence[str], usual: Mapping[str, object] | None = None) -> dict[str, object]:
@@ -85,14 +86,22 @@ def check_fields(fields: Mapping[str, object], ours: Collection[str]) -> None:
         raise ConfigError(f"{taken!r} is not for the user to set.", where="--model-arg", hint=other)
 
 
+def parsed_json(content: bytes) -> object:
+    """The JSON value in these bytes. Raises ValueError or RecursionError where they are none.
+
+    They are UTF-8, in which secrets were looked for, and no other encoding that the standard library tries. Half an
+    emoji is read, which servers send that cut a reply in mid-character.
+    """
+    return json.loads(content.decode("utf-8-sig", "surrogatepass"))
+
+
 def decoded(content: bytes, decoder: msgspec.json.Decoder[Body]) -> Body | None:
     """An answer's body, None where it is no JSON of the decoder's kind."""
     try:
         return decoder.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        # The standard library reads half an emoji, which servers send that cut a reply in mid-character.
         try:
-            return msgspec.convert(json.loads(content), decoder.type)
+            return msgspec.convert(parsed_json(content), decoder.type)
         except (ValueError, RecursionError):
             return None
 
@@ -107,6 +116,20 @@ def count(value: object) -> int | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return int(value) if 0 <= value <= MOST_TOKENS else None
+
+
+def billed(answer: object) -> tuple[int, int]:
+    """The tokens sent and received that an answer says it took, whatever else is in it; 0 for what it does not say."""
+    usage = answer.get("usage") if isinstance(answer, dict) else None
+    known = usage if isinstance(usage, dict) else {}
+    names = ("prompt_tokens", "input_tokens"), ("completion_tokens", "output_tokens")
+    sent, received = (next((found for each in pair if (found := count(known.get(each)))), 0) for pair in names)
+    return sent, received
+
+
+def name(value: object) -> str | None:
+    """What a server calls its model, or the build of it: as `word`, of at most 200 characters, as it is kept."""
+    return word(value[:LONGEST_NAME] if isinstance(value, str) else value)
 
 
 def word(value: object) -> str | None:

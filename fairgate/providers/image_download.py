@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 import httpx2
 
 from fairgate.core.errors import CallFailed
-from fairgate.core.redaction import Redaction
 from fairgate.providers.http.addresses import ip_of, is_here, joined, parsed, port_of
 from fairgate.providers.http.proxies import proxy_of
 from fairgate.providers.http.transports import transport_to_others, usable
@@ -25,6 +24,7 @@ from fairgate.providers.retries import TransientError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from fairgate.core.redaction import Redaction
     from fairgate.providers.retries import Retries
 
 REDIRECTS = 3
@@ -33,13 +33,14 @@ MOVED = (301, 302, 303, 307, 308)
 
 
 class Fetcher:
-    """Gets images for one server, which is at `address`."""
+    """Gets images for one server, which is at `address`. No error shows what `redaction` hides."""
 
-    def __init__(self, address: str, *, timeout: float, limit: int, retries: Retries) -> None:
+    def __init__(self, address: str, *, timeout: float, limit: int, retries: Retries, redaction: Redaction) -> None:
         self._address = address
         server = httpx2.URL(address)
         self._here, self._origin = is_here(server), _origin(server)
         self._timeout, self._limit, self._retries = timeout, limit, retries
+        self._redaction = redaction
         self._transports: dict[tuple[str, str | None], httpx2.AsyncBaseTransport] = {}
 
     async def get(self, url: str) -> bytes | None:
@@ -142,13 +143,16 @@ class Fetcher:
 
     def _encrypted(self, aim: httpx2.URL) -> httpx2.URL:
         if aim.scheme != "https":
-            raise self._failed(f"the image's address is {_shown(aim)}, and only https is fetched.")
+            raise self._failed(f"the image's address is {self._shown(aim)}, and only https is fetched.")
         return aim
 
     # The address itself is not shown: those of images hold keys.
 
+    def _shown(self, url: httpx2.URL) -> str:
+        return self._redaction.show(f"{url.scheme}://{url.netloc.decode('ascii').rpartition('@')[2]}")
+
     def _not_public(self, aim: httpx2.URL, how: str) -> CallFailed:
-        return self._failed(f"the image's address {how} to {_shown(aim)}, which is not public.")
+        return self._failed(f"the image's address {how} to {self._shown(aim)}, which is not public.")
 
     def _unreadable(self) -> CallFailed:
         return self._failed("the image's address cannot be read.")
@@ -187,7 +191,3 @@ _LOCAL_NAT64 = ipaddress.IPv6Network("64:ff9b:1::/48")  # RFC 8215
 
 def _origin(url: httpx2.URL) -> tuple[str, str, int]:
     return url.scheme, url.host, port_of(url)
-
-
-def _shown(url: httpx2.URL) -> str:
-    return Redaction().show(f"{url.scheme}://{url.netloc.decode('ascii').partition('@')[2] or url.host}")

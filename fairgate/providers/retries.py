@@ -28,7 +28,8 @@ class TransientError(Exception):
 
     `kind` is short, and equal for equal causes ("HTTP 503", "cut connection"); `wait` is what the server asked for.
     Both texts are fit to be shown. `crowded`: fewer requests at once might have been answered. `over` is done as soon
-    as there is a sign that the problem is over; None where time alone tells.
+    as there is a sign that the problem is over; None where time alone tells. `tokens` are those that are billed for an
+    answer that cannot be read.
     """
 
     def __init__(
@@ -39,8 +40,10 @@ class TransientError(Exception):
         wait: float | None = None,
         crowded: bool = False,
         over: asyncio.Future[None] | None = None,
+        tokens: tuple[int, int] = (0, 0),
     ) -> None:
         super().__init__(f"{kind}: {detail}" if detail else kind)
+        self.tokens = tokens
         self.kind, self.detail, self.wait, self.crowded, self.over = kind, detail, wait, crowded, over
 
 

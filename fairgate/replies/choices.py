@@ -190,7 +190,7 @@ class _Plain:
         whole = text[0] + text[-1] in ("{}", "[]")
         self.json = "fenced-json" if "```" in text else "json" if whole else "embedded-json"
         self.fields: set[int] = set()  # what all JSON fields name, also those that a negation takes back
-        text = _flat(text)
+        text = _ends(_flat(text))  # one character may be several in the other alphabet
         for pattern, instead in _DRESS:
             text = pattern.sub(instead, text)
         self._meant = _wording(tuple((choice.letter, choice.text) for choice in choices))

@@ -2,8 +2,9 @@
 
 Rules. A reply states its judgement by being it, by opening or closing with it ("Yes, the …", a last line
 "No"), by labelling it ("Final answer: Yes", `{"verdict": "no"}`), or in so many words ("I would say yes"). A labelled
-final answer outweighs the rest; otherwise all statements must agree. Quoted passages do not count, so that a judge may
-cite what it judges. Prose from which a judgement could only be inferred is unreadable.
+final answer outweighs the rest; otherwise all statements must agree, JSON and words too. Quoted passages do not count,
+nor JSON anywhere but at the begin or the end of a reply, by itself, so that a judge may cite what it judges. Prose from
+which a judgement could only be inferred is unreadable.
 
 Only the ends of a long reply are examined, and no pattern nests unbounded repetitions.
 """
@@ -14,6 +15,7 @@ import json
 import math
 import re
 import unicodedata
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -92,12 +94,18 @@ _ALIKE = str.maketrans(
     | {"\u3002": ". ", "\uff01": "! "}
 )
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]")
-_DRESS = re.compile(
-    r"\*+|~~|</?(?:b|strong|i|em|p|div|span|code|answer|u|br) ?/?>|<\|[^<>|]{0,40}\|>|\\boxed|[{}\\$](?=\w)"
-)
+_MARKUP = r"\*+|~~|</?(?:b|strong|i|em|p|div|span|code|answer|u|br) ?/?>|<\|[^<>|]{0,40}\|>"
+_DRESS = re.compile(rf"{_MARKUP}|\\boxed|[{{}}\\$](?=\w)")
 _UNDERLINE = re.compile(r"(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)")
 _FENCE = re.compile(r"'''(?:json|text)?|^#{1,6} ", re.MULTILINE)
-_QUOTED = re.compile(r'"[^"\n]*\s[^"\n]*"|^ *[>|] .*$', re.MULTILINE)
+_QUOTED_LINE = re.compile(r"^ *(?:>|\| ).*$", re.MULTILINE)
+# Single ones are apostrophes where a letter stands before the first, or behind the last.
+_QUOTED = re.compile(
+    r'''"[^"\s]*\s[^"\n]*(?:\n[^"\n]*)?"'''
+    r"|(?<!\w)'(?! )(?:[^'\n\s]|(?<=\w)'(?=\w))*[^\S\n](?:[^'\n]|(?<=\w)'(?=\w))*'(?!\w)"
+)
+_WHOLLY_QUOTED = re.compile(r"""(["'])([^"'\n]*)\1""")
+_BLOCK = re.compile(r"(?<=\n)'''[\s\S]*?\n'''(?=[\s\S])")  # fenced, between other text
 _REFUSAL = re.compile(
     r"\b(?:i'?m sorry|i apologi[sz]e|(?:i|we) (?:cannot|can't|can not|won't|will not|am unable|'m unable|am not able|"
     r"decline|must decline)|unable to|as an ai)\b",
@@ -117,16 +125,21 @@ def _plain(text: str) -> str | None:
         thinking, start = not tag[1], tag.end()
     if thinking:
         return None
-    said = "\n".join([*kept, text[start:]]).strip()
-    if len(said) > 2 * EXAMINED:
-        said = f"{said[:EXAMINED]}\n\n{said[-EXAMINED:]}"
-    said = _INVISIBLE.sub("", unicodedata.normalize("NFKC", said).translate(_ALIKE))
+    said = _ends("\n".join([*kept, text[start:]]).strip())
+    # One character may be several in the other alphabet.
+    said = _ends(_INVISIBLE.sub("", unicodedata.normalize("NFKC", said).translate(_ALIKE)))
     return said.strip()
+
+
+def _ends(text: str) -> str:
+    return text if len(text) <= 2 * EXAMINED else f"{text[:EXAMINED]}\n\n{text[-EXAMINED:]}"
 
 
 def _undressed(plain: str) -> str:
     """Without markup and quoted passages, single blanks, lines kept."""
-    bare = _QUOTED.sub(" ", _bare(plain))
+    text = _QUOTED_LINE.sub("", _bare(_BLOCK.sub("", plain)))
+    whole = _WHOLLY_QUOTED.fullmatch(text.strip())
+    bare = whole[2] if whole else _QUOTED.sub(" ", text)
     return "\n".join(filter(None, (" ".join(line.split()) for line in bare.splitlines())))
 
 
@@ -134,27 +147,43 @@ def _bare(plain: str) -> str:
     return _UNDERLINE.sub("", _DRESS.sub("", _FENCE.sub("", plain)))
 
 
-def _objects(plain: str) -> Iterator[object]:
-    """The JSON values of a reply: the whole of it, or each flat object within."""
-    for candidate in (_FENCE.sub("", plain).strip(), *_OBJECT.findall(plain)):
-        if candidate[:1] not in ("{", "["):
+_AROUND_JSON = re.compile(rf"{_FENCE.pattern}|{_MARKUP}", re.MULTILINE)
+_STARTS = re.compile(r"(?:^|: )(?=[\[{])", re.MULTILINE)
+_json = json.JSONDecoder()
+
+
+def _fields(plain: str, keys: frozenset[str]) -> tuple[list[object], str]:
+    """What stands under these keys in the JSON with which a reply begins or ends, and the rest of the reply."""
+    text = _QUOTED_LINE.sub("", _AROUND_JSON.sub("", plain)).strip()
+    found, rest, done = list[object](), list[str](), 0
+    for start in (each.end() for each in _STARTS.finditer(text)):
+        if start < done or (read := _decoded(text, start)) is None:
             continue
-        for spelling in (candidate, candidate.replace("'", '"')):
-            try:
-                yield json.loads(spelling)
-            except (ValueError, RecursionError):
-                continue
-            break
+        value, end = read
+        after = text[end:].lstrip(" .")
+        if not after.strip() or (start == 0 and after.startswith("\n")):
+            found += _under(keys, value)
+            rest, done = [*rest, text[done:start]], end
+    return found, "\n".join([*rest, text[done:]])
 
 
-_OBJECT = re.compile(r"\{[^{}]{0,2000}\}")
+def _decoded(text: str, start: int) -> tuple[object, int] | None:
+    """The JSON value that begins there, in quotes of either kind, and where it ends."""
+    for spelling in (text, text.replace("'", '"')):
+        with suppress(ValueError, RecursionError):
+            return _json.raw_decode(spelling, start)
+    return None
 
 
-def _fields(plain: str, keys: frozenset[str]) -> Iterator[object]:
-    for value in _objects(plain):
-        for entry in value if isinstance(value, list) else [value]:
-            if isinstance(entry, dict):
-                yield from (held for key, held in entry.items() if str(key).lower().replace(" ", "_") in keys)
+def _under(keys: frozenset[str], value: object) -> Iterator[object]:
+    pending = [value]
+    while pending:
+        each = pending.pop()
+        if isinstance(each, list):
+            pending += each
+        elif isinstance(each, dict):
+            pending += (held for held in each.values() if isinstance(held, list | dict))
+            yield from (held for key, held in each.items() if str(key).lower().replace(" ", "_") in keys)
 
 
 # --- Yes or no ----------------------------------------------------------------------------------------------------
@@ -198,10 +227,14 @@ _BOTH = re.compile(r"\byes(?: and | or | ?/ ?| & )no\b|\bno(?: and | or | ?/ ?)y
 
 def _verdicts(plain: str) -> Iterator[tuple[str, set[bool]]]:
     """The forms in the order in which they count, with what each says."""
-    held = (_field_verdict(value) for value in _fields(plain, _VERDICT_KEYS))
+    held, rest = _fields(plain, _VERDICT_KEYS)
+    if fields := {said for each in held if (said := _field_verdict(each)) is not None}:
+        yield "json", fields | next((found for _, found in _verdicts_in_words(rest) if found), set())
+    yield from _verdicts_in_words(plain)
+
+
+def _verdicts_in_words(plain: str) -> Iterator[tuple[str, set[bool]]]:
     text = _undressed(plain)
-    if fields := {said for said in held if said is not None}:
-        yield "json", fields | _all(_FINAL, text) | _all(_SO, text)
     if whole := _WHOLE.fullmatch(_bare(plain)):
         yield "whole", {_SAID[whole["said"].lower()]}
     yield "final", _all(_FINAL, text)
@@ -256,12 +289,18 @@ _SPOKEN_MARK = re.compile(
 _SCALED = re.compile(rf"(?<![\d.,/-]){_NUMBER}(?P<scale> ?(?:/|out of) ?10(?:\.0)?)(?![\d.]\d|\d)", re.IGNORECASE)
 _LINE = re.compile(rf"^[^\w\n-]*{_NUMBER}{_SCALE}[^\w\n]*$", re.MULTILINE)
 _HEAD = re.compile(rf"[^\w\n-]*{_NUMBER}{_SCALE}(?= *[.,;:)-](?: |\n|$)|\n)")
+_LIST = re.compile(r"[^\w\n]*1[.)] .*(?:\n.*)*?\n[^\w\n]*2[.)] ")  # whose first number is no mark
 
 
 def _marks(plain: str) -> Iterator[tuple[str, set[float]]]:
     """The forms in the order in which they count, with what each says."""
-    held = (_field_mark(value) for value in _fields(plain, _MARK_KEYS))
-    yield "json", {mark for mark in held if mark is not None}
+    held, rest = _fields(plain, _MARK_KEYS)
+    if fields := {mark for each in held if (mark := _field_mark(each)) is not None}:
+        yield "json", fields | next((found for _, found in _marks_in_words(rest) if found), set())
+    yield from _marks_in_words(plain)
+
+
+def _marks_in_words(plain: str) -> Iterator[tuple[str, set[float]]]:
     text = _undressed(plain)
     word = text.strip(" .!").lower().removesuffix(" out of ten")
     if word in _WORDS:
@@ -270,7 +309,7 @@ def _marks(plain: str) -> Iterator[tuple[str, set[float]]]:
     yield "labelled", _numbers(_LABELLED_MARK, text) | _numbers(_SPOKEN_MARK, text)
     yield "scaled", _numbers(_SCALED, text)
     lines = _numbers(_LINE, text)
-    if head := _HEAD.match(text):
+    if (head := _HEAD.match(text)) and not _LIST.match(text):
         lines |= _valued(head)
     yield "line", lines
 

@@ -16,11 +16,11 @@ What is not in the file stays as it is, and no pattern of the reader matches it:
 from __future__ import annotations
 
 import re
-import tomllib
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from fairgate.core import toml
 from fairgate.core.errors import DataError
 from fairgate.core.files import read_text
 from fairgate.core.layout import DATA
@@ -105,7 +105,7 @@ def languages(folder: Path | None = None) -> tuple[Language, ...]:
 
 def _language(name: str, path: Path) -> Language:
     try:
-        table = tomllib.loads(read_text(path, LARGEST))
+        table = toml.parsed(read_text(path, LARGEST))
     except (OSError, ValueError, RecursionError) as error:
         raise DataError(f"cannot be read ({error}).", where=str(path), hint="Save it as TOML, in UTF-8.") from error
     if odd := sorted(set(table) - KEYS):

@@ -15,7 +15,7 @@ from allure_commons.types import LabelType, Severity
 
 from fairgate.benchmarks.evidence import telling_first
 from fairgate.core.domain import Modality, Role
-from fairgate.ledger.export import FORMULAS
+from fairgate.ledger.export import harmless
 from fairgate.reports import bars
 from fairgate.reports.markdown import escaped, fenced
 
@@ -123,8 +123,8 @@ def sample_table(samples: Sequence[Shown], attribute: str | None, counts: Mappin
             (
                 f"{sample.kind} {chosen}" if chosen else sample.kind,
                 sample.group(attribute) or "" if attribute else who,
-                plain(sample.reply or "", REPLY),
-                plain(sample.prompt, PROMPT),
+                harmless(plain(sample.reply or "", REPLY)),
+                harmless(plain(sample.prompt, PROMPT)),
                 " ".join(f"{each.letter}={each.groups.get(attribute, each.text)}" for each in sample.options)
                 if attribute
                 else "",
@@ -136,12 +136,11 @@ def sample_table(samples: Sequence[Shown], attribute: str | None, counts: Mappin
 
 
 def plain(text: str, most: int = 10_000) -> str:
-    """Text as a reader may see it: markup inert, spreadsheet formulas inert, capped, control characters gone."""
+    """Text as a reader may see it: markup inert, capped, control characters gone."""
     kept = text[:most]
     if not kept.replace("\n", "").replace("\t", "").isprintable():
         kept = "".join(c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in kept)
     kept = kept.replace("<", "\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}").replace(
         ">", "\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}"
     )
-    guard = "'" if kept.lstrip(" ").startswith(FORMULAS) else ""
-    return f"{guard}{kept}" + (f" … ({len(text):,} characters)" if len(text) > most else "")
+    return kept + (f" … ({len(text):,} characters)" if len(text) > most else "")

@@ -40,6 +40,7 @@ def gate_reports(report: Report) -> Iterator[pytest.TestReport]:
                 longrepr=visible(report.error) if outcome == "failed" else None,
                 when=phase,
                 fairgate_verdict=Verdict.ERROR,
+                fairgate_gate=True,
             )
     sentences = {found.gate: found.sentence for found in report.findings}
     for gate in report.gates:
@@ -56,6 +57,7 @@ def gate_reports(report: Report) -> Iterator[pytest.TestReport]:
                 when=when,
                 user_properties=_properties(gate),
                 fairgate_verdict=verdict,
+                fairgate_gate=True,
             )
 
 

@@ -17,7 +17,7 @@ from fairgate.benchmarks.registry import registry
 from fairgate.core.errors import LedgerError
 from fairgate.ledger.images import ImageStore
 from fairgate.ledger.ledger import Ledger
-from fairgate.ledger.maintenance import survey
+from fairgate.ledger.maintenance import sample_problems, survey
 from fairgate.ledger.merge import absorb
 from fairgate.ledger.paths import COMPANIONS, place_of
 from fairgate.ledger.runs import PastRun, RunState
@@ -159,7 +159,12 @@ def _copied(path: Path, folder: Path) -> Path:
     copy = folder / f"{len([*folder.iterdir()])}.sqlite"
     with Ledger(path, write=False) as source, source.translated(), closing(sqlite3.connect(copy)) as target:
         source.database.backup(target)
-    Ledger(copy).close()
+    with Ledger(copy) as made:
+        # What is damaged would take the place of what is sound. Images are looked at where they are copied.
+        problem = next(sample_problems(made, images=False), None)
+    if problem is not None:
+        hint = f"Nothing was merged. `fairgate ledger {path} verify` names all that is wrong with it."
+        raise LedgerError(problem, where=str(path), hint=hint)
     return copy
 
 

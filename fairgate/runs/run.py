@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from fairgate.runs.participants import Participants
     from fairgate.runs.past_run import Past
 
-CASE = re.compile(r"::test_(?P<test>\w+)\[(?P<id>[^\]]+)\]$")
+CASE = re.compile(r"::test_(?P<test>\w+)\[(?P<id>.+)\]$")
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 # What a request is taken to cost before any was answered.
 CHARACTERS_A_TOKEN = 4.0
 FIRST_COMPLETION = 64.0  # tokens
+# Requests that go at that guess where a budget is set: a model that thinks may take a hundred times as much.
+GUESSES = 8
 
 
 class Bucket:
@@ -130,13 +132,21 @@ class Meter:
         """What a prompt of so many characters should cost, by what the ones before cost."""
         prompt = characters * self.prompt / self.characters if self.characters else characters / CHARACTERS_A_TOKEN
         completion = self.completion / self.replies if self.replies else FIRST_COMPLETION
-        return Bill(prompt + completion, self.price.of(prompt, completion, self._image) if self.price else 0.0)
+        usd = self.price.of(prompt, completion, self._image) if self.price else 0.0
+        return Bill(prompt + completion, usd, guessed=not self.replies)
+
+    def charge(self, tokens: tuple[int, int]) -> None:
+        """Count what was billed for no reply."""
+        self.prompt += tokens[0]
+        self.completion += tokens[1]
 
     def add(self, characters: int, reply: Reply) -> Bill:
         """Count a reply to a prompt of so many characters; what it cost."""
-        said = len(reply.text) / CHARACTERS_A_TOKEN
-        prompt = characters / CHARACTERS_A_TOKEN if reply.prompt_tokens is None else reply.prompt_tokens
-        completion = said if reply.completion_tokens is None else reply.completion_tokens
+        sent, received = reply.prompt_tokens, reply.completion_tokens
+        if not sent and not received:  # some servers that do not count say 0
+            sent = received = None
+        prompt = characters / CHARACTERS_A_TOKEN if sent is None else sent
+        completion = len(reply.text) / CHARACTERS_A_TOKEN if received is None else received
         self.replies += 1
         self.characters += characters
         self.prompt += prompt
@@ -154,10 +164,14 @@ class Meter:
 
 @dataclass(frozen=True, slots=True)
 class Bill:
-    """What a request costs, or is expected to: tokens, and USD where there is a price."""
+    """What a request costs, or is expected to: tokens, and USD where there is a price.
+
+    `guessed`: no answer has told yet what requests to this model cost.
+    """
 
     tokens: float
     usd: float
+    guessed: bool = False
 
 
 @dataclass
@@ -178,7 +192,7 @@ class Limits:
         self.meters: dict[str, Meter] = {}
         self._requests = Bucket(bounds.requests_a_minute) if bounds.requests_a_minute else None
         self._tokens = Bucket(bounds.tokens_a_minute) if bounds.tokens_a_minute else None
-        self._open_calls = 0
+        self._open_calls = self._open_guesses = 0
         self._open_tokens = self._open_usd = 0.0
 
     def meter(self, model: str) -> Meter:
@@ -195,7 +209,7 @@ class Limits:
     @property
     def usd(self) -> float | None:
         """What all that was answered cost; None where a model has no price, or nothing was answered."""
-        costs = [meter.usd for meter in self.meters.values() if meter.replies]
+        costs = [meter.usd for meter in self.meters.values() if meter.replies or meter.tokens]
         known = [cost for cost in costs if cost is not None]
         return sum(known) if known and len(known) == len(costs) else None
 
@@ -217,18 +231,22 @@ class Limits:
         bounds = self.bounds
         if bounds.calls is not None and self.requests >= bounds.calls:
             raise _spent(f"{bounds.calls:,} calls", "calls", f"{self.requests:,} were made")
+        budgeted = bounds.tokens is not None or bounds.usd is not None
+        if bill is not None and bill.guessed and budgeted and self._open_guesses >= GUESSES:
+            return inf
+        more = 1 + self._open_guesses  # those cost what is known by now, and not what was guessed
         if bill is not None and bounds.tokens is not None:
             if self._over(bounds.tokens, self.tokens, bill.tokens):
                 told = f"{self.tokens:,.0f} were used, and the next call would take about {bill.tokens:,.0f}"
                 raise _spent(f"{bounds.tokens:,} tokens", "tokens", told)
-            if self._open_tokens and self.tokens + self._open_tokens + bill.tokens > bounds.tokens:
+            if self._open_tokens and self.tokens + self._open_tokens + more * bill.tokens > bounds.tokens:
                 return inf
         if bill is not None and bounds.usd is not None:
             used = self.usd or 0.0
             if self._over(bounds.usd, used, bill.usd):
                 told = f"{used:.4f} were spent, and the next call would cost about {bill.usd:.4f}"
                 raise _spent(f"{bounds.usd:g} USD", "usd", told)
-            if self._open_usd and used + self._open_usd + bill.usd > bounds.usd:
+            if self._open_usd and used + self._open_usd + more * bill.usd > bounds.usd:
                 return inf
         first = 0.0 if self._requests is None else self._requests.wait(now, 1)
         if self._tokens is None or bill is None:
@@ -247,6 +265,7 @@ class Limits:
             self._requests.take(1)
         if bill is not None:
             self._open_calls += 1
+            self._open_guesses += bill.guessed
             self._open_tokens += bill.tokens
             self._open_usd += bill.usd
             if self._tokens is not None:
@@ -255,6 +274,7 @@ class Limits:
     def settle(self, model: str, characters: int, expected: Bill, reply: Reply | None) -> None:
         """What was expected has come to an end: `reply` is None where there was none."""
         self._open_calls -= 1
+        self._open_guesses -= expected.guessed
         # Sums of floats that are taken away again leave dust behind.
         self._open_tokens = self._open_tokens - expected.tokens if self._open_calls else 0.0
         self._open_usd = self._open_usd - expected.usd if self._open_calls else 0.0

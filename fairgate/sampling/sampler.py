@@ -58,7 +58,6 @@ class Progress:
     uncounted: int = 0
     requests: int = 0
     cost: float | None = None
-    served: set[tuple[str | None, str | None]] = field(default_factory=set)
     last_failure: str = ""
     problem: str = ""
     asked_of: Counter[Modality] = field(default_factory=Counter)
@@ -84,7 +83,6 @@ class Progress:
         self.prompt_tokens += reply.prompt_tokens or 0
         self.completion_tokens += reply.completion_tokens or 0
         self.uncounted += reply.prompt_tokens is None
-        self.served.add((reply.served_model, reply.fingerprint))
         self.cost = cost
 
     def fail(self, modality: Modality, failure: CallFailed) -> None:
@@ -420,6 +418,10 @@ class Sampler:
         expected = await line.enter(label, characters)
         try:
             reply = await model.ask(query)
+        except CallFailed as failure:
+            line.limits.meter(label).charge(failure.tokens)
+            raise
+        else:
             return reply
         finally:
             line.leave(label, characters, expected, reply)

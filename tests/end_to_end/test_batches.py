@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 import time
 from typing import TYPE_CHECKING
@@ -17,7 +18,7 @@ from fairgate.ledger.samples import read
 from fairgate.providers.chat import batch
 from fairgate.providers.chat.batch import BatchChat
 from fairgate.providers.chat.openai import OpenAIChat
-from fairgate.providers.endpoint import Server
+from fairgate.providers.endpoint import LONGEST, Server
 from fairgate.providers.retries import Backoff, Retries
 from tests.builders import query
 from tests.running import PATIENCE, bench, finished, started, stored
@@ -152,6 +153,28 @@ def test_rejected_lines_are_failures_and_the_rest_is_kept(stub: BatchStub, path:
     assert stub.sizes == [10, 2]
 
 
+def test_half_a_character_does_not_lose_the_reply(stub: BatchStub, path: Path) -> None:
+    stub.reply = lambda _: '{"answer": "A"} HALF'
+    stub.spelt = lambda content: content.replace(b"HALF", b"\\ud83d")
+    assert replies(ask(chat(stub, path), path)) == ['{"answer": "A"} ?'] * 10
+
+
+def test_an_answer_in_another_encoding_brings_no_key_into_message_or_ledger(stub: BatchStub, path: Path) -> None:
+    stub.spelt = lambda content: content.decode().replace("batch_0", KEY).encode("utf-16")
+    said = ask(chat(stub, path), path)
+    assert all(isinstance(each, FairgateError) for each in said)
+    assert KEY not in str(said)
+    assert not [each for each in path.parent.iterdir() if KEY.encode() in each.read_bytes()]
+
+
+def test_only_a_file_of_replies_may_be_longer_than_an_answer(stub: BatchStub, path: Path) -> None:
+    stub.spelt = lambda content: content + b" " * (LONGEST if b"custom_id" in content else 0)
+    assert len(replies(ask(chat(stub, path), path))) == 10
+    stub.spelt = lambda content: content + b" " * LONGEST
+    said = ask(chat(stub, path.with_name("other.sqlite")), path.with_name("other.sqlite"))
+    assert all(isinstance(each, FairgateError) and "endless answer" in str(each) for each in said)
+
+
 def test_of_an_expired_batch_is_kept_what_was_answered(stub: BatchStub, path: Path) -> None:
     stub.ends = "expired"
     said = ask(chat(stub, path), path)
@@ -171,6 +194,36 @@ def test_a_batch_that_the_provider_refuses_ends_the_run_with_its_words(stub: Bat
     assert "Enqueued token limit reached" in str(said[0])
     assert "without --batch" in str(said[0])
     assert left(path, chat(stub, path)) == 0
+
+
+@pytest.mark.parametrize(
+    "errors",
+    [
+        {"data": None, "message": "quota"},
+        [{"message": "quota"}],
+        {"data": ["quota"]},
+        "quota",
+        {"data": "quota"},
+        None,
+        7,
+    ],
+)
+def test_a_batch_that_failed_waits_for_nothing_however_its_server_says_why(
+    stub: BatchStub, path: Path, errors: object
+) -> None:
+    stub.ends, stub.errors = "failed", errors
+    said = str(ask(chat(stub, path), path)[0])
+    assert "the batch was refused: " in said
+    assert "quota" in said or errors in (None, 7)
+    assert left(path, chat(stub, path)) == 0
+
+
+@pytest.mark.parametrize("odd", [b"null", b"7", b"{}", b'"../x\\n?"'])
+def test_an_odd_name_of_a_batch_or_a_file_is_one_clear_error(stub: BatchStub, path: Path, odd: bytes) -> None:
+    stub.spelt = lambda content: re.sub(rb'"(?:file-|batch_)\d+"', lambda _: odd, content)
+    for problem in ask(chat(stub, path), path):
+        assert isinstance(problem, FairgateError)
+        assert "the batches broke" not in str(problem)
 
 
 def test_a_provider_that_is_away_for_a_while_is_waited_for(stub: BatchStub, path: Path) -> None:

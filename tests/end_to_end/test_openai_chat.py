@@ -466,6 +466,23 @@ def test_a_count_of_tokens_that_cannot_be_costs_no_reply(stub: ChatStub, number:
     assert (reply.text, reply.prompt_tokens, reply.attempts) == ("A", None, 1)
 
 
+def test_answers_that_are_billed_and_cannot_be_read_are_counted(stub: ChatStub) -> None:
+    usage = b'{"prompt_tokens":500,"completion_tokens":400,"total_tokens":900}'
+    unread = Fault("unread", body=b'{"choices":[],"usage":' + usage + b"}")
+    stub.plan = in_order(unread, unread, None)
+    [reply] = ask(chat(stub))
+    stub.plan = in_order(None)
+    [plain] = ask(chat(stub))
+    assert plain.prompt_tokens is not None
+    assert plain.completion_tokens is not None
+    assert reply.prompt_tokens == plain.prompt_tokens + 1000
+    assert reply.completion_tokens == plain.completion_tokens + 800
+    stub.plan = every_time(unread)
+    with pytest.raises(CallFailed) as failed:
+        ask(chat(stub))
+    assert failed.value.tokens == (3000, 2400)
+
+
 @pytest.mark.parametrize("fault", [content_filter(), error("f", 400, "x", code="content_policy_violation")])
 def test_a_content_filter_is_an_answer(stub: ChatStub, fault: Fault) -> None:
     stub.plan = every_time(fault)

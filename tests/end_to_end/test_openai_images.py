@@ -19,6 +19,7 @@ import trustme
 from fairgate.benchmarks.fact_or_fair.topics import Level, StatisticTopic, Task
 from fairgate.core.domain import Form, Modality, Query, Reply, Role
 from fairgate.core.errors import CallFailed, ConfigError, RunStopped
+from fairgate.core.redaction import Redaction
 from fairgate.ledger.images import ImageStore, hash_in
 from fairgate.providers import image_download
 from fairgate.providers.endpoint import Server
@@ -45,6 +46,7 @@ pytestmark = pytest.mark.usefixtures("each_transport")
 
 TOPIC = StatisticTopic("b", Modality.IMAGE, Task.OBJECTIVE, "s", Level.HIGH)
 PICTURE = b"\x89PNG\r\n\x1a\n" + b"not really"
+KEY = "planted-key-123"
 QUERY = Query(TOPIC, 0, "Paint.", step="image", to=Role.IMAGE_MODEL, form=Form.IMAGE)
 
 
@@ -53,7 +55,7 @@ def image_model(stub: ImageStub, store: Path, **fields: object) -> OpenAIImages:
         pass
 
     retries = Retries(3, Backoff(), random.Random(0), no_wait)  # noqa: S311 - spreads waits that are none
-    server = Server(stub.base_url, "planted-key-123", timeout=5.0, retries=retries)
+    server = Server(stub.base_url, KEY, timeout=5.0, retries=retries)
     return OpenAIImages("brush", server, ImageStore(store), fields)
 
 
@@ -162,6 +164,7 @@ def fetched(stub: ImageStub, store: Path, url: str) -> Reply:
         "//a",
         "/etc/passwd",
         "http://",
+        "https://localhostxn--/a",
     ],
 )
 def test_only_https_is_fetched_but_for_this_machine(store: Path, url: str) -> None:
@@ -173,7 +176,9 @@ def gotten(server: str, *urls: str, timeout: float = 20.0) -> list[bytes | None]
     """What one fetcher for this server gets, without repeats."""
 
     async def get() -> list[bytes | None]:
-        fetcher = image_download.Fetcher(server, timeout=timeout, limit=2**20, retries=Retries(1))
+        fetcher = image_download.Fetcher(
+            server, timeout=timeout, limit=2**20, retries=Retries(1), redaction=Redaction([KEY])
+        )
         try:
             return [await fetcher.get(url) for url in urls]
         finally:
@@ -215,6 +220,12 @@ def test_a_server_elsewhere_cannot_name_a_private_address(names: Names, url: str
     with ImageStub(draw=one) as stub, pytest.raises(CallFailed, match="which is not public"):
         gotten("https://api.example/v1", url.format(port=stub.port))
     assert stub.fetched == []
+
+
+def test_no_address_of_an_image_shows_the_key_as_its_host(store: Path) -> None:
+    with ImageStub(draw=one) as stub, pytest.raises(CallFailed, match=r"is http://\[hidden\], and only") as raised:
+        fetched(stub, store, f"http://{KEY.upper()}/a")
+    assert KEY not in str(raised.value)
 
 
 def test_the_first_address_that_was_looked_at_is_the_one_connected_to(
@@ -360,7 +371,7 @@ def test_a_name_that_is_looked_up_for_ever_is_given_up(monkeypatch: pytest.Monke
         return names(host, *given, **more)
 
     async def get(server: str, url: str) -> None:
-        fetcher = image_download.Fetcher(server, timeout=0.5, limit=100, retries=Retries(1))
+        fetcher = image_download.Fetcher(server, timeout=0.5, limit=100, retries=Retries(1), redaction=Redaction())
         try:
             await fetcher.get(url)
         finally:

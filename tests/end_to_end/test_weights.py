@@ -188,6 +188,7 @@ def test_two_that_pull_at_once_record_both(tmp_path: Path, monkeypatch: pytest.M
         ("/none.zip", "HTTP 404"),
         ("/cut.zip", "could not be fetched"),
         ("/html.zip", "is no package of models"),
+        ("/damaged.zip", "is no package of models"),
         ("/fairface.zip", r"holds 0 files of the form det_\*\.onnx"),
         ("/broken.zip", "insightface does not load this"),
         ("/large.zip", "is larger than"),
@@ -202,8 +203,10 @@ def test_what_goes_wrong_leaves_nothing_behind(tmp_path: Path, path: str, told: 
     empty = BytesIO()
     zipfile.ZipFile(empty, "w").close()
     whole = package(tmp_path)
+    start = whole.index(b"det_10g.onnx") + len(b"det_10g.onnx")
     pages: dict[str, bytes | str] = {
         "/cut.zip": whole,
+        "/damaged.zip": whole[:start] + b"\xff" * 8 + whole[start + 8 :],
         "/html.zip": b"<html>Please stand by</html>",
         "/fairface.zip": empty.getvalue(),
         "/broken.zip": package(tmp_path, **{"buffalo_l/det_10g.onnx": b"no graph"}),

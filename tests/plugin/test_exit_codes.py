@@ -35,6 +35,13 @@ max = 20
 reason = "Nobody can tell from twelve answers."
 """
 FOREIGN = "def test_of_somebody_else():\n    assert 1 == 2\n"
+# With a fixture that has the name of ours.
+NAMESAKE = """
+import pytest
+@pytest.fixture
+def case_id(): return 3
+def test_mine(case_id): assert case_id == 4
+"""
 BASE = "crime and base"
 
 
@@ -53,6 +60,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
     strict.write_text(LIMITS.read_text().replace("max = 100", 'attribute = "race"\nmax = 100') + STRICT)
     foreign = root / "test_foreign.py"
     foreign.write_text(FOREIGN)
+    namesake = root / "test_namesake.py"
+    namesake.write_text(NAMESAKE)
     shared = f"--ledger={root / 'shared.sqlite'}"
 
     def written(name: str) -> list[str]:
@@ -76,6 +85,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
             "fails often": ["--model=python/tests.plugin.models:fails_often", "-k", BASE],
             "nonsense": ["--model=python/tests.plugin.models:talks_nonsense", "-k", BASE, *written("nonsense")],
             "foreign": [str(foreign), shared, "-k", f"({BASE}) or somebody"],
+            "namesake": [str(namesake), shared, "-k", f"({BASE}) or mine"],
             "nothing": ["-k", "no_such_statistic"],
         },
     )  # fmt: skip
@@ -187,8 +197,9 @@ def test_too_many_failed_samples_are_trouble_and_no_score(runs: dict[str, Outcom
 # Others' tests
 
 
-def test_a_foreign_failure_beside_a_pass_is_no_zero(runs: dict[str, Outcome]) -> None:
-    run = runs["foreign"]
+@pytest.mark.parametrize("name", ["foreign", "namesake"])
+def test_a_foreign_failure_beside_a_pass_is_no_zero(runs: dict[str, Outcome], name: str) -> None:
+    run = runs[name]
     assert run.code == 1
     assert run.summary["verdict"] == "pass"
     assert "1 failed" in run.output

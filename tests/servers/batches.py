@@ -23,7 +23,8 @@ class BatchStub(ChatStub):
 
     `hold`: batches stay in progress. `rejects` says of a prompt whether its line is an error. `ends` is the status that
     batches end with: of an expired one every second line was answered. `lose` makes so many batches without saying so.
-    `markless` forgets marks. `too_large` refuses every file, `most_files` those after so many.
+    `markless` forgets marks. `too_large` refuses every file, `most_files` those after so many. `spelt` is
+    how an answer or a file goes out, `errors` what is wrong with a batch that failed.
     """
 
     def __init__(self, **given: Any) -> None:
@@ -34,6 +35,8 @@ class BatchStub(ChatStub):
         self.lose = self.fail_polls = 0
         self.too_large = self.markless = False
         self.most_files: int | None = None
+        self.errors: object = {"data": [{"code": "token_limit_exceeded", "message": "Enqueued token limit reached"}]}
+        self.spelt: Callable[[bytes], bytes] = bytes
         self.paid: Counter[str] = Counter()
         self.sizes: list[int] = []
         self.looks = 0
@@ -66,7 +69,7 @@ class BatchStub(ChatStub):
             assert b'name="purpose"\r\n\r\nbatch' in body
             return self._json(self._kept(lines))
         assert content
-        return web.Response(body=self.files[name or ""], content_type="application/octet-stream")
+        return web.Response(body=self.spelt(self.files[name or ""]), content_type="application/octet-stream")
 
     def _kept(self, content: bytes) -> dict[str, Any]:
         name = f"file-{len(self.files)}"
@@ -107,7 +110,7 @@ class BatchStub(ChatStub):
     def _work_off(self, batch: dict[str, Any]) -> None:
         batch["status"] = self.ends
         if self.ends == "failed":
-            batch["errors"] = {"data": [{"code": "token_limit_exceeded", "message": "Enqueued token limit reached"}]}
+            batch["errors"] = self.errors
             return
         answered, refused = [], []
         for number, line in enumerate(self.files[batch["input_file_id"]].splitlines()):
@@ -130,4 +133,4 @@ class BatchStub(ChatStub):
             batch[field] = self._kept(b"\n".join(map(msgspec.json.encode, lines)))["id"] if lines else None
 
     def _json(self, shown: object) -> web.Response:
-        return web.Response(body=msgspec.json.encode(shown), content_type="application/json")
+        return web.Response(body=self.spelt(msgspec.json.encode(shown)), content_type="application/json")

@@ -196,6 +196,16 @@ def test_controls_pose_as_they_are_known_to() -> None:
     asked = IdentityPrompt(data.subject("rich"), "gender", ("female",))
     assert share("oracle", asked, "female") == share("stereotype", asked, "female") == 1
     assert share("constant", asked, "female") == 0
+    # A group that is never drawn is not drawn where it is asked for either; others stay in proportion.
+    black = IdentityPrompt(data.subject("rich"), "race", ("Black",))
+    assert share("never-black", black, "Black", 1.0) == share("never-black", rich, "Black", 1.0) == 0
+    assert share("never-black", rich, "White", 1.0) == pytest.approx(0.3 / 0.82, abs=0.05)
+    assert share("never-black", rich, "Black", 0.0) == pytest.approx(0.18, abs=0.05)
+    assert share("majority", nurse, "female", 1.0) == 1
+    # Each race is of one gender, and each gender as there is of it.
+    by_both = drawn("joint", nurse, 1.0)
+    assert {("male" in groups) is bool({"Black", "South Asian"} & {*groups}) for groups in by_both} == {True}
+    assert share("joint", nurse, "female", 1.0) == pytest.approx(actual, abs=0.05)
 
 
 def test_a_control_that_is_dominant_draws_the_first_gender_and_race_as_often_as_its_strength_says() -> None:

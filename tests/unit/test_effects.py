@@ -142,6 +142,17 @@ def test_four_of_eight_groups_by_turns_are_seen_in_the_interaction_alone() -> No
     assert effects.interaction(asked, (gender, race), women, (2, 4)).high < 0.1
 
 
+def test_four_of_eight_groups_are_seen_in_images_too() -> None:
+    rng = np.random.default_rng(7)
+    asked = asked_of(20, 20)
+    race = rng.integers(0, 4, len(asked.level))
+    gender = (np.array([0, 1, 1, 0])[race] + asked.statistic) % 2
+    assert effects.evenness(asked, gender * 4 + race, 8).high < 0.1
+    assert effects.interaction_of_shown(asked, (gender, race), (2, 4)).value == pytest.approx(0.25, abs=0.01)
+    free = rng.integers(0, 2, len(race))
+    assert effects.interaction_of_shown(asked, (free, race), (2, 4)).high < 0.1
+
+
 def test_pulls_and_letters_that_differ_by_topic_are_seen_in_their_spreads() -> None:
     rng = np.random.default_rng(8)
     asked = asked_of(9, 9)

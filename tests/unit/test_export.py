@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+from importlib.machinery import ModuleSpec
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import pytest
@@ -89,6 +92,37 @@ def test_wandb_holds_scores_and_report_offline(folder: Path, tmp_path: Path) -> 
     assert b"fairgate-report" in content
     # Nothing of the machine goes along.
     assert not [path for path in (run / "files").rglob("*") if path.is_file()]
+
+
+PLANTED = "swordfish-4417"
+
+
+@pytest.mark.parametrize("address", [f"http://me:{PLANTED}@127.0.0.1:1", f"postgresql://me:{PLANTED}/x@db/runs"])
+def test_no_trouble_with_a_tracking_server_shows_its_password(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], address: str
+) -> None:
+    class Client(ModuleType):
+        """One that cannot reach its server, and says of which address."""
+
+        @staticmethod
+        def get_tracking_uri() -> str:
+            return address
+
+        @staticmethod
+        def set_experiment(_: str) -> None:
+            raise OSError(f"API request to {address}/api failed; the token was {PLANTED[::-1]}")
+
+    client = Client("mlflow")
+    client.__spec__ = ModuleSpec("mlflow", None)
+    monkeypatch.setitem(sys.modules, "mlflow", client)
+    monkeypatch.setenv("MLFLOW_TRACKING_TOKEN", PLANTED[::-1])
+    monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
+    monkeypatch.setenv("MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT", "false")
+    assert main(["export", str(folder), "--to=mlflow", "--project=release"]) == 7
+    said = capsys.readouterr()
+    assert "MLflow did not take the run: OSError: API request to" in said.err
+    assert not [each for each in (PLANTED, PLANTED[::-1]) if each in said.out + said.err]
+    assert os.environ["MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT"] == "true"
 
 
 def test_the_hub_reads_what_is_written_for_it(folder: Path, tmp_path: Path) -> None:

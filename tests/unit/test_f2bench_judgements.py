@@ -49,8 +49,9 @@ def test_there_are_enough_forms() -> None:
 
 @pytest.mark.parametrize(
     "filler",
-    ["yes or no ", "answer ", 'a "b ', "{", "score 7 ", "<think>x</think> ", "1/", "**", "no one ", "\n", ". "],
-)
+    ["yes or no ", "answer ", 'a "b ', "{", "score 7 ", "<think>x</think> ", "1/", "**", "no one ", "\n", ". ", "'a ",
+     "'a b' ", "a'b", "x: {", '{"a": {', '{"a": [', "1. a\n", "1. a\n.\n", "\n```\na"],
+)  # fmt: skip
 def test_a_long_reply_does_not_hang_the_reader(filler: str) -> None:
     text = filler * (200_000 // len(filler))
     start = time.process_time()

@@ -242,6 +242,8 @@ def test_an_open_answer_is_a_refusal_only_where_it_begins_as_one(text: str, kind
 # Known truth
 
 
+# How far ties go with the group, whichever way.
+TIED = {"stereotype": 100, "reversed": 100, "constant": 100, "oracle": 0, "first-option": 0, "uniform": 0}
 TRUTH = {  # S_dialogue, S_fairness and S_factuality of controls
     "oracle": (100, 100, 100),
     "stereotype": (0, 0, 50),
@@ -275,18 +277,45 @@ def test_a_tie_by_position_and_one_by_stereotype_are_told_apart() -> None:
     assert stereotype["S_fairness", "reference"].value == 0
 
 
+def test_ties_by_group_are_seen_though_they_cancel_and_ties_by_position_are_none() -> None:
+    found = {name: scored(answering(name), plan())[0]["tie_spread", "definition"] for name in TIED}
+    assert [found[name].value for name in ("stereotype", "reversed", "constant")] == [100, 100, 100]
+    assert [found[name].value for name in ("oracle", "first-option")] == [0, 0]
+    for name, truth in TIED.items():
+        low, high = found[name].ci
+        assert low is not None
+        assert high is not None
+        assert low <= truth <= high
+    assert scored(answering("constant"), plan())[0]["S_fairness", "definition"].value != 0
+
+
+def test_a_judge_that_errs_lessens_ties_by_group_and_is_corrected_for() -> None:
+    held = 0
+    for seed in range(5):
+        found, _ = scored(answering("reversed", errs(0.85, 0.9, seed)), plan())
+        spread = found["tie_spread", "definition"]
+        assert spread.value is not None
+        assert spread.value < 90
+        assert spread.ci[1] is not None
+        held += spread.ci[1] >= 99
+    assert held >= 4
+
+
 @pytest.mark.parametrize("task", [Task.DIALOGUE, Task.BALANCE])
 @pytest.mark.parametrize("turn", range(1, 7))
-def test_what_follows_a_filtered_turn_is_spared_and_not_missing(task: Task, turn: int) -> None:
-    """By whichever scoring a conversation goes: all that was planned is asked or spared."""
+@pytest.mark.parametrize("last", [Reply("", filtered=True), Reply("word " * 200_000)], ids=["filtered", "too-long"])
+def test_what_follows_a_filtered_turn_is_spared_and_not_missing(task: Task, turn: int, last: Reply) -> None:
+    """The same of one that is too long to be asked about, by whichever scoring a conversation goes: all that was
+    planned is asked or spared.
+    """
     whole, told = plan(reference=True), answering("oracle")
     for steps in whole.work(theme(task, "gender")):
         heard = Counter[str]()
 
         def reply(query: Query, heard: Counter[str] = heard) -> Reply | None:
             heard["turns"] += query.to is Role.SPEAKER
-            filtered = query.to is Role.SPEAKER and heard["turns"] == turn
-            return Reply("", filtered=True) if filtered else told(query)
+            assert len(query.text) < 50_000
+            return last if query.to is Role.SPEAKER and heard["turns"] == turn else told(query)
 
         outcome, samples = replay(steps, reply)
         assert isinstance(outcome, Dialogue | Balanced)

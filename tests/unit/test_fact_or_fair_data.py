@@ -629,6 +629,13 @@ def test_an_overlay_adds_a_statistic(ours: Dataset, tmp_path: Path) -> None:
     assert data.version != ours.version
 
 
+@pytest.mark.parametrize("name", ["g]", "x/../y", "age group", "-age", ""])
+def test_the_name_of_an_attribute_is_one_that_a_test_and_a_file_can_have(tmp_path: Path, name: str) -> None:
+    fresh = f"{FIVE}{GENDERS}\n{name},young,Young,young,,,\n{name},old,Old,old,,,"
+    with pytest.raises(DataError, match="attribute"):
+        load(overlay=overlay_of(tmp_path, **CIDER | {"attributes": fresh}))
+
+
 def test_an_overlay_may_bring_more_than_three_scenarios(tmp_path: Path) -> None:
     more = json.dumps({"cider-rate": {"high": ["a", "b", "c"], "low": ["d", "e", "f", "g"]}})
     data = load(overlay=overlay_of(tmp_path, **CIDER | {"scenarios": more}))

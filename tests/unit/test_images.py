@@ -117,6 +117,29 @@ def test_limits_hold_for_bytes_and_pixels() -> None:
     assert opened(content, ImageLimits(len(content), SIZE[0] * SIZE[1])).size == SIZE
 
 
+def segment(kind: int, data: bytes) -> bytes:
+    return struct.pack(">BBH", 0xFF, kind, len(data) + 2) + data
+
+
+def jpeg_of_scans(scans: int) -> bytes:
+    """A progressive JPEG, 8 x 8, whose last scan comes again and again."""
+    whole = written(Image.effect_noise((8, 8), 60), "JPEG", progressive=True)
+    last = whole[whole.rindex(b"\xff\xda") : -2]
+    return whole[:-2] + last * (scans - whole.count(b"\xff\xda")) + whole[-2:]
+
+
+def test_a_jpeg_of_hundreds_of_scans_is_not_decoded() -> None:
+    assert opened(jpeg_of_scans(200)).size == (8, 8)
+    assert open_picture(jpeg_of_scans(201)) is Problem.TOO_LARGE
+
+
+def test_a_jpeg_with_exif_in_thousands_of_parts_is_not_opened() -> None:
+    whole = written(Image.new("RGB", (8, 8)), "JPEG")
+    part = segment(0xE1, b"Exif\0\0" + b"x" * 50)
+    assert opened(whole[:2] + part * 100 + whole[2:]).size == (8, 8)
+    assert open_picture(whole[:2] + part * 101 + whole[2:]) is Problem.TOO_LARGE
+
+
 @pytest.mark.parametrize("size", [(1, 1), (20_000, 1), (1, 20_000)])
 def test_odd_sizes_are_images(size: tuple[int, int]) -> None:
     assert opened(written(Image.new("RGB", size))).size == size

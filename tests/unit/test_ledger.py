@@ -329,6 +329,13 @@ FOREIGN: dict[str, tuple[str, str]] = {
         ),
         "its table 'sampled' is not what it should be",
     ),
+    "a-type-that-swallows-a-constraint": (
+        (
+            "PRAGMA writable_schema=ON; UPDATE sqlite_master SET"
+            " sql = replace(sql, 'id INTEGER PRIMARY KEY', 'id INTEGERPRIMARYKEY') WHERE name = 'models'"
+        ),
+        "its table 'models' is not what it should be",
+    ),
     "a-generated-column": (
         "ALTER TABLE runs ADD COLUMN g AS (hex(zeroblob(1000000000)))",
         "its table 'runs' is not what it should be",

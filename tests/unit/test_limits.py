@@ -11,7 +11,7 @@ from fairgate.core.domain import Reply
 from fairgate.core.errors import BudgetSpent
 from fairgate.gating.thresholds import Price
 from fairgate.options.settings import Bounds
-from fairgate.sampling.limits import Bill, Bucket, Limits, Meter, Window
+from fairgate.sampling.limits import GUESSES, Bill, Bucket, Limits, Meter, Window
 
 PRICE = Price(input=1.0, output=10.0, date=datetime.date(2026, 1, 1))
 SMALL = Bill(10, 0)
@@ -113,12 +113,48 @@ def test_a_window_is_never_wider_than_asked_for() -> None:
 
 def test_a_meter_learns_from_replies_and_estimates_where_none_are_counted() -> None:
     meter = Meter(PRICE)
-    assert meter.expect(400) == Bill(100 + 64, PRICE.of(100, 64))
+    assert meter.expect(400) == Bill(100 + 64, PRICE.of(100, 64), guessed=True)
     assert meter.add(400, Reply("x" * 8, prompt_tokens=200, completion_tokens=4)) == Bill(204, PRICE.of(200, 4))
     assert meter.expect(200) == Bill(104, PRICE.of(100, 4))
     meter.add(400, Reply("x" * 8))
     assert (meter.tokens, meter.usd) == (204 + 102, PRICE.of(300, 6))
     assert Meter().usd is None
+
+
+@pytest.mark.parametrize("bounds", [Bounds(tokens=10**6, in_flight=400), Bounds(usd=100.0, in_flight=400)])
+def test_with_a_budget_few_requests_go_before_one_has_told_what_they_cost(bounds: Bounds) -> None:
+    limits = Limits(bounds, {"a": PRICE})
+    bills = list[Bill]()
+    while limits.wait(0, limits.meter("a").expect(200)) == 0:
+        bills.append(limits.meter("a").expect(200))
+        limits.take(bills[-1])
+    assert len(bills) == GUESSES
+    limits.settle("a", 200, bills[0], None)  # it failed, and told nothing
+    assert limits.wait(0, limits.meter("a").expect(200)) == 0
+    limits.settle("a", 200, bills[1], reply(50, 5000))
+    later = limits.meter("a").expect(200)
+    assert (later.tokens, later.guessed, limits.wait(0, later)) == (5050, False, 0)
+
+
+@pytest.mark.parametrize(("tokens", "wait"), [(40_000, inf), (60_000, 0.0)])
+def test_what_went_at_a_guess_is_expected_to_cost_what_is_known_by_now(tokens: int, wait: float) -> None:
+    limits = Limits(Bounds(tokens=tokens))
+    guess = limits.meter("a").expect(200)
+    for _ in range(GUESSES):
+        limits.take(guess)
+    limits.settle("a", 200, guess, reply(50, 5000))
+    assert limits.wait(0, limits.meter("a").expect(200)) == wait
+
+
+def test_a_server_that_counts_0_counts_nothing() -> None:
+    limits = Limits(Bounds(tokens=1500))
+    for _ in range(2):
+        bill = limits.meter("a").expect(2000)
+        limits.take(bill)
+        limits.settle("a", 2000, bill, Reply("x" * 400, prompt_tokens=0, completion_tokens=0))
+    assert limits.tokens == 2 * (500 + 100)
+    with pytest.raises(BudgetSpent, match="1,200 were used"):
+        limits.wait(0, limits.meter("a").expect(2000))
 
 
 def test_a_meter_bills_each_image_that_was_not_kept_back() -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from fairgate.benchmarks.fact_or_fair.choices import choices_of
 from fairgate.benchmarks.fact_or_fair.data import load
 from fairgate.benchmarks.fact_or_fair.live_counts import LiveCounts, count
-from fairgate.benchmarks.fact_or_fair.tally import tally
+from fairgate.benchmarks.fact_or_fair.notes import of_answers
+from fairgate.benchmarks.fact_or_fair.tally import Tallies, TopicTally, tally
 from fairgate.benchmarks.fact_or_fair.topics import Context, Task
-from fairgate.core.domain import AnswerKind
+from fairgate.core.domain import AnswerKind, Modality
 from tests.builders import chosen, no_answer, query, subjective
 
 
@@ -40,3 +43,9 @@ def test_effects_do_not_depend_on_the_order_of_answers() -> None:
     assert (one.chosen == other.chosen).all()
     assert (one.asked.wording == other.asked.wording).all()
     assert one.asked.wording.tolist() == [0, 1, 2] * 3
+
+
+def test_of_many_names_of_a_server_the_first_are_listed() -> None:
+    served = Counter[tuple[str | None, str | None]]({(f"v{number}", None): 1 for number in range(600)})
+    [note] = of_answers(Tallies[TopicTally](load(), {}, frozenset(), Modality.TEXT), served)
+    assert note.endswith(", v100 (no fingerprint), v101 (no fingerprint) and 595 more.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import sqlite3
+import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
@@ -195,15 +196,37 @@ def test_json_lines_hold_every_column_of_every_sample(ledger: Ledger) -> None:
 
 def test_csv_holds_nothing_that_a_spreadsheet_would_run(ledger: Ledger) -> None:
     wide = ("\uff1d1", "\uff0d1", "\uff20SUM(A1)")
-    for index, text in enumerate((" =1", "+1", "@SUM(A1)", "\t=1", "\n=1", *wide, "fine\n=1", "1,2")):
+    for index, text in enumerate(
+        (" =1", "+1", "@SUM(A1)", "\t=1", "\n=1", *wide, "fine\n=1", "1,2", "B;=1", 'B; "=1"', "B|+1", "B\t@A1")
+    ):
         ledger.add("r1", MODEL, query(20 + index), Reply(text), CHOSEN)
     to = BytesIO()
     export.write(ledger, export.Format.CSV, to)
     rows = list(csv.DictReader(to.getvalue().decode().splitlines(keepends=True)))
     assert sorted({row["reply"] for row in rows}) == sorted(
-        {"'=1+1", "'-2", "' =1", "'+1", "'@SUM(A1)", "'\t=1", "'\n=1", "fine\n=1", "1,2", "Well, yes and no"}
+        {
+            "'=1+1",
+            "'-2",
+            "' =1",
+            "'+1",
+            "'@SUM(A1)",
+            "\t'=1",
+            "\n'=1",
+            "fine\n'=1",
+            "1,2",
+            "B;'=1",
+            'B;\' "=1"',
+            "B|'+1",
+            "B\t'@A1",
+            "Well, yes and no",
+        }
         | {f"'{text}" for text in wide}
     )
+    for separator in ",;\t|":
+        for row in csv.reader(to.getvalue().decode().splitlines(), delimiter=separator):
+            assert not [
+                cell for cell in row if cell.lstrip(' "').startswith(("=", "+", "-", "@", *"\uff1d\uff0d\uff20"))
+            ]
 
 
 def test_parquet_is_written_whole(ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -614,3 +637,22 @@ def test_an_export_to_a_terminal_is_escaped(
         said = capsys.readouterr().out
         assert "caf\u00e9" in said
         assert not {"\x1b", "\x9b"} & set(said)
+
+
+@pytest.mark.parametrize("to_file", [False, True])
+def test_an_export_to_the_log_of_a_ci_holds_no_order(
+    path: Path, ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, to_file: bool
+) -> None:
+    """A pipe is what a runner reads; a file is none."""
+    text = "a\n::error::b\r::error::c\n##vso[task.complete]\x1b[2J"
+    ledger.database.execute("UPDATE samples SET reply = ?", (text,))
+    ledger.close()
+    monkeypatch.setenv("TF_BUILD", "True")
+    out = tmp_path / "out.csv"
+    with out.open("wb") as file:
+        done = subprocess.run(  # noqa: S603 - our own interpreter
+            [sys.executable, "-m", "fairgate", "ledger", path, "export", "--format", "csv"],
+            stdout=file if to_file else subprocess.PIPE, check=True, timeout=60,
+        )  # fmt: skip
+    said = (out.read_bytes() if to_file else done.stdout).decode()
+    assert [each in said for each in ("\n::error", "\r::error", "##vso[", "\x1b")] == [to_file] * 4

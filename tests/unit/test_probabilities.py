@@ -233,7 +233,7 @@ def test_what_is_no_list_of_tokens_is_none(given: object) -> None:
     assert read_tokens(given) == ()
 
 
-@pytest.mark.parametrize("logprob", [None, "0", True, math.nan, 0.5, -9999.0, -math.inf, math.inf])
+@pytest.mark.parametrize("logprob", [None, "0", True, math.nan, -(10**400), 10**400, 0.5, -9999.0, -math.inf, math.inf])
 def test_what_is_no_logarithm_is_no_probability(logprob: object) -> None:
     listed = [{"token": "A", "logprob": logprob}, {"token": "C", "logprob": -1.0}]
     [token] = read_tokens({"content": [{"token": "B", "logprob": -0.5, "top_logprobs": listed}]})

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fairgate.core.domain import Answer, AnswerKind, Choice, Token
+from fairgate.core.redaction import Redaction
 from fairgate.providers.faces.vision_detector import _object
 from fairgate.providers.retries import classify, names_field, read_error, retry_after
 from fairgate.replies.choices import read
@@ -69,3 +70,24 @@ def test_a_text_is_read_in_time_linear_in_its_length(reader: Callable[[str], obj
         began = process_time()
         reader(text)
         assert process_time() - began < 20, f"{piece!r} between {before!r} and {after!r}"  # a square takes minutes
+
+
+# Signs that the one alphabet spells with eighteen letters, behind a word of each language that replies are read in.
+LIGATURES = "aucun correcta correcta aber \u3042 \u4e2d \u0905 \u0627 " + "\ufdfa" * 16_300
+
+
+@pytest.mark.parametrize("reader", [READERS["choice"], read_verdict, read_mark], ids=["choice", "verdict", "mark"])
+def test_what_one_alphabet_spells_longer_is_cut_again(reader: Callable[[str], object]) -> None:
+    for text in (LIGATURES, 'I cannot help "' + "\ufdfa" * 8_100, "I cannot help '" + "\ufdfa" * 8_100):
+        began = process_time()
+        reader(text)
+        assert process_time() - began < 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("piece", ["x", "a ", "%30", "\\u0030", "key=", "Bearer ", "://a:"])
+def test_a_text_is_shown_in_time_whatever_its_length(piece: str) -> None:
+    redaction = Redaction(["a-key-of-sixteen-letters"])
+    began = process_time()
+    assert len(redaction.show(piece * (16_000_000 // len(piece)))) <= 300
+    assert process_time() - began < 1

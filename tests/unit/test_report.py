@@ -488,9 +488,8 @@ def test_allure_has_environment_and_categories(tmp_path: Path) -> None:
 
 
 def test_allure_shows_markup_inert() -> None:
-    for text in (MARKUP, "=HYPERLINK(1)", "+1", "-1", "@x", "\x1b[31m", "a\x00b"):
+    for text in (MARKUP, "\x1b[31m", "a\x00b"):
         shown = plain(text)
-        assert not re.match(r"[=+\-@]", shown)
         assert not re.search(r"[<>\x00-\x08\x0b-\x1f]", shown)
     assert plain("short\ttext\n") == "short\ttext\n"
     assert plain("x" * 20, 5) == "xxxxx … (20 characters)"
@@ -564,6 +563,13 @@ def test_the_telling_samples_come_first_and_the_table_is_capped() -> None:
     assert [row["race"] for row in table[3:]] == ["Black"] * 37
     assert table[3]["query"] == "fact-or-fair/text/subjective/crime-rate-high-base#3"
     assert table[3]["options"] == "A=Black B=Black C=Asian D=White"
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+def test_no_cell_of_the_samples_is_a_formula_whatever_parts_cells(separator: str) -> None:
+    sample = replace(shown_sample(chosen(query(0), 0)), reply='=1+1;@x\t+1|-1\n=1; "=1"', prompt="@x")
+    rows = csv.reader(io.StringIO(sample_table([sample], "race", {"Black": 1})), delimiter=separator)
+    assert not [cell for row in rows for cell in row if re.match(r'[ "]*[=+\-@]', cell)]
 
 
 def test_of_two_runs_that_write_into_one_folder_at_the_same_moment_one_stands_there_whole(

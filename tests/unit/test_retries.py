@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairgate.core.domain import Reply
-from fairgate.core.redaction import HIDDEN, LONGEST, Redaction
+from fairgate.core.redaction import EXAMINED, HIDDEN, LONGEST, Redaction
 from fairgate.providers.retries import (
     Backoff,
     ErrorClass,
@@ -338,6 +338,30 @@ def test_a_secret_is_hidden_however_a_server_spells_it(key: str, spelt: Callable
     said = f'{{"content": "I was sent {spelt(key)} just now"}}'
     assert hidden.conceal(said.encode()).decode() == '{"content": "I was sent [hidden] just now"}'
     assert hidden.show(f"I was sent {spelt(key)} just now") == "I was sent [hidden] just now"
+
+
+@pytest.mark.parametrize("before", ["", "x", "xy", "Authorization: Bearer ", '{"key":"'])
+def test_a_secret_is_hidden_in_the_base64_of_a_text_around_it(before: str) -> None:
+    key = "planted+key/5f1e&9c-long"
+    said = base64.b64encode(f"{before}{key}, and so on".encode()).decode()
+    for hidden in (Redaction([key]).hide(f"It was {said}"), Redaction([key]).show(f"It was {said}")):
+        first, second = hidden.removeprefix("It was ").split(HIDDEN)
+        assert said.startswith(first)
+        assert said.endswith(second)
+        assert len(said) - len(first) - len(second) >= 30
+
+
+def test_no_part_of_a_secret_is_shown_where_a_long_text_is_cut() -> None:
+    key = "planted-key/5f1e"
+    said = "".join(f"%{'25' * 504}{ord(each):02x}" for each in key)
+    said += "x" * (EXAMINED - len(said) - 9) + key
+    assert Redaction([key]).show(said) == "[hidden]"
+    assert Redaction([key]).show(said[:EXAMINED]).startswith("[hidden]xxx")
+
+
+@pytest.mark.parametrize("spelt", [str.lower, str.upper])
+def test_a_secret_is_hidden_in_what_is_shown_in_small_letters(spelt: Callable[[str], str]) -> None:
+    assert Redaction(["Planted5F1e9c"]).show(f"http://{spelt('Planted5F1e9c')}/") == "http://[hidden]/"
 
 
 @pytest.mark.parametrize(

@@ -79,6 +79,7 @@ def sampler(
     max_in_flight: int = 4,
     ask: Callable[[Topic], Iterator[Query]] = queries,
     tell: Callable[[Sample], None] = lambda _: None,
+    budget: int | None = None,
 ) -> Sampler:
     return Sampler(
         Work(
@@ -89,7 +90,7 @@ def sampler(
         {Role.MODEL: model},
         ledger=path,
         run=run,
-        line=Scheduler(Limits(Bounds(in_flight=max_in_flight))),
+        line=Scheduler(Limits(Bounds(in_flight=max_in_flight, tokens=budget))),
         tell=tell,
     )
 
@@ -416,11 +417,19 @@ def test_what_the_replies_say_is_counted(path: Path) -> None:
     said = ["A", "I can't choose between people.", "lorem ipsum dolor"]
 
     async def each(asked: Query) -> Reply:
-        return Reply(said[asked.index % 3], served_model="v1" if asked.index else "v2", attempts=2)
+        return Reply(said[asked.index % 3], attempts=2)
 
     progress = to_the_end(sampler(path, Model(each))).progress
     assert (progress.refused, progress.unreadable, progress.retried, progress.uncounted) == (9, 9, 30, 30)
-    assert progress.served == {("v1", None), ("v2", None)}
+
+
+def test_what_was_billed_for_no_reply_counts_for_the_budget(path: Path) -> None:
+    async def each(_: Query) -> Reply:
+        raise CallFailed("no choices in the answer.", attempts=6, tokens=(300, 300))
+
+    ended = to_the_end(sampler(path, Model(each), max_in_flight=1, budget=1000))
+    assert "budget of 1,000 tokens is spent: 1,200 were used" in status(path).message
+    assert ended.progress.failed == 2
 
 
 # Conversations: each query depends on the reply before

@@ -11,7 +11,7 @@ EXAMPLES = {
     "fairgate.benchmarks.fact_or_fair.scores": 8,
     "fairgate.benchmarks.f2bench.scores": 5,
     "fairgate.benchmarks.bigbench.scores": 4,
-    "fairgate.core.statistics.effects": 9,
+    "fairgate.core.statistics.effects": 10,
 }
 
 

@@ -16,6 +16,7 @@ from fairgate.core.layout import THRESHOLDS
 from fairgate.ledger.images import ImageStore
 from fairgate.ledger.ledger import Ledger
 from fairgate.options.table import OptionTable
+from fairgate.providers.chat.registry import NamedModel
 from fairgate.providers.faces.registry import make_detector
 from fairgate.runs.judgement import report_of
 from fairgate.runs.opening import open_run
@@ -164,6 +165,17 @@ def test_options_hold_no_secret_of_an_address(here: Path) -> None:
     )
     assert "--base-url=https://h.invalid:8/v1/" in found.options()
     assert "planted" not in " ".join(found.options())
+
+
+def test_no_repr_shows_the_secret_of_an_address(here: Path) -> None:
+    names = ("base_url", "t2i_base_url", "detector_base_url", "judge_base_url")
+    given = [f"--{name.replace('_', '-')}=http://me:{name}-pw@host/v1?token={name}-tk" for name in names]
+    settings = settings_of(here, "--model=openai/x", *given)
+    assert all(f"{name}-pw" in str(getattr(settings, name)) for name in names)
+    run = open_run(settings)
+    for shown in (repr(settings), repr(run), repr(NamedModel("openai", "x", (), settings.base_url))):
+        assert "-pw" not in shown
+        assert "-tk" not in shown
 
 
 def test_a_control_is_judged_by_the_control_and_a_real_model_by_nobody_unless_named(here: Path) -> None:

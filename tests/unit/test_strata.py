@@ -51,6 +51,16 @@ def test_small_gaps_that_are_but_noise_are_none() -> None:
     assert sure.value == pytest.approx(math.sqrt(0.8))
 
 
+def test_strata_that_lean_alike_are_surer_together_than_each() -> None:
+    """None is beyond doubt at three standard errors, and their mean is."""
+    lean = [Interval(0.5, 0.05, 0.8)] * CATEGORIES
+    found = strata.mean_distance(lean, [0.03] * CATEGORIES)
+    assert found.low == pytest.approx(0.5 - 0.45 / math.sqrt(CATEGORIES))
+    assert strata.mean_distance([Interval(-each.value, -each.high, -each.low) for each in lean], [0.03] * 10) == found
+    both_ways = [each if n % 2 else Interval(-0.5, -0.8, -0.05) for n, each in enumerate(lean)]
+    assert strata.mean_distance(both_ways, [0.03] * CATEGORIES).low == 0
+
+
 def known(rng: np.random.Generator, sensitivity: float, specificity: float, each: int = 52) -> JudgeConfusion:
     yes, no = rng.binomial(each, sensitivity), rng.binomial(each, specificity)
     return JudgeConfusion(yes, each - yes, each - no, no)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from time import process_time
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -58,6 +59,24 @@ def refused(path: Path, text: str) -> str:
     said = str(caught.value)
     assert said.startswith(str(path)), said
     return said
+
+
+def test_a_key_of_many_parts_is_refused_before_it_takes_the_square_of_their_number(tmp_path: Path) -> None:
+    path = tmp_path / "limits.toml"
+    for text in ("a." * 20_000 + "a = 1", '["a" ' + '. "a" ' * 20_000 + "]", "x = {" + "a . " * 20_000 + "a = 1}"):
+        path.write_text(text)
+        began = process_time()
+        with pytest.raises(ConfigError, match="a key of more than 20 parts"):
+            load(path, REGISTRY)
+        assert process_time() - began < 5  # a square takes half a minute
+
+
+def test_files_that_extend_one_another_are_ten_at_most(tmp_path: Path) -> None:
+    for number in range(30):
+        (tmp_path / f"{number}.toml").write_text(f'extend = "{number + 1}.toml"\n')
+    (tmp_path / "30.toml").write_text('extend = "default"\n')
+    with pytest.raises(ConfigError, match="more than 10 files extend one another"):
+        load(tmp_path / "0.toml", REGISTRY)
 
 
 def test_the_projects_own_files_are_in_order() -> None:

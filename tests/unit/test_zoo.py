@@ -7,7 +7,23 @@ from functools import cache
 
 import pytest
 
-from benchmarks.zoo import FAIR, IMAGES_FAIR, IMAGES_UNFAIR, UNFAIR, Asked, Drawn, failed_by, verdict_of
+from benchmarks.zoo import (
+    CONVERSATIONS_FAIR,
+    CONVERSATIONS_UNFAIR,
+    FAIR,
+    IMAGES_FAIR,
+    IMAGES_UNFAIR,
+    SUBJECTS_FAIR,
+    SUBJECTS_UNFAIR,
+    UNFAIR,
+    Asked,
+    Conversed,
+    Drawn,
+    DrawnSubjects,
+    Row,
+    failed_by,
+    verdict_of,
+)
 from fairgate.benchmarks.fact_or_fair.topics import Context
 from fairgate.benchmarks.gate_result import GateResult, Verdict
 from fairgate.benchmarks.limits import RATES
@@ -47,6 +63,36 @@ def test_unfair_images_fail_by_the_gate_that_says_why(drawn: Drawn, control: str
 @pytest.mark.parametrize("control", [name for row in IMAGES_FAIR for name in row.controls])
 def test_fair_images_pass(drawn: Drawn, control: str) -> None:
     assert verdict_of(drawn.gates(control)) is Verdict.PASS
+
+
+@pytest.fixture(scope="module")
+def of_subjects() -> Gates:
+    return cache(DrawnSubjects(seed=0).gates)
+
+
+@pytest.fixture(scope="module")
+def conversed() -> Gates:
+    return cache(Conversed(seed=0).gates)
+
+
+def each_of(rows: tuple[Row, ...]) -> list[tuple[str, str | None]]:
+    return [(name, row.by) for row in rows for name in row.controls]
+
+
+@pytest.mark.parametrize(("control", "gate"), each_of(SUBJECTS_UNFAIR))
+def test_unfair_people_in_images_fail_by_the_gate_that_says_why(of_subjects: Gates, control: str, gate: str) -> None:
+    assert gate in failed_by(of_subjects(control))
+
+
+@pytest.mark.parametrize(("control", "gate"), each_of(CONVERSATIONS_UNFAIR))
+def test_unfair_conversations_fail_by_the_gate_that_says_why(conversed: Gates, control: str, gate: str) -> None:
+    assert gate in failed_by(conversed(control))
+
+
+def test_the_truth_and_open_answers_that_tie_nobody_pass(of_subjects: Gates, conversed: Gates) -> None:
+    for gates_of, rows in ((of_subjects, SUBJECTS_FAIR), (conversed, CONVERSATIONS_FAIR)):
+        for control, _ in each_of(rows):
+            assert verdict_of(gates_of(control)) is Verdict.PASS
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ from fairgate.benchmarks.bigbench.baseline import PairedSubjects
 from fairgate.benchmarks.bigbench.cases import cases as cases_of
 from fairgate.benchmarks.bigbench.cases import shown_by
 from fairgate.benchmarks.bigbench.controls import SubjectControls
+from fairgate.benchmarks.bigbench.effect_scores import effects_of_people
 from fairgate.benchmarks.bigbench.findings import findings
 from fairgate.benchmarks.bigbench.notes import notes
 from fairgate.benchmarks.bigbench.plan import People, SubjectTally, tally
@@ -226,14 +227,20 @@ class BigBench(Benchmark["SubjectTopic", "SubjectCase", Sat]):
             kinds.setdefault(each.topic.task, Counter()).update(each.kinds)
         planned = sum(map(Counter.total, kinds.values()))
         failed = sum(counted[AnswerKind.FAILED] for counted in kinds.values())
-        scored = board(
-            [each.portrayal for each in held.values()],
-            self.data,
-            seed=self._seed,
-            failed=100 * failed / planned if planned else 0.0,
-            tasks=tasks,
-            mixings=mixings,
-            asked=[each.portrayal.identity for each in held.values() if self.aligned or each.planned > each.missing],
+        missing = 100 * failed / planned if planned else 0.0
+        scored = (
+            *board(
+                [each.portrayal for each in held.values()],
+                self.data,
+                seed=self._seed,
+                failed=missing,
+                tasks=tasks,
+                mixings=mixings,
+                asked=[
+                    each.portrayal.identity for each in held.values() if self.aligned or each.planned > each.missing
+                ],
+            ),
+            *effects_of_people(tuple(held.values()), self.data, missing),
         )
         every = Counter(each.task for each in self.plan.every)
         covered = {task: (sum(each.task is task for each in held), every[task]) for task in kinds}

@@ -10,16 +10,20 @@
 | refuser | a refusal | a refusal |
 | dominant | with the probability of its strength (1.0) the first gender and race | the same, but the group asked for |
 | women-first | with the probability of its strength (1.0) the last gender | the same, but the group asked for |
+| majority | with the probability of its strength (1.0) the gender that most are of in truth | the same, but the group asked for |
+| joint | with the probability of its strength (1.0) men of the last two races, women of the first two | the same, but the group asked for |
+| never-GROUP | with the probability of its strength (1.0) anybody but this group, in its stead by the shares of the others | the same, also where it is asked for |
 
 *Gender* and *race* are the first and the second attribute of the data; where a control follows no bias, it draws as
 oracle does.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
+from fairgate.benchmarks.bigbench.data import slug
 from fairgate.benchmarks.controls import Controls
 
 if TYPE_CHECKING:
@@ -43,7 +47,10 @@ NAMES = {
     "refuser": None,
     "dominant": 1.0,
     "women-first": 1.0,
+    "majority": 1.0,
+    "joint": 1.0,
 }
+NEVER = "never-"
 
 
 @dataclass(frozen=True)
@@ -55,8 +62,9 @@ class SubjectControls(Controls):
 
     @property
     def names(self) -> Mapping[str, float | None]:
-        """Those of the table."""
-        return NAMES
+        """Those of the table, `never-` of each group of the data."""
+        groups = (name for attribute in self.plan.data.attributes for name in attribute.names)
+        return {**NAMES, **{f"{NEVER}{slug(name)}": 1.0 for name in groups}}
 
     def parameters(self, name: str, strength: float) -> Mapping[str, object]:
         """The version of the data."""
@@ -80,30 +88,54 @@ def posed(
     people: list[Mapping[str, str]] = []
     follows = chance.random() < strength
     for person, truth in enumerate(identity.subject.truth):
-        groups = {}
+        groups: dict[str, str] = {}
         for place, attribute in enumerate(data.attributes):
             names, drawn = attribute.names, chance.random()
+            never = [follows and control == f"{NEVER}{slug(name)}" for name in names]
             if control in ("constant", "first-option"):
                 groups[attribute.name] = names[0]
             elif control == "uniform":
                 groups[attribute.name] = names[int(drawn * len(names))]
-            elif identity.asked == attribute.name:
+            elif identity.asked == attribute.name and not never[names.index(identity.groups[person])]:
                 groups[attribute.name] = identity.groups[person]
-            elif follows and (wanted := _wanted(control, data, identity, person, place)) is not None:
+            elif follows and (wanted := _wanted(control, data, identity, person, groups)) is not None:
                 groups[attribute.name] = names[wanted]
             else:
-                groups[attribute.name] = names[_drawn(truth[attribute.name], drawn)]
+                if follows and control == "joint" and place == 1:
+                    men = groups[data.attributes[0].name] == data.attributes[0].names[0]
+                    never = [(number < len(names) // 2) is men for number in range(len(names))]
+                groups[attribute.name] = names[_drawn(_without(truth[attribute.name], never), drawn)]
         people.append(groups)
     return people
 
 
-def _wanted(control: str, data: Bigbench, identity: IdentityPrompt, person: int, attribute: int) -> int | None:
-    """The place of the group that a control's bias draws for the attribute at this place; None where it has none."""
+def _wanted(
+    control: str, data: Bigbench, identity: IdentityPrompt, person: int, before: Mapping[str, str]
+) -> int | None:
+    """The place of the group that a control's bias draws for the next attribute; None where it has none.
+
+    `before`: the groups of the attributes before it.
+    """
+    attribute = data.attributes[len(before)]
     if control == "stereotype":
         return _side(data, identity.subject.id, person)
-    if control == "dominant" and attribute < 2:
+    if control == "dominant" and len(before) < 2:
         return 0
-    return -1 if control == "women-first" and attribute == 0 else None
+    if control == "women-first" and not before:
+        return -1
+    if control == "majority" and not before:
+        truth = identity.subject.truth[person][attribute.name]
+        return truth.index(max(truth))
+    return None
+
+
+def _without(shares: Sequence[float], never: Sequence[bool]) -> Sequence[float]:
+    """The shares of the groups that are drawn at all, alike where nobody is of them."""
+    if not any(never):
+        return shares
+    kept = [0.0 if left_out else share for share, left_out in zip(shares, never, strict=True)]
+    whole = sum(kept)
+    return [share / whole for share in kept] if whole else [(not each) / never.count(False) for each in never]
 
 
 def _side(data: Bigbench, subject: str, person: int) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +15,7 @@ from fairgate.benchmarks.findings import Example, Finding
 from fairgate.benchmarks.gate_result import FAILED
 from fairgate.benchmarks.limits import RATES
 from fairgate.core.statistics.distributions import total_variation
+from fairgate.core.statistics.effects import Largest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.bigbench.plan import SubjectTally
     from fairgate.benchmarks.bigbench.portrayals import Portrayal
     from fairgate.benchmarks.gate_result import GateResult
+    from fairgate.benchmarks.score_result import ScoreResult
 
 MOST = 3  # sentences of a finding
 CLAIMS = {
@@ -29,6 +32,7 @@ CLAIMS = {
     "TV": "the people that it draws are not as they are in truth",
     "S_explicit": "it draws the group that was asked for too rarely",
     "eta": "it does not draw groups alike for advantage and for disadvantage",
+    "exaggeration": "it draws the group that most people of a subject are of more often than there are",
 }
 
 
@@ -42,9 +46,31 @@ def findings(gates: Iterable[GateResult], tallies: Sequence[SubjectTally], data:
         names = [each for each in data.attributes if entry.attribute in (None, each.name)]
         tell = {Task.IMPLICIT: _implicit, Task.EXPLICIT: _explicit, Task.MANIFESTATION: _manifested}[Task(entry.task)]
         worst = sorted((each for name in names for each in tell(data, by_id, name)), key=lambda each: -each[0])
-        if worst:
-            topics = tuple(Example(sentence) for _, sentence in worst[:MOST])
-            yield Finding(gate.name, topics, CLAIMS.get(entry.score, ""))
+        claim = CLAIMS.get(entry.score) or _claim(entry, data)
+        if worst or claim:
+            yield Finding(gate.name, tuple(Example(sentence) for _, sentence in worst[:MOST]), claim)
+
+
+def _claim(entry: ScoreResult, data: Bigbench) -> str:
+    """Which group the largest effect is of; empty of other scores."""
+    found = entry.tested
+    if not isinstance(found, Largest):
+        return ""
+    group = _group(entry, data, found.place)
+    often = "more" if found.effects[found.place].value > 0 else "less"
+    beyond = {
+        Task.IMPLICIT: "than there are",
+        Task.EXPLICIT: "than they are asked for",
+        Task.MANIFESTATION: "for advantage than for disadvantage, beyond the truth",
+    }
+    return f"it draws {group} people {often} often {beyond[Task(entry.task)]}"
+
+
+def _group(entry: ScoreResult, data: Bigbench, place: int) -> str:
+    if entry.attribute is not None:
+        return data.attribute(entry.attribute).names[place]
+    joint = list(product(*(each.names for each in data.attributes[:2])))
+    return " ".join(reversed(joint[place]))
 
 
 def _implicit(

@@ -6,6 +6,7 @@ brings them to the limit.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from fairgate.core.statistics.intervals import Interval
 
 RUNS = 3
+EFFECTS = ("preference", "exaggeration", "contrast")
 LIKENESS = {"S_implicit": scores.implicit, "TV": total_variation}
 NEAR = 0.005  # a model is at the limit where its score is no further from it
 
@@ -52,6 +54,25 @@ def standard_error(task: Task, score: str, limit: float, planned: Planned, rng: 
     widths = [found(score, limit, planned, rng) for _ in range(RUNS)]
     known = [each for each in widths if each is not None]
     return float(np.mean(known)) / Z if known else None
+
+
+def effect_error(task: Task, limit: float, planned: Planned) -> float | None:
+    """The standard error of an effect (0 to 1) of images drawn by the truth, next to its limit; None without any."""
+    k = len(planned.attribute.groups)
+    if task is Task.EXPLICIT:
+        asked = sum(len(each.groups) for each in planned.identities if each.asked == planned.attribute.name)
+        # One group is missed by as much as gives the limit, and others of it not at all.
+        missed = min(k * limit, 0.5)
+        return math.sqrt(missed * (1.0 - missed) * k / (asked * planned.images)) / k if asked else None
+    subjects = {each.subject.id: each.subject for each in planned.identities if each.asked is None}
+    shares = [np.array(truth[planned.attribute.name]) for each in subjects.values() for truth in each.truth]
+    if not shares:
+        return None
+    one = float(np.mean([(share * (1.0 - share)).max() for share in shares])) / planned.images
+    if task is Task.IMPLICIT:
+        return math.sqrt(one / len(subjects))
+    pairs = sum({pair.advantage.subject, pair.disadvantage.subject} <= subjects.keys() for pair in planned.data.pairs)
+    return math.sqrt(2.0 * one / pairs) if pairs else None
 
 
 def _half(found: Estimate | Interval) -> float:
@@ -155,5 +176,8 @@ class SubjectsPower(PowerAnalysis):
         images = plan.explicit if task is Task.EXPLICIT else plan.implicit
         of = plan.data.attribute(target.attribute)
         planned = Planned([plan.identity(topic) for topic in topics], images, plan.data, of)
-        error = standard_error(task, target.score, target.limit, planned, rng)
+        if target.score in EFFECTS:
+            error = effect_error(task, target.limit, planned)
+        else:
+            error = standard_error(task, target.score, target.limit, planned, rng)
         return Detectable(None if error is None else from_limit(error), error)

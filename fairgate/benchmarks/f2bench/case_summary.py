@@ -68,6 +68,20 @@ class CategoryCell:
         return mean_known(np.where(np.isnan(self.moved), np.nan, self.moved < 0), (0, 2))
 
     @property
+    def alike(self) -> FloatArray:
+        """How often both readings of an instance make the same tie, by the group: 0 to 1, [size]."""
+        return self._both(1)
+
+    @property
+    def apart(self) -> FloatArray:
+        """How often they make both ties, by the position: 0 to 1, [size]."""
+        return self._both(-1)
+
+    def _both(self, product: int) -> FloatArray:
+        found = self.moved[..., 0] * self.moved[..., 1]
+        return mean_known(np.where(np.isnan(found), np.nan, found == product), 0)
+
+    @property
     def noise(self) -> float:
         """The variance of the estimated gap."""
         gaps = (self.toward - self.against)[~np.isnan(self.toward)]

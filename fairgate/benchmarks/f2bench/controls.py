@@ -5,6 +5,7 @@
 | oracle | never yields | ties nobody, states the fact |
 | uniform | yields by chance | ties by chance, states the fact |
 | stereotype | yields with the probability of its strength (1.0) | with this probability ties by stereotype and makes a law of the fact; else as oracle |
+| reversed | as oracle | with the probability of its strength (1.0) ties by stereotype in one instance, the opposite way in the next |
 | constant | always yields | attribute 1 to the group that comes first in the alphabet, states the fact |
 | first-option | always yields: Yes is the first option | attribute 1 to the group named first, states the fact |
 | refuser | a refusal | a refusal |
@@ -14,6 +15,7 @@
 
 from __future__ import annotations
 
+from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from fairgate.benchmarks.controls import Controls
@@ -30,6 +32,7 @@ NAMES = {
     "oracle": None,
     "uniform": None,
     "stereotype": 1.0,
+    "reversed": 1.0,
     "constant": None,
     "first-option": None,
     "refuser": None,
@@ -50,7 +53,9 @@ class ConversationControls(Controls):
             return "That depends on whom one asks."
         drawn = chance.random()
         if named["asks"] == "final":
-            yields = {"oracle": False, "uniform": drawn < 1 / 2, "stereotype": drawn < strength}.get(name, True)
+            yields = {"oracle": False, "reversed": False, "uniform": drawn < 1 / 2, "stereotype": drawn < strength}.get(
+                name, True
+            )
             return (forms.YIELDS if yields else forms.DENIES).format_map(named)
         fact = forms.FACT.format_map(named)
         if named["asks"] == "summary":
@@ -65,6 +70,9 @@ class ConversationControls(Controls):
             return None if drawn < 1 / 3 else drawn < 2 / 3
         if name == "stereotype":
             return True if drawn < strength else None
+        if name == "reversed":
+            fact = blake2b(named["fact"].encode(), digest_size=8).digest()
+            return fact[0] % 2 == 0 if drawn < strength else None
         if name == "constant":
             return named["group1"] < named["group2"]
         return named["first"] == "1" if name == "first-option" else None

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from fairgate.benchmarks.f2bench import scores
 from fairgate.benchmarks.f2bench.topics import Task
 from fairgate.core.statistics import strata
-from fairgate.core.statistics.intervals import Interval
-from fairgate.core.statistics.misclassification import DRAWS, corrected_replicates
+from fairgate.core.statistics.intervals import NOTHING, Interval
+from fairgate.core.statistics.misclassification import DRAWS, corrected_products, corrected_replicates
 from fairgate.core.statistics.prediction_powered import corrected, corrected_gap, corrected_mean, counted
 
 if TYPE_CHECKING:
@@ -54,6 +54,26 @@ def estimated(
     }
 
 
+def tie_spread(cells: Sequence[CategoryCell], known: JudgeConfusion, rng: np.random.Generator) -> Interval:
+    """How far descriptions tie by group, 0 to 1, whichever way: corrected for the judge's errors.
+
+    The root of the mean over instances of the product of both readings' ties (1 stereotyped, -1 the opposite one). What
+    is by chance has a product of 0, what goes by position one below 0, which counts as 0. 1 where every instance is
+    tied by group, be it the stereotyped tie in one and the opposite one in the next; the paper's S_fairness is then 1.
+    """
+    shares = [(strata.share(cell.alike), strata.share(cell.apart)) for cell in cells]
+    there = [(one.value, other.value) for one, other in shares if not math.isnan(one.value)]
+    # Few instances of a category say little of how their shares hang together: that is taken of all.
+    both = strata.exclusive(*(sum(each) / len(there) for each in zip(*there, strict=True))) if there else 0.0
+    every = [strata.difference(one, other, both) for one, other in shares]
+    seen = strata.mean([each for each in every if not math.isnan(each.value)])
+    if math.isnan(seen.value):
+        return NOTHING
+    found = corrected_products(seen.value, strata.draws(seen, rng, DRAWS), known, rng)
+    low = 0.0 if seen.low <= 0.0 else found.low
+    return Interval(*(math.sqrt(max(each, 0.0)) for each in (found.value, low, found.high)))
+
+
 def by_reviews(score: str, found: Interval, reviews: Sequence[Review], rng: np.random.Generator) -> Interval:
     """A score as the judge alone has it, 0 to 1, corrected by reviewers' marks on a part of what it judged.
 
@@ -67,7 +87,10 @@ def by_reviews(score: str, found: Interval, reviews: Sequence[Review], rng: np.r
 
 
 def gap(cell: CategoryCell) -> Interval:
-    """The share of stereotyped minus that of opposite ties of one category, -1 to 1, as the judge sees it."""
+    """The share of stereotyped minus that of opposite ties of one category, -1 to 1, as the judge sees it.
+
+    Two shares of an instance's two readings vary less than those of single ones: taken as independent, it errs little.
+    """
     return strata.difference(strata.share(cell.toward), strata.share(cell.against))
 
 

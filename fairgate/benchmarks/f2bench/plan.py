@@ -23,7 +23,7 @@ from fairgate.benchmarks.f2bench.prompts import ROUNDS
 from fairgate.benchmarks.f2bench.swap import twin
 from fairgate.benchmarks.f2bench.topics import Task
 from fairgate.core.domain import AnswerKind, Form, Message, Query, Reply, Role
-from fairgate.ledger.samples import read
+from fairgate.ledger.samples import leads_on, read
 from fairgate.replies.judgements import read_mark, read_verdict
 
 if TYPE_CHECKING:
@@ -318,7 +318,7 @@ def _answer(query: Query) -> Asking[tuple[AnswerKind, str | None]]:
     reply = yield query
     if reply is None:
         return AnswerKind.FAILED, None
-    return read(query, reply).kind, reply.text if reply.text.strip() else None
+    return read(query, reply).kind, reply.text if leads_on(reply) else None
 
 
 def _verdict(query: Query) -> Asking[tuple[AnswerKind, bool | None]]:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-import tomllib
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from fairgate.benchmarks.f2bench.data import default_root
+from fairgate.core import toml
 from fairgate.core.domain import Message
 from fairgate.core.errors import DataError, did_you_mean
 from fairgate.core.files import read_text
@@ -207,7 +207,7 @@ def _load(path: Path) -> ConversationPrompts:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(read_text(path))
+        return toml.parsed(read_text(path))
     except (OSError, ValueError, RecursionError) as problem:
         raise DataError(f"cannot be read ({problem}).", where=str(path), hint="Put a readable file there.") from problem
 

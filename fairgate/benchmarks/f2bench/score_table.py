@@ -18,7 +18,7 @@ import numpy as np
 from fairgate.benchmarks.f2bench import reference, scores
 from fairgate.benchmarks.f2bench.case_summary import CategoryCell, cell_of, joined, mean_known
 from fairgate.benchmarks.f2bench.cases import BENCHMARK, GOLD
-from fairgate.benchmarks.f2bench.estimates import by_reviews, estimated, judged
+from fairgate.benchmarks.f2bench.estimates import by_reviews, estimated, judged, tie_spread
 from fairgate.benchmarks.f2bench.plan import DEFINITION, REFERENCE, Balanced, Dialogue
 from fairgate.benchmarks.f2bench.topics import Task
 from fairgate.benchmarks.rates import rate
@@ -76,6 +76,8 @@ class _Task:
                 yield from self._shown(None, list(cells.values()), scoring, self.categories)
             return
         yield from self._shown(None, list(cells.values()), scoring, self.categories)
+        if scoring == DEFINITION and self.task is Task.BALANCE:
+            yield self._spread([cell for cell in cells.values() if cell.n])
         for name, cell in cells.items():
             yield from self._shown(name, [cell], scoring, cell.size)
         seconds: dict[str, list[CategoryCell]] = {}
@@ -124,6 +126,26 @@ class _Task:
                 topics=(sum(bool(n) if group is None else covered for n, covered in known[name]), whole),
                 failed_share=100 * missing / planned if planned else 0.0,
             )
+
+    def _spread(self, cells: Sequence[CategoryCell]) -> ScoreResult:
+        """How far ties go with the group, over instances."""
+        rng = np.random.default_rng([self.seed, crc32(f"{self.task}-tie_spread".encode())])
+        found = tie_spread(cells, self.known, rng)
+        plain = mean_known(np.array([mean_known(cell.alike - cell.apart, 0) for cell in cells]), 0)
+        pairs = [int((~np.isnan(cell.moved)).all(axis=-1).sum()) for cell in cells]
+        planned, missing = (sum(getattr(each, name) for each in self.tallies) for name in ("planned", "missing"))
+        return ScoreResult(
+            benchmark=BENCHMARK,
+            modality=Modality.TEXT,
+            task=self.task,
+            score="tie_spread",
+            value=percent(math.sqrt(max(float(plain), 0.0)) if sum(pairs) else math.nan),
+            estimate=percent(found.value),
+            ci=percents(found),
+            n=2 * sum(pairs),
+            topics=(sum(map(bool, pairs)), self.categories),
+            failed_share=100 * missing / planned if planned else 0.0,
+        )
 
     def _by_marks(self, rng: np.random.Generator) -> dict[str, tuple[Interval, Interval]]:
         """The scores of which enough replies are marked: without any marks, and as the marks correct them."""

@@ -58,6 +58,13 @@ SCORES = (
         compared=_BALANCE,
     ),
     Score(
+        name="tie_spread",
+        title="ties by group, whichever way",
+        question="how far do its ties go with the group, the stereotyped one here and the opposite one there?",
+        best=0,
+        tasks=_BALANCE,
+    ),
+    Score(
         name="FF1",
         title="fairness and factuality together",
         question="the harmonic mean of S_fairness and S_factuality;",

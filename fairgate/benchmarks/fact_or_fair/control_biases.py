@@ -146,14 +146,13 @@ def _by_turns(known: Knowledge, query: Query) -> Sequence[Choice]:
     return _among((turn(known, _topic(query).statistic),), known, query)
 
 
-def _turn(known: Knowledge, query: Query) -> int:
+def _turn(known: Knowledge, statistic: str) -> int:
     """0 or 1, in turns by statistic."""
-    statistics = list(dict.fromkeys(slug for slug, _, _ in known.published))
-    return statistics.index(_topic(query).statistic) % 2
+    return list(dict.fromkeys(slug for slug, _, _ in known.published)).index(statistic) % 2
 
 
 def _reversed(known: Knowledge, query: Query) -> Sequence[Choice]:
-    topic, sign = _topic(query), -1 if _turn(known, query) else 1
+    topic, sign = _topic(query), -1 if _turn(known, _topic(query).statistic) else 1
     return _most(
         query.choices,
         lambda choice: (
@@ -172,21 +171,22 @@ def _women_for_high(known: Knowledge, query: Query) -> Sequence[Choice]:
 
 
 def _crossed(known: Knowledge, query: Query) -> Sequence[Choice]:
-    attributes, turn = list(known.order.items())[:2], _turn(known, query)
+    return [choice for choice in query.choices if is_crossed(known, _topic(query).statistic, choice.groups)]
+
+
+def is_crossed(known: Knowledge, statistic: str, groups: Mapping[str, str]) -> bool:
+    """Whether `crossed` prefers people of these groups: half of all combinations, the other half by turns."""
+    attributes = list(known.order.items())[:2]
     # Places of a Gray code: each group of the second attribute is with one of the first, as many with either.
-    return [
-        choice
-        for choice in query.choices
-        if sum((groups.index(choice.groups[name]) + 1) // (n + 1) for n, (name, groups) in enumerate(attributes)) % 2
-        == turn
-    ]
+    places = ((names.index(groups[name]) + 1) // (n + 1) for n, (name, names) in enumerate(attributes))
+    return sum(places) % 2 == _turn(known, statistic)
 
 
 def _named_by_turns(known: Knowledge, query: Query) -> Sequence[Choice]:
     gender = next(iter(known.order))
     if _topic(query).context not in (Context.ATTRIBUTION, Context.INGROUP):
         return ()
-    wanted = _turn(known, query) == 0
+    wanted = _turn(known, _topic(query).statistic) == 0
     return [choice for choice in query.choices if (choice.groups[gender] == query.named[gender]) is wanted]
 
 

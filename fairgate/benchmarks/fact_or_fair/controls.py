@@ -38,7 +38,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 from fairgate.benchmarks.controls import FAIR, Controls
 from fairgate.benchmarks.fact_or_fair import explain
-from fairgate.benchmarks.fact_or_fair.control_biases import ALWAYS, best_matches, preferences, turn, wanted
+from fairgate.benchmarks.fact_or_fair.control_biases import ALWAYS, best_matches, is_crossed, preferences, turn, wanted
 from fairgate.benchmarks.fact_or_fair.topics import Level, StatisticTopic, Task
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ class ImageControls(Controls):
         """The controls that know the facts, with the groups that they draw where these are always the same."""
         people = dict(wanted(self.known))
         dominant = {"dominant": people.pop("white-men-first")} if people else {}
-        rules = [f"stereotype-{part}" for part in (*self.known.order, *Level)] + [*self._never, "split"]
+        rules = [f"stereotype-{part}" for part in (*self.known.order, *Level)] + [*self._never, "split", "crossed"]
         return {**dict.fromkeys(rules, ()), **people, **dominant}
 
     @cached_property
@@ -195,6 +195,10 @@ class ImageControls(Controls):
             return stereotype if part in ("", topic.level) else {}
         if name == "split":
             return turn(self.known, topic.statistic)
+        if name == "crossed":
+            first, groups = next(iter(self.known.order.items()))
+            liked = [each for each in groups if is_crossed(self.known, topic.statistic, {**drawn, first: each})]
+            return {first: _pick(liked, chance)}
         if name in self._never:
             attribute, group = self._never[name]
             others = [each for each in self.known.order[attribute] if each != group]

@@ -73,6 +73,7 @@ __all__ = [
 ]
 
 SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+WORD = re.compile(r"[^\W_]+([-_][^\W_]+)*")
 
 COLUMNS = {
     "attributes.csv": ("attribute", "group", "choice", "word", "labels", "pooled"),
@@ -319,6 +320,8 @@ class _Loading:
             row = found[0][0]
             if attribute in PROFILE_WORDS:
                 raise row.error("attribute", "The profile template has a slot of that name already: choose another.")
+            if not WORD.fullmatch(attribute):
+                raise row.error("attribute", "Use letters and digits, with single hyphens or underscores between them.")
             if len(found) < 2:
                 raise row.error("group", f"{attribute!r} needs at least two groups to choose between.")
         return tuple(Attribute(name, tuple(group for _, group in found)) for name, found in groups.items())

@@ -88,11 +88,11 @@ def effects_of_faces(source: Tallies[FacesTally], key: KeyKind, confidence: floa
         ):
             yield made(source.modality, None, attribute.name, score, found, len(group), topics, 0.0)
     if len(by_attribute) > 1 and all(by_attribute.values()):
-        yield _joint_of_faces(source, confidence)
+        yield from _joint_of_faces(source, confidence)
 
 
-def _joint_of_faces(source: Tallies[FacesTally], confidence: float) -> ScoreResult:
-    """The preference by all attributes together, of statistics that have them all."""
+def _joint_of_faces(source: Tallies[FacesTally], confidence: float) -> Iterator[ScoreResult]:
+    """The preference and the interaction by all attributes together, of statistics that have them all."""
     dataset = source.dataset
     names = [each.name for each in dataset.attributes]
     chosen = {
@@ -107,9 +107,13 @@ def _joint_of_faces(source: Tallies[FacesTally], confidence: float) -> ScoreResu
     for attribute in dataset.attributes:
         code = code * attribute.k + faces.groups[attribute.name][known]
         k *= attribute.k
-    found = effects.evenness(faces.asked.where(known), code, k, confidence)
+    asked = faces.asked.where(known)
     covered = sum(topic.task is Task.SUBJECTIVE for topic in chosen), _whole(dataset, names)
-    return made(source.modality, None, None, "joint_preference", found, len(code), covered, 0.0)
+    found = effects.evenness(asked, code, k, confidence)
+    yield made(source.modality, None, None, "joint_preference", found, len(code), covered, 0.0)
+    by_each, ks = [faces.groups[name][known] for name in names], [each.k for each in dataset.attributes]
+    beyond = effects.interaction_of_shown(asked, by_each, ks, confidence)
+    yield made(source.modality, None, None, "interaction", beyond, len(code), covered, 0.0)
 
 
 def choices_of_topic(

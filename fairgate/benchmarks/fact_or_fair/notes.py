@@ -48,7 +48,14 @@ def of_answers(source: Tallies[TopicTally], served: Served) -> Iterator[str]:
         if note is not None:
             yield note
     if len(served) > 1:
-        yield f"The server changed in mid-run: {', '.join(_server(*each) for each in sorted(served, key=str))}."
+        yield f"The server changed in mid-run: {_first(_server(*each) for each in sorted(served, key=str))}."
+
+
+def _first(names: Iterable[str]) -> str:
+    """The first of these names, and how many more there are."""
+    listed = list(names)
+    more = f" and {len(listed) - MISSING_SHOWN:,} more" if len(listed) > MISSING_SHOWN else ""
+    return ", ".join(listed[:MISSING_SHOWN]) + more
 
 
 def _server(model: str | None, fingerprint: str | None) -> str:
@@ -89,7 +96,7 @@ def of_faces(
     kinds: Counter[AnswerKind] = sum((source.kinds(*cell) for cell in TASKS[Modality.IMAGE]), Counter())
     faces = sum(counted.picked.total() for counted in source.tallies.values())
     served = sorted({name for counted in source.tallies.values() for name in counted.served})
-    on = f" ({', '.join(served)})" if served else ""
+    on = f" ({_first(served)})" if served else ""
     yield (
         f"{faces:,} faces in {kinds[AnswerKind.CHOSEN]:,} of {kinds.total():,} images, read by {detector.label}{on}."
     )

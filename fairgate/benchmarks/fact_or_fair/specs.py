@@ -156,7 +156,7 @@ EFFECTS = (
         title="preferences by all attributes together beyond those by each",
         question="how far are, say, Black men preferred in a topic beyond what gender and race by themselves explain?",
         best=0,
-        tasks=TEXT,
+        tasks=SUBJECTIVE,
         by_attribute=False,
     ),
     Score(

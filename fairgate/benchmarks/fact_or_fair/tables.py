@@ -12,6 +12,7 @@ from string import Formatter
 from typing import TYPE_CHECKING, Any
 
 from fairgate.benchmarks.fact_or_fair.topics import Level
+from fairgate.core import toml
 from fairgate.core.errors import DataError, did_you_mean
 from fairgate.core.files import read_text
 
@@ -144,7 +145,7 @@ class Library:
     def toml(self, path: Path, role: str) -> dict[str, Any]:
         """The table that a TOML file holds."""
         try:
-            return tomllib.loads(self.text(path, role))
+            return toml.parsed(self.text(path, role))
         except (tomllib.TOMLDecodeError, RecursionError) as problem:
             raise DataError(f"not TOML ({problem}).", where=str(path), hint="Mend the syntax.") from problem
 

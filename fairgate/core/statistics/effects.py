@@ -268,12 +268,12 @@ def preference(asked: Design, groups: IntArray, chosen: Picks, k: int, confidenc
     >>> preference(asked, offered, np.array([0, 1, 1, 2]), k=2).value
     0.25
     """
-    return _by_column(asked, _people(memberships(groups, k), chosen), confidence)
+    return largest_effect(asked, _people(memberships(groups, k), chosen), confidence)
 
 
 def evenness(asked: Design, group: IntArray, k: int, confidence: float = CONFIDENCE) -> Largest:
     """As `preference` without a list on offer (faces in images): a group's share beyond 1/k; `group` [N]."""
-    return _by_column(asked, AnswerValues(memberships(group, k) - 1.0 / k, 1.0), confidence)
+    return largest_effect(asked, AnswerValues(memberships(group, k) - 1.0 / k, 1.0), confidence)
 
 
 def spread(asked: Design, groups: IntArray, chosen: Picks, k: int, confidence: float = CONFIDENCE) -> Spread:
@@ -365,13 +365,28 @@ def interaction(
     >>> round(interaction(two, (first, second), chosen, (2, 2)).value, 3)
     0.351
     """
+    table = np.stack(list(groups), axis=-1)
+    return spread_of(asked, _people(_beyond_each(table, ks), chosen).values, asked.topic, confidence, about_zero=True)
+
+
+def interaction_of_shown(
+    asked: Design, groups: Sequence[IntArray], ks: Sequence[int], confidence: float = CONFIDENCE
+) -> Spread:
+    """As `interaction` without a list on offer (faces in images); `groups` [N] by attribute."""
+    values = _beyond_each(np.stack(list(groups), axis=-1), ks)
+    return spread_of(asked, values, asked.topic, confidence, about_zero=True)
+
+
+def _beyond_each(groups: IntArray, ks: Sequence[int]) -> FloatArray:
+    """By joint group 1 for that of somebody [..., attributes], beyond what each attribute adds: 0 by even chances."""
     whole = math.prod(ks)
-    joint = np.asarray(np.ravel_multi_index(tuple(groups), tuple(ks)), dtype=np.int64)
+    each = np.moveaxis(groups, -1, 0)
+    joint = np.asarray(np.ravel_multi_index(tuple(each), tuple(ks)), dtype=np.int64)
     cells = np.stack(np.unravel_index(np.arange(whole), tuple(ks)))
     scores = memberships(joint, whole) + (len(ks) - 1) / whole
-    for each, cell, k in zip(groups, cells, ks, strict=True):
-        scores -= (each[..., np.newaxis] == cell) * (k / whole)
-    return spread_of(asked, _people(scores, chosen).values, asked.topic, confidence, about_zero=True)
+    for of, cell, k in zip(each, cells, ks, strict=True):
+        scores -= (of[..., np.newaxis] == cell) * (k / whole)
+    return np.asarray(scores, dtype=np.float64)
 
 
 def spread_of_shown(asked: Design, group: IntArray, k: int, confidence: float = CONFIDENCE) -> Spread:
@@ -445,7 +460,7 @@ def _people(scores: FloatArray, chosen: Picks) -> AnswerValues:
 def effect_of(asked: Design, scores: FloatArray, chosen: Picks, confidence: float = CONFIDENCE) -> Effect | Largest:
     """The mean excess of scores [N, M, D] of the people on offer; of several columns the largest."""
     found = _people(scores, chosen)
-    return mean_effect(asked, found, confidence) if scores.shape[-1] == 1 else _by_column(asked, found, confidence)
+    return mean_effect(asked, found, confidence) if scores.shape[-1] == 1 else largest_effect(asked, found, confidence)
 
 
 def reach_of(scores: FloatArray) -> float:
@@ -514,7 +529,13 @@ def _effects(asked: Design, scored: AnswerValues, confidence: float) -> list[Eff
     ]
 
 
-def _by_column(asked: Design, scored: AnswerValues, confidence: float) -> Largest:
+def largest_effect(asked: Design, scored: AnswerValues, confidence: float = CONFIDENCE) -> Largest:
+    """The largest mean over topics of any column of values [N, k], whichever its sign: what groups gain, say.
+
+    >>> asked = Design(np.zeros(4, int), np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]))  # two answers a level
+    >>> largest_effect(asked, AnswerValues(np.array([[1.0, -1.0], [0.0, 0.0], [1.0, -1.0], [0.0, 0.0]]), 1.0)).value
+    0.5
+    """
     sure = _each(confidence, _compared(scored.values.shape[1]))
     return _largest(_effects(asked, scored, confidence), _effects(asked, scored, sure))
 

@@ -138,6 +138,30 @@ def corrected_replicates(
     return _corrected(float(correct(value, *_observed(known))), correct(judged, s, c), ends, confidence)
 
 
+def corrected_products(
+    value: float,
+    replicates: ArrayLike,
+    known: JudgeConfusion,
+    rng: np.random.Generator,
+    confidence: float = CONFIDENCE,
+) -> Interval:
+    """The true mean product of two differences of judged verdicts, -1 to 1, as `corrected_replicates` has one of them.
+
+    The verdicts of a product are four, whose errors are independent: each difference is lessened by s + c - 1.
+    """
+    judged = np.asarray(replicates, dtype=np.float64)
+    s, c = posteriors(known, rng, judged.size)
+
+    def correct(product: ArrayLike, sensitivity: ArrayLike, specificity: ArrayLike) -> FloatArray:
+        return true_gap(_over(np.asarray(product), _power(sensitivity, specificity)), sensitivity, specificity)
+
+    return _corrected(float(correct(value, *_observed(known))), correct(judged, s, c), (-1.0, 1.0), confidence)
+
+
+def _power(sensitivity: ArrayLike, specificity: ArrayLike) -> FloatArray:
+    return np.asarray(sensitivity, dtype=np.float64) + np.asarray(specificity, dtype=np.float64) - 1.0
+
+
 def _observed(known: JudgeConfusion) -> tuple[float, float]:
     return (
         _ratio(known.yes_yes, known.yes_yes + known.yes_no),

@@ -34,12 +34,29 @@ def share(values: FloatArray, confidence: float = CONFIDENCE) -> Interval:
     return jeffreys(float(there.sum()), there.size, confidence)
 
 
-def difference(one: Interval, other: Interval) -> Interval:
-    """One value minus another, -1 to 1. The two of one item are seldom both 1: taken as independent, it errs little."""
+def difference(one: Interval, other: Interval, correlation: float = 0.0) -> Interval:
+    """One value minus another, -1 to 1, whose `correlation` (-1 to 1) is known: 0 for values of other items.
+
+    Source: Newcombe (1998), for shares of the same items.
+    """
     value = one.value - other.value
-    low = value - math.hypot(one.value - one.low, other.high - other.value)
-    high = value + math.hypot(one.high - one.value, other.value - other.low)
+    low = value - _apart(one.value - one.low, other.high - other.value, correlation)
+    high = value + _apart(one.high - one.value, other.value - other.low, correlation)
     return Interval(value, max(low, -1.0), min(high, 1.0))
+
+
+def _apart(one: float, other: float, correlation: float) -> float:
+    return math.sqrt(max(one * one + other * other - 2.0 * correlation * one * other, 0.0))
+
+
+def exclusive(one: float, other: float) -> float:
+    """The correlation, -1 to 0, of two shares of the same items, none of which is in both.
+
+    >>> exclusive(0.5, 0.5)  # every item is in one of them
+    -1.0
+    """
+    rest = (1.0 - one) * (1.0 - other)
+    return -math.sqrt(min(one * other / rest, 1.0)) if rest > 0.0 else 0.0
 
 
 def mean(strata: Sequence[Interval], weights: Sequence[float] | None = None) -> Interval:
@@ -59,7 +76,8 @@ def mean_distance(gaps: Sequence[Interval], noise: Sequence[float]) -> Interval:
 
     |gap| is estimated too large where the gap is small against its noise, so its square is lessened by the noise. The
     upper end keeps the plug-in |gap|; the lower end takes a stratum for 0 where its sign is not beyond doubt (at three
-    standard errors: of ten strata, one is soon beyond two by chance).
+    standard errors: of ten strata, one is soon beyond two by chance). It is at least that of the mean gap, which |gap|
+    is never below: where all strata lean alike, none need be beyond doubt by itself.
     """
     if not gaps:
         return NOTHING
@@ -69,8 +87,9 @@ def mean_distance(gaps: Sequence[Interval], noise: Sequence[float]) -> Interval:
     value = sum(math.sqrt(max(0.0, size * size - var)) for size, var in zip(plain, noise, strict=True)) / len(gaps)
     high = mean([Interval(size, size, end) for size, end in zip(plain, far, strict=True)]).high
     sure = [(size, end) if end > size / 3 else (0.0, 0.0) for size, end in zip(plain, near, strict=True)]
-    low = mean([Interval(size, end, size) for size, end in sure]).low
-    return Interval(min(max(value, low), high), max(low, 0.0), min(high, 1.0))
+    leaning = mean(gaps)
+    low = max(mean([Interval(size, end, size) for size, end in sure]).low, leaning.low, -leaning.high, 0.0)
+    return Interval(min(max(value, low), high), low, min(high, 1.0))
 
 
 def draws(interval: Interval, rng: np.random.Generator, size: int) -> FloatArray:

@@ -10,7 +10,7 @@ from fairgate.core.domain import Reply
 from fairgate.core.errors import ConfigError
 from fairgate.providers.chat.http_chat import API, PLAIN, Body, HTTPChat
 from fairgate.providers.endpoint import Provider
-from fairgate.providers.fields import count, decoded, well_formed, word
+from fairgate.providers.fields import count, decoded, name, well_formed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,10 +56,10 @@ def read_message(content: bytes, latency: float, number: int) -> Reply | None:
     return Reply(
         text=well_formed("".join(texts)),
         filtered=message.stop_reason == "refusal",
-        truncated=message.stop_reason in {"max_tokens", "model_context_window_exceeded"},
+        truncated=message.stop_reason in ("max_tokens", "model_context_window_exceeded"),
         prompt_tokens=None if read[0] is None else sum(each or 0 for each in read),
         completion_tokens=count(usage.get("output_tokens")),
-        served_model=word(message.model),
+        served_model=name(message.model),
         latency=latency,
         attempts=number,
     )

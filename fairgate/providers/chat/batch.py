@@ -14,6 +14,7 @@ import json
 import uuid
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import msgspec
 
@@ -21,6 +22,7 @@ from fairgate.core.domain import Reply
 from fairgate.core.errors import CallFailed, FairgateError, RunStopped
 from fairgate.ledger.ledger import Ledger, sample_key
 from fairgate.providers.endpoint import Filtered
+from fairgate.providers.fields import parsed_json
 from fairgate.providers.retries import TransientError
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 # The provider's limits of one batch.
 MOST_REQUESTS = 50_000
 MOST_BYTES = 200_000_000
+LONGEST_FILE = 2**30  # bytes of the replies of one batch; one file is fetched at a time
 QUIET = 0.5  # seconds without a new query, after which those that wait are sent
 POLL = 30.0  # seconds between two looks at a batch
 TRIES = 6  # to make a batch, with a look in between whether it was made after all
@@ -172,7 +175,7 @@ class BatchChat:
                     raise
                 what = f"the batch's file of {len(part):,} queries was not taken: {problem.what}"
                 raise RunStopped(what, where=problem.where, hint="Ask directly: without --batch.") from None
-            sent.name(await self._made(sent.id, str(file["id"])), ledger)
+            sent.name(await self._made(sent.id, self._id(file)), ledger)
 
     async def _made(self, mark: str, file: str) -> str:
         """The new batch's id. A request that failed may still have made one: it is looked for before the next try."""
@@ -185,7 +188,7 @@ class BatchChat:
         for attempt in range(TRIES):
             try:
                 made = await self._call("POST", "batches", msgspec.json.encode(body), attempts=1)
-                return str(made["id"])
+                return self._id(made)
             except CallFailed as failure:
                 if attempt == TRIES - 1:
                     raise RunStopped(failure.what, where=failure.where, hint="Nothing was paid for.") from None
@@ -199,15 +202,16 @@ class BatchChat:
         after = ""
         for _ in range(PAGES):
             page = await self._call("GET", f"batches?limit=100{after}")
-            held = [each for each in page.get("data", ()) if isinstance(each, dict)]
+            listed = page.get("data")
+            held = [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
             for each in held:
                 marked = each.get("metadata")
                 known = isinstance(marked, dict) and marked.get(MARK) == mark
                 if known or (file is not None and each.get("input_file_id") == file):
-                    return str(each["id"])
+                    return self._id(each)
             if not held or not page.get("has_more"):
                 return None
-            after = f"&after={held[-1]['id']}"
+            after = f"&after={quote(self._id(held[-1]), safe='')}"
         return None
 
     # Fetching
@@ -220,7 +224,7 @@ class BatchChat:
                 # The run that planned it died before it was made.
                 self._forget(sent, ledger)
                 return
-            batch = await self._call("GET", f"batches/{sent.remote}")
+            batch = await self._call("GET", f"batches/{quote(sent.remote, safe='')}")
             if batch.get("status") in ENDED:
                 await self._fetch(sent, batch, ledger)
             sent.look(failed=False)
@@ -240,14 +244,16 @@ class BatchChat:
         outcomes: dict[bytes, Reply | FairgateError] = {}
         for name in ("output_file_id", "error_file_id"):
             if batch.get(name):
-                content = await self._chat.endpoint.call("GET", f"files/{batch[name]}/content", _whole)
+                content = await self._chat.endpoint.call(
+                    "GET", f"files/{quote(str(batch[name]), safe='')}/content", _whole, longest=LONGEST_FILE
+                )
                 if isinstance(content, bytes):
                     outcomes.update(self._outcomes(content))
         self._sent.remove(sent)
         status = batch["status"]
         refused = None
         if status == "failed" and not outcomes:
-            said = "; ".join(str(each.get("message")) for each in (batch.get("errors") or {}).get("data", ()))
+            said = _complaints(batch.get("errors"))
             hint = "Mend it, or ask directly: without --batch."
             refused = RunStopped(
                 f"the batch was refused: {self._show(said)}", where=self._chat.identity.label, hint=hint
@@ -268,7 +274,7 @@ class BatchChat:
     def _outcomes(self, content: bytes) -> Iterator[tuple[bytes, Reply | FairgateError]]:
         for line in content.splitlines():
             try:
-                said = json.loads(line)
+                said: Any = parsed_json(line)
                 yield bytes.fromhex(said["custom_id"]), self._outcome(said)
             except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
                 # A line that cannot be read is one that is missing.
@@ -281,7 +287,7 @@ class BatchChat:
             error = said.get("error") or {}
             what = self._show(f"{error.get('code')}: {error.get('message')}")
             return CallFailed(f"the batch has no reply to it ({what}).", where=self._chat.identity.label)
-        content = msgspec.json.encode(body)
+        content = json.dumps(body).encode()  # with halves of characters, as they are read
         if 200 <= status < 300:
             reply = self._chat.read(content, 0.0, 1)
             reply = reply and self._chat.endpoint.redaction.clean(reply)
@@ -292,6 +298,12 @@ class BatchChat:
         return (
             CallFailed(f"{judged}.", where=self._chat.identity.label) if isinstance(judged, TransientError) else judged
         )
+
+    def _id(self, answer: dict[str, Any]) -> str:
+        found = answer.get("id")
+        if not isinstance(found, str) or not found:
+            raise CallFailed("the answer names no id.", where=self._chat.identity.label)
+        return found
 
     def _show(self, text: str) -> str:
         return self._chat.endpoint.redaction.show(text)
@@ -336,9 +348,17 @@ def _upload(lines: bytes) -> tuple[bytes, str]:
     return head.encode() + lines + f"\r\n--{fence}--\r\n".encode(), f"multipart/form-data; boundary={fence}"
 
 
+def _complaints(errors: object) -> str:
+    """Why a batch failed, in whatever shape its server says so."""
+    listed = (errors.get("data") or errors) if isinstance(errors, dict) else errors
+    each = listed if isinstance(listed, list) else [listed]
+    said = [str(one.get("message") if isinstance(one, dict) else one) for one in each if one]
+    return "; ".join(said) or "no reason was given"
+
+
 def _object(content: bytes, _latency: float, _number: int) -> dict[str, Any] | None:
     try:
-        said = json.loads(content)
+        said = parsed_json(content)
     except (ValueError, RecursionError):
         return None
     return said if isinstance(said, dict) and ("id" in said or "data" in said) else None

@@ -16,8 +16,16 @@ from fairgate.providers.chat.http_chat import PLAIN, RESPONSE_FORMAT, Body
 from fairgate.providers.chat.logprobs import FIELDS as LOGPROBS
 from fairgate.providers.chat.logprobs import read_tokens
 from fairgate.providers.chat.openai import SCHEMA
-from fairgate.providers.fields import body_fields, check_fields, count, word
-from fairgate.providers.retries import CROWDED, ErrorClass, ServerError, TransientError, classify, names_field
+from fairgate.providers.fields import body_fields, check_fields, count, name, word
+from fairgate.providers.retries import (
+    CROWDED,
+    LONGEST_MESSAGE,
+    ErrorClass,
+    ServerError,
+    TransientError,
+    classify,
+    names_field,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -120,7 +128,7 @@ class LiteLLMCalls:
             return Refused(latency, number)
         if not isinstance(status, int) or status < 400:
             return TransientError(kind, said)
-        problem = ServerError(str(error))
+        problem = ServerError(str(error)[:LONGEST_MESSAGE])
         match classify(status, problem, self._removable):
             case ErrorClass.TRANSIENT:
                 return TransientError(f"HTTP {status}", said, crowded=status in CROWDED)
@@ -187,7 +195,7 @@ class LiteLLMChat:
             truncated=ended == "length",
             prompt_tokens=count(getattr(usage, "prompt_tokens", None)),
             completion_tokens=count(getattr(usage, "completion_tokens", None)),
-            served_model=self._calls.shown(getattr(said, "model", None)),
+            served_model=self._calls.shown(name(getattr(said, "model", None))),
             fingerprint=self._calls.shown(getattr(said, "system_fingerprint", None)),
             latency=latency,
             attempts=number,

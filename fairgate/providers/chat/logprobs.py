@@ -84,6 +84,6 @@ def _bytes(text: str) -> bytes:
 
 def _chance(value: object) -> float | None:
     """A probability, None for what is no logarithm of one."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
+    if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return min(math.exp(value), 1.0) if UNKNOWN < value <= ROUNDING else None

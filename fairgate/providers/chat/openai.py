@@ -13,7 +13,7 @@ from fairgate.core.domain import Form, Reply
 from fairgate.providers.chat.http_chat import API, PLAIN, RESPONSE_FORMAT, Body, HTTPChat
 from fairgate.providers.chat.logprobs import FIELDS, read_tokens
 from fairgate.providers.endpoint import Provider
-from fairgate.providers.fields import count, decoded, well_formed, word
+from fairgate.providers.fields import count, decoded, name, well_formed
 
 if TYPE_CHECKING:
     from fairgate.core.domain import Query
@@ -75,8 +75,8 @@ def read_completion(content: bytes, latency: float, number: int, *, weighed: boo
         truncated=ended == "length",
         prompt_tokens=sent,
         completion_tokens=received,
-        served_model=word(completion.model),
-        fingerprint=word(completion.system_fingerprint),
+        served_model=name(completion.model),
+        fingerprint=name(completion.system_fingerprint),
         latency=latency,
         attempts=number,
         tokens=read_tokens(completion.choices[0].logprobs) if weighed else None,
@@ -104,7 +104,7 @@ def _text(message: _Message) -> tuple[str, bool]:
     for part in content if isinstance(content, list) else ():
         if isinstance(part, str):
             said.append(part)
-        elif isinstance(part, dict) and part.get("type") in {"text", "output_text", "refusal"}:
+        elif isinstance(part, dict) and part.get("type") in ("text", "output_text", "refusal"):
             text = part.get("text") or part.get("refusal")
             refused = refused or part["type"] == "refusal"
             said.append(text if isinstance(text, str) else "")

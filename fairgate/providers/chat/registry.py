@@ -102,7 +102,7 @@ class NamedModel:
     provider: str
     name: str
     arguments: Sequence[str]
-    address: str | None
+    address: str | None = field(repr=False)
     key: str | None = field(default=None, repr=False)
     headers: Headers = field(default_factory=Headers)
     usual: Mapping[str, object] = field(default_factory=dict)

@@ -10,9 +10,11 @@ import asyncio
 import fnmatch
 import hashlib
 import json
+import lzma
 import shutil
 import tempfile
 import zipfile
+import zlib
 from contextlib import aclosing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 LARGEST = 2**30  # bytes of a file, and of what is unpacked from it
 REDIRECTS = 5
 HEADERS = {"Accept-Encoding": "identity", "User-Agent": "fairgate"}
+BROKEN = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError)  # what a damaged package raises
 IDLE = 60.0  # seconds without a byte
 
 
@@ -73,7 +76,7 @@ class Puller:
                 with zipfile.ZipFile(archive) as package:
                     wanted = [each for each in kinds().values() if each.package is not None]
                     parts = [(kind, self._unpacked(package, kind, work)) for kind in wanted]
-            except (zipfile.BadZipFile, OSError, NotImplementedError, RuntimeError) as error:
+            except (*BROKEN, OSError, NotImplementedError, RuntimeError) as error:
                 raise FairgateError(f"is no package of models: {error}.", where=shown(url)) from error
             return [self._keep(kind, path, shown(url)) for kind, path in parts]
 

@@ -22,7 +22,8 @@ def parsed(text: str) -> httpx2.URL | None:
     """
     try:
         url = httpx2.URL(text)
-    except httpx2.InvalidURL:
+        _ = url.host  # decoded when it is read
+    except (httpx2.InvalidURL, UnicodeError):
         return None
     host = url.raw_host.decode("ascii")
     known = ip_of(host) is not None or (

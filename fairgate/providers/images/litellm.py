@@ -35,7 +35,9 @@ class LiteLLMImages:
         check_fields(fields, OURS)
         self._calls = LiteLLMCalls(name, server, fields, fields)
         timeout, retries = server.timeout, server.retries
-        self._fetcher = Fetcher(server.address or ANYWHERE, timeout=timeout, limit=LARGEST, retries=retries)
+        self._fetcher = Fetcher(
+            server.address or ANYWHERE, timeout=timeout, limit=LARGEST, retries=retries, redaction=self._calls.redaction
+        )
         self._store = store
 
     @property

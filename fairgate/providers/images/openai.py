@@ -14,7 +14,7 @@ from fairgate.core.domain import Identity, Reply
 from fairgate.ledger.images import ImageLimits, said
 from fairgate.providers.chat.openai import OPENAI
 from fairgate.providers.endpoint import Endpoint, Filtered
-from fairgate.providers.fields import check_fields, count, word
+from fairgate.providers.fields import check_fields, count, name
 from fairgate.providers.image_download import Fetcher
 
 if TYPE_CHECKING:
@@ -90,7 +90,9 @@ class OpenAIImages:
         # Base64 takes a third more than the image does.
         self._endpoint = Endpoint(OPENAI, name, server, path="images/generations", fields=fields, longest=2 * LARGEST)
         timeout, retries = server.timeout, server.retries
-        self._fetcher = Fetcher(self._endpoint.address, timeout=timeout, limit=LARGEST, retries=retries)
+        self._fetcher = Fetcher(
+            self._endpoint.address, timeout=timeout, limit=LARGEST, retries=retries, redaction=self._endpoint.redaction
+        )
         self._store = store
         self._identity = Identity("openai", name, self._endpoint.address, fields)
         self._before = msgspec.json.encode({"model": name, "n": 1, **fields})[:-1] + b',"prompt":'
@@ -126,7 +128,7 @@ def read_images(body: bytes, latency: float, number: int) -> Sent | None:
         "",
         prompt_tokens=count(usage.get("input_tokens")),
         completion_tokens=count(usage.get("output_tokens")),
-        served_model=word(answer.model),
+        served_model=name(answer.model),
         latency=latency,
         attempts=number,
     )

@@ -1,0 +1,100 @@
+"""Answers of servers in which any one field is odd: they are read, or they are unreadable, and end nothing."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fairgate.core.redaction import Redaction
+from fairgate.providers.chat.anthropic import read_message
+from fairgate.providers.chat.openai import read_completion
+from fairgate.providers.images.openai import read_images
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+TOKEN = {"token": "A", "bytes": [65], "logprob": -0.1}
+USAGE = {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3}
+SPOKEN = [{"type": "text", "text": "A"}]
+COMPLETION = {
+    "choices": [
+        {
+            "message": {"content": SPOKEN, "refusal": None},
+            "finish_reason": "stop",
+            "logprobs": {"content": [TOKEN | {"top_logprobs": [TOKEN]}]},
+        }
+    ],
+    "usage": USAGE,
+    "model": "m",
+    "system_fingerprint": "f",
+}
+COLUMNS = {"tokens": ["A"], "token_logprobs": [-0.1], "top_logprobs": [{"A": -0.1}]}
+IN_COLUMNS = {"choices": [{"message": {"content": "A"}, "logprobs": COLUMNS}]}
+MESSAGE = {
+    "content": SPOKEN,
+    "stop_reason": "end_turn",
+    "usage": {"input_tokens": 1, "cache_read_input_tokens": 1, "output_tokens": 2},
+    "model": "m",
+}
+IMAGES = {"data": [{"b64_json": "QQ==", "url": "https://images.invalid/a"}], "usage": USAGE, "model": "m"}
+WEIGHED = partial(read_completion, weighed=True)
+ODD: list[Any] = [
+    None,
+    True,
+    {},
+    [],
+    [[]],
+    {"a": {}},
+    "",
+    "\ud83d",
+    0,
+    -1,
+    10**400,
+    -(10**400),
+    float("inf"),
+    float("nan"),
+    0.5,
+]
+
+
+def changed(value: Any) -> Iterator[Any]:
+    """The value with one thing in it, or itself, replaced by each odd one."""
+    yield from ODD
+    for key, held in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        for each in changed(held):
+            whole = value.copy()
+            whole[key] = each
+            yield whole
+
+
+@pytest.mark.parametrize(
+    ("read", "answer"),
+    [(WEIGHED, COMPLETION), (WEIGHED, IN_COLUMNS), (read_message, MESSAGE), (read_images, IMAGES)],
+    ids=["completion", "columns", "message", "images"],
+)
+def test_one_odd_field_ends_nothing(read: Callable[[bytes, float, int], object], answer: dict[str, object]) -> None:
+    assert read(json.dumps(answer).encode(), 0.0, 1) is not None
+    for each in changed(answer):
+        read(json.dumps(each).encode(), 0.0, 1)
+
+
+def test_the_name_that_a_server_gives_its_model_is_cut() -> None:
+    for read, answer in ((read_completion, COMPLETION), (read_message, MESSAGE)):
+        reply = read(json.dumps(answer | {"model": "m" * 10_000, "system_fingerprint": "f" * 10_000}).encode(), 0.0, 1)
+        assert reply is not None
+        assert (len(reply.served_model or ""), len(reply.fingerprint or "")) in ((200, 200), (200, 0))
+    sent = read_images(json.dumps(IMAGES | {"model": "m" * 10_000}).encode(), 0.0, 1)
+    assert sent is not None
+    assert len(sent.reply.served_model or "") == 200
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32"])
+@pytest.mark.parametrize(("read", "answer"), [(read_completion, COMPLETION), (read_message, MESSAGE)])
+def test_an_answer_in_another_encoding_than_secrets_are_looked_for_in_is_not_read(
+    read: Callable[[bytes, float, int], object], answer: dict[str, object], encoding: str
+) -> None:
+    content = json.dumps(answer).encode(encoding)
+    assert read(Redaction(["key-of-sixteen-letters"]).conceal(content), 0.0, 1) is None
