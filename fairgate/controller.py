@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections import Counter
 from contextlib import contextmanager
 from pathlib import Path
@@ -86,7 +85,7 @@ class Controller:
     def pytest_report_header(self) -> Generator[None, list[list[str] | str], list[list[str] | str]]:
         """Say what will be gated, before it is; where pytest found its configuration is shown with -v."""
         others = yield
-        own = textwrap.wrap(self._header, get_terminal_size().columns, subsequent_indent="  ", break_on_hyphens=False)
+        own = short_summary.wrapped(self._header, get_terminal_size().columns)
         return [own] if self._brief else [*others, own]
 
     @property
