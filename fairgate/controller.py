@@ -74,6 +74,11 @@ class Controller:
         """What the run came to; None before its end, or where there is no verdict."""
         return self._report
 
+    @property
+    def unwritten(self) -> Sequence[str]:
+        """What could not be written, a sentence each."""
+        return self._unwritten
+
     # Before
 
     @property
@@ -251,7 +256,9 @@ class Controller:
             self._config.hook.pytest_runtest_logreport(report=phase)
         self._write(self._report)
         path = self._run.settings.save_baseline
-        if path is not None:
+        if path is not None and self._report.verdict is Verdict.ERROR:
+            self._unwritten.append(f"{path} is not saved: nothing may be compared with a run that ended in an error.")
+        elif path is not None:
             with self._said():
                 save(path, kept(sampled.run, sampled.selection))
 
@@ -346,7 +353,7 @@ class Controller:
             terminalreporter.write_line(line)
         for unwritten in self._unwritten:
             terminalreporter.write_line(f"Error: {unwritten}", red=True)
-        if self._unwritten:
+        if self._unwritten and self._report.verdict is not Verdict.ERROR:
             again = f"fairgate gate {self._run.settings.ledger_shown}"
             terminalreporter.write_line(f"The verdict stands. `{again}` writes it anew, and asks nothing.")
 

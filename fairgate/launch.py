@@ -7,7 +7,7 @@ import os
 import re
 import sys
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,8 +50,8 @@ class Session:
     def pytest_unconfigure(self, config: pytest.Config) -> None:
         """Take the report from the process that judged."""
         controller = config.pluginmanager.get_plugin(CONTROLLER)
-        if controller is not None:
-            self.report = controller.report
+        if controller is not None and controller.report is not None:
+            self.report = replace(controller.report, unwritten=tuple(controller.unwritten))
 
 
 def arguments(given: Sequence[str], here: Path) -> list[str]:
