@@ -23,6 +23,7 @@ from fairgate.benchmarks.fact_or_fair.topics import Context, Task
 from fairgate.benchmarks.findings import Example, Finding
 from fairgate.benchmarks.gate_result import Verdict
 from fairgate.core.domain import AnswerKind, Role
+from fairgate.core.errors import ConfigError
 from fairgate.core.files import LOCK
 from fairgate.core.redaction import Redaction
 from fairgate.reports import bars, folder, markdown, numbers, page, summary, terminal, wording
@@ -108,6 +109,17 @@ def test_only_an_inconclusive_run_has_another_exit_code(code: int) -> None:
         return report(gates=(gate(verdict),), error=error, inconclusive_exit=code).exit
 
     assert (exits(INCONCLUSIVE), exits(PASS), exits(FAIL), exits(PASS, "a wrong key")) == (code, 0, 1, 7)
+
+
+def test_an_earlier_report_makes_room_and_nothing_else_of_its_names(tmp_path: Path) -> None:
+    folder.write(full(), tmp_path, ())
+    (tmp_path / "index.html").write_text("<!doctype html><title>My site</title>")
+    with pytest.raises(ConfigError, match=r"index\.html in .* is no report of fairgate"):
+        folder.clear(tmp_path)
+    assert all((tmp_path / name).exists() for name in folder.FILES)
+    folder.write(full(), tmp_path, ())
+    folder.clear(tmp_path)
+    assert not any((tmp_path / name).exists() for name in folder.FILES)
 
 
 def test_the_headline_says_what_was_gated() -> None:
