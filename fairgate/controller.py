@@ -113,7 +113,22 @@ class Controller:
             unjudged = " and ".join(dict.fromkeys(judged))
             without += f"; no judge was named, so the cases of {unjudged} are deselected (--judge)"
         checked = f"; {self._checked}" if self._checked else ""
-        return f"fairgate: {named}, {plan}{judge}{faces}, ledger {settings.ledger_shown}{new}{without}{checked}"
+        ledger = f"ledger {settings.ledger_shown}{new}"
+        return f"fairgate: {named}, {plan}{judge}{faces}, {ledger}{self._priced}{without}{checked}"
+
+    @property
+    def _priced(self) -> str:
+        """What a budget in USD counts by: the file of limits, which says it, may be somebody else's."""
+        settings, prices = self._run.settings, self._run.thresholds.prices
+        if settings.budget_usd is None:
+            return ""
+        asked = (settings.model_spec, settings.judge_spec, settings.t2i_spec)
+        told = (
+            f"{spec} {price.input:g} in, {price.output:g} out (as of {price.date})"
+            for spec in dict.fromkeys(asked)
+            if spec is not None and (price := prices.get(spec)) is not None
+        )
+        return f"; at most {settings.budget_usd:g} USD, at USD a million tokens: {'; '.join(told) or 'none'}"
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:

@@ -79,6 +79,15 @@ def test_the_header_holds_nothing_that_a_terminal_or_a_runner_obeys(tmp_path: Pa
     assert not [line for line in said.splitlines() if line.strip().startswith("::")]
 
 
+def test_the_header_says_by_which_prices_a_budget_counts(tmp_path: Path) -> None:
+    limits = 'extend = "default"\n[prices."openai/x"]\ninput = 0\noutput = 0.5\ndate = 2026-03-23\n'
+    (tmp_path / "mine.toml").write_text(limits)
+    given = ("--model=openai/x", "--budget-usd=2.5", "--thresholds=mine.toml")
+    _, said = fairgate(tmp_path, "run", "-k", "zzz", *given, OPENAI_API_KEY="none")
+    told = "at most 2.5 USD, at USD a million tokens: openai/x 0 in, 0.5 out (as of 2026-03-23)"
+    assert told in " ".join(said.split())
+
+
 def test_what_pytest_keeps_lies_where_it_was_started() -> None:
     assert f"cache_dir={HERE / '.fairgate' / 'pytest-cache'}" in arguments([], HERE)
     assert not any("cache_dir" in each for each in arguments(["-p", "no:cacheprovider"], HERE))

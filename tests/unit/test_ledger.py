@@ -463,6 +463,14 @@ def test_a_reply_that_cannot_be_stored_is_an_error(ledger: Ledger) -> None:
         ledger.add("r", MODEL, query(1), REPLY, ANSWER)
 
 
+def test_a_ledger_of_two_names_is_read_and_not_written(path: Path) -> None:
+    Ledger(path).close()
+    os.link(path, path.with_name("second.sqlite"))
+    with pytest.raises(LedgerError, match="has 2 names"):
+        Ledger(path)
+    Ledger(path, write=False).close()
+
+
 def test_who_does_not_make_it_makes_no_ledger_anew(path: Path) -> None:
     with pytest.raises(LedgerError, match="no such file"):
         Ledger(path, make=False)
