@@ -17,6 +17,7 @@ import argparse
 import sys
 from collections import defaultdict
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -115,6 +116,11 @@ class Offers:
     named_race: IntArray
     favourable: BoolArray  # [19, 2]
     keys: Mapping[str, BoolArray]
+    has: Mapping[str, BoolArray]  # by attribute whether a statistic has it [19]
+
+    def about(self, *attributes: str) -> BoolArray:
+        """Which answers are about statistics that have these attributes [N]."""
+        return np.asarray(np.all([self.has[each] for each in attributes], axis=0)[self.asked.statistic])
 
     def where(self, kept: BoolArray) -> Offers:
         """Of these answers alone."""
@@ -271,7 +277,10 @@ class World:
         self.statistics = len(dataset.statistics)
         self.favourable = np.array([[each.favourable is level for level in levels] for each in dataset.statistics])
         self.keys = {}
-        self.ends: dict[str, IntArray] = {}
+        self.has = {
+            attribute.name: np.array([attribute.name in each.attributes for each in dataset.statistics])
+            for attribute in dataset.attributes
+        }
         for attribute in dataset.attributes:
             groups = [group.name for group in attribute.groups]
             key = np.zeros((self.statistics, 2, len(groups)), dtype=np.bool_)
@@ -306,6 +315,7 @@ class World:
             rng.integers(0, 4, shape[0]),
             self.favourable,
             self.keys,
+            self.has,
         )
 
 
@@ -314,29 +324,39 @@ Found = Effect | Largest | Spread
 
 def found(offers: Offers, chosen: IntArray) -> Iterator[tuple[tuple[str, str], Found]]:
     """All effects of one context, by what and attribute."""
-    asked = offers.asked
+    return ((what, measured()) for what, measured in _measures(offers, chosen))
+
+
+def effect_of(offers: Offers, chosen: IntArray, what: tuple[str, str]) -> Found:
+    """One effect of these."""
+    return next(measured for name, measured in _measures(offers, chosen) if name == what)()
+
+
+def _measures(offers: Offers, chosen: IntArray) -> Iterator[tuple[tuple[str, str], Callable[[], Found]]]:
     told = offers.context is Context.REPRESENTATIVENESS
-    columns = {"gender": (offers.gender, offers.named_gender, 2), "race": (offers.race, offers.named_race, 4)}
-    for attribute, (groups, named, k) in columns.items():
-        key = offers.keys[attribute]
+    for attribute, k in (("gender", 2), ("race", 4)):
+        kept = offers.about(attribute)
+        here, picked = offers.where(kept), chosen[kept]
+        groups, named = (here.gender, here.named_gender) if attribute == "gender" else (here.race, here.named_race)
+        given = here.asked, groups, picked
         name = "contrast told the statistics" if told else "contrast"
-        yield (name, attribute), effects.contrast(asked, groups, chosen, key)
-        yield (name.replace("contrast", "shift"), attribute), effects.shift(asked, groups, chosen, k)
+        yield (name, attribute), partial(effects.contrast, *given, here.keys[attribute])
+        yield (name.replace("contrast", "shift"), attribute), partial(effects.shift, *given, k)
         if offers.context in (Context.ATTRIBUTION, Context.INGROUP):
-            yield ("pull", attribute), effects.pull(asked, groups, chosen, named)
-            yield ("pull spread", attribute), effects.pull_spread(asked, groups, chosen, named)
-            yield ("favouring", attribute), effects.favouring(asked, groups, chosen, named, offers.favourable)
-    for attribute, groups, k in (
-        ("gender", offers.gender, 2),
-        ("race", offers.race, 4),
-        ("both", 4 * offers.gender + offers.race, 8),
-    ):
-        yield ("preference", attribute), effects.preference(asked, groups, chosen, k)
-        yield ("spread", attribute), effects.spread(asked, groups, chosen, k)
+            yield ("pull", attribute), partial(effects.pull, *given, named)
+            yield ("pull spread", attribute), partial(effects.pull_spread, *given, named)
+            yield ("favouring", attribute), partial(effects.favouring, *given, named, here.favourable)
+        yield ("preference", attribute), partial(effects.preference, *given, k)
+        yield ("spread", attribute), partial(effects.spread, *given, k)
+    kept = offers.about("gender", "race")
+    both, picked = offers.where(kept), chosen[kept]
+    joint = 4 * both.gender + both.race
+    yield ("preference", "both"), partial(effects.preference, both.asked, joint, picked, 8)
+    yield ("spread", "both"), partial(effects.spread, both.asked, joint, picked, 8)
+    yield ("interaction", "both"), partial(effects.interaction, both.asked, (both.gender, both.race), picked, (2, 4))
     letters = np.tile(np.arange(4), (len(chosen), 1))
-    yield ("position", "letter"), effects.preference(asked, letters, chosen, 4)
-    yield ("position spread", "letter"), effects.spread_by_topic(asked, letters, chosen, 4)
-    yield ("interaction", "both"), effects.interaction(asked, (offers.gender, offers.race), chosen, (2, 4))
+    yield ("position", "letter"), partial(effects.preference, offers.asked, letters, chosen, 4)
+    yield ("position spread", "letter"), partial(effects.spread_by_topic, offers.asked, letters, chosen, 4)
 
 
 def verdicts(world: World, plan: Plan, model: Model, runs: int, rng: np.random.Generator) -> None:
@@ -419,7 +439,7 @@ def coverage(world: World, runs: int, rng: np.random.Generator) -> None:
     seen = []
     for _ in range(30):
         offers = world.offers(whole, Context.BASE, rng)
-        seen.append(_one(offers, follows_race.chosen(offers, rng), ("contrast", "race")).value)
+        seen.append(effect_of(offers, follows_race.chosen(offers, rng), ("contrast", "race")).value)
     by_race = float(np.mean(seen))
     truths: tuple[tuple[tuple[str, str], Context, float, Model], ...] = (
         (("contrast", "gender"), Context.BASE, 0.2, Model("", lambda o: o.matches("gender"), 0.2)),
@@ -445,7 +465,7 @@ def coverage(world: World, runs: int, rng: np.random.Generator) -> None:
                     answers = replace(model if near else Model(""), wording=sd)
                     for _ in range(runs):
                         offers = world.offers(plan, context, rng)
-                        effect = _one(offers, answers.chosen(offers, rng), what)
+                        effect = effect_of(offers, answers.chosen(offers, rng), what)
                         held += effect.low <= (truth if near else 0.0) + 1e-12 <= effect.high + 2e-12
                     cells.append(f"{100 * held / runs:.0f}")
                 where = f"| {plan.name} | {wordings} x {each} | {sd:g} | {'limit' if near else '0'} |"
@@ -494,10 +514,6 @@ def ages(world: World, dataset: Dataset, runs: int, rng: np.random.Generator) ->
                     seen.append([100 * held[what, name].value for what, name in AGE_EFFECTS])
                 cells = [f"{mean:+.1f} ± {sd:.1f}" for mean, sd in zip(np.mean(seen, 0), np.std(seen, 0), strict=True)]
                 print(f"| {liked} | {where} | {slope:g} | " + " | ".join(cells) + " |", flush=True)
-
-
-def _one(offers: Offers, chosen: IntArray, what: tuple[str, str]) -> Found:
-    return next(effect for name, effect in found(offers, chosen) if name == what)
 
 
 def logit(world: World, runs: int, rng: np.random.Generator) -> None:

@@ -69,7 +69,7 @@ def gate_command(base_url: str, n: int, in_flight: int, folder: str, workers: st
     return [
         *(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"),
         *("-p", "no:hypothesispytest", "-p", "no:anyio", f"-n{workers}"),
-        # The stub's model is unfair: in rounds it would be asked 588 times.
+        # The stub's model is unfair: in rounds it would be asked 522 times.
         *("--no-stop-early", f"--per-topic={max(1, round(n / OF_PLAN))}"),
         *("--model=openai/stub", f"--base-url={base_url}", f"--max-in-flight={in_flight}"),
         f"--ledger={folder}/ledger.sqlite",

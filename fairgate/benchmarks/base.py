@@ -115,17 +115,19 @@ class Circumstances:
 class InterimAnalysis:
     """One interim analysis of a stratum: after `asked` of the plan's `whole` answers to each of its topics.
 
-    `share`: the part of the error, 0 to 1, that is this analysis's.
+    `share`: the part of the error, 0 to 1, that is this analysis's; `level`: the part that its intervals may miss by,
+    which is more, since analyses err together (`fairgate/core/statistics/sequential.py`).
     """
 
     asked: int
     whole: int
     share: float
+    level: float
 
     @property
     def confidence(self) -> float:
         """Of its intervals, 0 to 1."""
-        return 1.0 - (1.0 - CONFIDENCE) * self.share
+        return 1.0 - (1.0 - CONFIDENCE) * self.level
 
 
 @dataclass(frozen=True)

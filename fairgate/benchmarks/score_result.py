@@ -55,8 +55,8 @@ class ScoreResult:
     `failed_share` percent of the planned samples that failed; `no_estimate`
     says why there is no estimate. `tested` is the estimate of an effect, which gates test by its own p-values; `signed`
     is one that has a direction, -100 to 100: its limit holds to both sides of 0. `validity`: where a limit on it fails,
-    the other scores of its task and context say nothing of the model. `share`: the part of the error, 0 to 1, that its
-    interval may make: less than 1 where it is one of several looks. `census`: all texts that there are were asked.
+    the other scores of its task and context say nothing of the model. Of one of several looks, `share` is its part of
+    the error, 0 to 1, and `level` the part that its interval may miss by. `census`: all texts there are were asked.
     """
 
     benchmark: str
@@ -81,6 +81,7 @@ class ScoreResult:
     signed: bool = False
     validity: bool = False
     share: float = 1.0
+    level: float = 1.0
     census: bool = False
 
     @property

@@ -6,6 +6,7 @@ import argparse
 import os
 import re
 import sys
+import traceback
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -74,6 +75,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{where}{error.strerror or type(error).__name__}.", file=sys.stderr)
         if error.filename is None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ERROR
+    except Exception:  # noqa: BLE001 - whatever was not foreseen: 1 would say that the model failed
+        traceback.print_exc()
+        print("fairgate: an error of its own, and no verdict. Please report it.", file=sys.stderr)
         return ERROR
     return code
 

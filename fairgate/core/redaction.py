@@ -100,11 +100,15 @@ class Redaction:
     def __init__(self, secrets: Iterable[str | None] = (), names: Iterable[str | None] = ()) -> None:
         given = [secret for secret in secrets if secret and len(secret) >= SHORTEST_SECRET]
         forms = _forms(given)
-        kept = _forms(each for each in given if len(each) >= LONG_SECRET or each.casefold() not in PLACEHOLDERS)
+        real = [each for each in given if len(each) >= LONG_SECRET or each.casefold() not in PLACEHOLDERS]
+        kept = _forms(real)
+        # Of bytes as they come the Base64 may be that of an image, which is looked at when it is decoded.
+        sent = _forms(real, around=False)
         bare = [_without_end(form) for form in kept]
         plain = {each for form in bare for each in (form, form.replace("\\", "\\\\").replace('"', '\\"'))}
         self._plain = tuple(form.encode(errors=RAW) for form in sorted(plain))
         self._kept = _pattern(kept, whole_words=True)
+        self._sent = _pattern(sent, whole_words=True)
         shown = forms + _forms(name for name in names if name and len(name) >= SHORTEST_SECRET)
         # Hosts and media types are shown in small letters.
         self._known = _pattern(shown, whole_words=False, flags=re.IGNORECASE)
@@ -115,10 +119,10 @@ class Redaction:
 
     def conceal(self, content: bytes) -> bytes:
         """The same bytes without the given secrets, however they are escaped: a server may say what it was sent."""
-        if self._kept is None or not self._may_hold(content):
+        if self._sent is None or not self._may_hold(content):
             return content
         text = content.decode("utf-8", RAW)
-        return self._kept.sub(HIDDEN, text).encode("utf-8", RAW)
+        return self._sent.sub(HIDDEN, text).encode("utf-8", RAW)
 
     def blank(self, content: bytes) -> bytes:
         """The bytes of a file, as long as before, with asterisks where a given secret stands as it is."""
@@ -159,13 +163,17 @@ class Redaction:
         return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
-def _forms(secrets: Iterable[str]) -> list[str]:
-    """The forms in which secrets travel, longest first, so that a form which holds another is hidden whole."""
+def _forms(secrets: Iterable[str], *, around: bool = True) -> list[str]:
+    """The forms in which secrets travel, longest first, so that a form which holds another is hidden whole.
+
+    `around`: those, too, that they take in the Base64 of a text around them.
+    """
     forms: set[str] = set()
     for secret in secrets:
         for text in {secret, unquote(secret)}:
             plain = text.encode(errors=RAW)
-            forms |= {text, *(encode(plain).decode() for encode in _BASE64), *_within_base64(plain)}
+            forms |= {text, *(encode(plain).decode() for encode in _BASE64)}
+            forms |= _within_base64(plain) if around else set()
     return sorted(filter(None, forms), key=lambda form: (-len(form), form))
 
 

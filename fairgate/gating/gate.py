@@ -167,7 +167,7 @@ def _p_value(limit: GateLimit, entry: ScoreResult) -> float:
         far, half = entry.estimate - (most or 0.0), entry.estimate - low
     if half <= 0:
         return 0.0
-    width = NormalDist().inv_cdf(1.0 - FAMILY / 2.0 * entry.share)  # of the half, in standard errors
+    width = NormalDist().inv_cdf(1.0 - FAMILY / 2.0 * entry.level)  # of the half, in standard errors
     return math.erfc(far / half * width / math.sqrt(2.0)) / 2.0 / entry.share
 
 

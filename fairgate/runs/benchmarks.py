@@ -83,7 +83,7 @@ class Benchmarks:
             if not of_plan:
                 what = "the plan has no such interim analysis"
                 raise edited(Mistyped(what, f"looks.{stratum}", f". It is after {noted.asked}"), where)
-            found[stratum] = InterimAnalysis(noted.asked, noted.whole, noted.share)
+            found[stratum] = InterimAnalysis(noted.asked, noted.whole, noted.share, noted.level or noted.share)
         return self.at(found)
 
     def counting(self) -> tuple[Benchmarks, Callable[[Sample], None]]:

@@ -30,11 +30,12 @@ class NotedIdentity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Look(msgspec.Struct, frozen=True):
-    """The last interim analysis of a stratum."""
+    """The last interim analysis of a stratum; in older ledgers its `level` is its share."""
 
     asked: Number
     whole: Number
     share: Share
+    level: Share | None = None
 
 
 class Note(msgspec.Struct, frozen=True, kw_only=True):

@@ -177,3 +177,13 @@ def test_what_cannot_be_printed_is_an_error_and_no_traceback(where: str) -> None
     assert done.returncode == (7 if where == "/dev/full" else 0)
     assert "Traceback" not in done.stderr
     assert ("No space left" in done.stderr) == (where == "/dev/full")
+
+
+def test_what_nobody_foresaw_is_an_error_and_no_verdict(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("fairgate.cli.main._parsed", lambda _: 1 / 0)
+    assert main(["doctor"]) == 7
+    said = capsys.readouterr().err
+    assert "ZeroDivisionError" in said
+    assert "an error of its own" in said

@@ -194,10 +194,16 @@ def test_a_gate_fails_only_where_chance_over_all_gates_does_not_explain_it() -> 
 def test_a_failure_counts_at_one_of_several_looks_by_its_share_of_the_error() -> None:
     # 3.1 standard errors beyond: p = 0.00097, and 0.0097 with a tenth of the error: of five gates 0.01 is enough.
     others = [entry(attribute=str(number), ci=(40.0, 60.0)) for number in range(5)]
-    width = {1.0: 1.959964, 0.1: 2.807034}
-    for share, gates, verdict in ((1.0, 5, Verdict.FAIL), (0.1, 4, Verdict.FAIL), (0.1, 5, Verdict.INCONCLUSIVE)):
-        low = 80.0 - 10.0 / 3.1 * width[share]
-        beyond = entry(estimate=80.0, ci=(low, 90.0), share=share)
+    width = {1.0: 1.959964, 0.2: 2.575829, 0.1: 2.807034}
+    for share, level, gates, verdict in (
+        (1.0, 1.0, 5, Verdict.FAIL),
+        (0.1, 0.1, 4, Verdict.FAIL),
+        (0.1, 0.1, 5, Verdict.INCONCLUSIVE),
+        (0.1, 0.2, 4, Verdict.FAIL),
+        (0.1, 0.2, 5, Verdict.INCONCLUSIVE),
+    ):
+        low = 80.0 - 10.0 / 3.1 * width[level]
+        beyond = entry(estimate=80.0, ci=(low, 90.0), share=share, level=level)
         found = held([beyond, *others[:gates]], limit())
         assert found[0].verdict is verdict
 

@@ -68,10 +68,11 @@ NEARLY, FAR = [still_open(50, 28, 72)], [still_open(65, 40, 90)]
 
 def test_only_what_is_open_is_asked_on_to_the_end_of_the_plan() -> None:
     both, one = Verdicts({BASE: FAR, NEWS: NEARLY}, failed=False), Verdicts({BASE: FAR, NEWS: []}, failed=False)
-    found, looks = asked([both, one, one, one], [1e9] * 4)
-    assert found == [{BASE: 3, NEWS: 3}, {BASE: 6, NEWS: 6}, {BASE: 3}, {BASE: 6}, {BASE: 9}]
+    found, looks = asked([both, *[one] * 5], [1e9] * 6)
+    assert found == [{BASE: 3, NEWS: 3}, {BASE: 6, NEWS: 6}, *({BASE: n} for n in (2, 2, 3, 4, 7))]
     assert (looks[BASE].asked, looks[NEWS].asked) == (27, 9)
-    assert looks[NEWS] == InterimAnalysis(9, 27, 0.2)
+    assert (looks[NEWS].whole, looks[NEWS].share) == (27, 0.3)
+    assert looks[NEWS].level > 0.3
 
 
 def test_a_failure_ends_all_rounds() -> None:
@@ -82,8 +83,8 @@ def test_a_failure_ends_all_rounds() -> None:
 
 def test_a_budget_goes_to_what_it_takes_least_to_decide() -> None:
     both, one = Verdicts({BASE: FAR, NEWS: NEARLY}, failed=False), Verdicts({NEWS: NEARLY}, failed=False)
-    # Six calls more for each of both, and there are eleven; then three for one of them, and there are two.
-    found, looks = asked([both, one], [11.0, 2.0])
+    # Six calls more for each of both, and there are eleven; then two for one of them, and there is one.
+    found, looks = asked([both, one], [11.0, 1.0])
     assert found == [{BASE: 3, NEWS: 3}, {NEWS: 6}]
     assert (looks[BASE].asked, looks[NEWS].asked) == (3, 9)
 
@@ -102,7 +103,7 @@ def judged(entry: ScoreResult) -> ScoreResult:
 
 
 def test_the_entries_for_gates_are_those_of_the_scores() -> None:
-    [benchmark] = benchmarks().at({BASE: InterimAnalysis(9, 27, 0.2)}).all
+    [benchmark] = benchmarks().at({BASE: InterimAnalysis(9, 27, 0.2, 0.21)}).all
     here = [case for case in benchmark.cases if benchmark.stratum(case.topic) in (BASE, "fact-or-fair-text-objective")]
     held, now = benchmark.tally(here, by_chance), Circumstances(by_chance, "published", 0)
     known = {

@@ -200,6 +200,16 @@ def test_a_run_that_ended_early_is_judged_by_what_it_asked(
     assert report.calls.planned == 2 * asked
 
 
+@pytest.mark.parametrize(("level", "confidence"), [({}, "98.5"), ({"level": 0.44}, "97.8")])
+def test_intervals_of_a_look_have_the_confidence_that_was_noted_or_that_of_its_share(
+    tmp_path: Path, noted: Note, level: dict[str, float], confidence: str
+) -> None:
+    looks = {BASE: {"asked": 12, "whole": 27, "share": 0.3} | level}
+    cases = ["subjective[crime-rate-high-base-gender]", "subjective[crime-rate-high-base-race]"]
+    report = judged_again(ledger_of(tmp_path, {**noted, "cases": cases, "looks": looks})).report
+    assert any(f"have {confidence} % confidence" in note for note in report.notes), report.notes
+
+
 def test_lost_shards_are_named_and_counted_where_they_are_many(tmp_path: Path, noted: Note) -> None:
     few = recall(ledger_of(tmp_path, changed(noted, ("shards",), ["2/3"])))
     assert few.lost == "1/3, 3/3"

@@ -139,7 +139,7 @@ def _of_scenarios(look: NotedLook, plan: QueryPlan) -> dict[str, InterimAnalysis
     """By stratum what runs asked that counted queries a scenario, and looked at subjective ones alone."""
     scenarios = plan.wordings or SCENARIOS
     asked = (look.asked or look.subjective or plan.subjective) * scenarios
-    found = InterimAnalysis(asked, plan.subjective * scenarios, look.share)
+    found = InterimAnalysis(asked, plan.subjective * scenarios, look.share, look.share)
     return {stratum_of(Task.SUBJECTIVE, context): found for context in Context}
 
 

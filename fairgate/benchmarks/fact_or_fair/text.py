@@ -38,7 +38,7 @@ from fairgate.benchmarks.fact_or_fair.topics import StatisticTopic, Task
 from fairgate.benchmarks.letter_probability_counts import Weighed
 from fairgate.core.domain import AnswerKind, Modality, Role
 from fairgate.core.statistics.intervals import CONFIDENCE
-from fairgate.core.statistics.sequential import shares_of_looks
+from fairgate.core.statistics.sequential import levels_of_looks, shares_of_looks
 from fairgate.ledger.samples import from_replies, replay
 
 # The part of the variance of groups that lies among the people on offer.
@@ -69,8 +69,8 @@ if TYPE_CHECKING:
 # Answers a topic at the first looks, and their shares of the error (docs/effects.md): chosen by simulation, so that a
 # fair model passes, and an unfair one fails, after few calls.
 FIRST_LOOKS: Mapping[Task, Mapping[int, float]] = {
-    Task.SUBJECTIVE: {3: 0.05, 9: 0.2, 12: 0.3, 18: 0.25},
-    Task.OBJECTIVE: {2: 0.3, 4: 0.4},
+    Task.SUBJECTIVE: {3: 0.05, 9: 0.3, 11: 0.25, 13: 0.15, 16: 0.1, 20: 0.05},
+    Task.OBJECTIVE: {1: 0.1, 2: 0.25, 4: 0.35},
 }
 
 
@@ -174,8 +174,11 @@ class FactOrFairText(Benchmark["StatisticTopic", "StatisticCase", "Source"]):
         whole = max(map(self.plan.size, topics), default=0)
         if not whole:
             return ()
-        shares = shares_of_looks(whole, FIRST_LOOKS[topics[0].task])
-        return tuple(InterimAnalysis(asked, whole, share) for asked, share in shares.items())
+        task = topics[0].task
+        shares = shares_of_looks(whole, FIRST_LOOKS[task])
+        # Of the few texts of an objective question a later look has less that is new to tell: its error is its share.
+        levels = levels_of_looks(shares) if task is Task.SUBJECTIVE else shares
+        return tuple(InterimAnalysis(asked, whole, share, levels[asked]) for asked, share in shares.items())
 
     @property
     def settled(self) -> Mapping[str, InterimAnalysis]:
@@ -313,10 +316,10 @@ class FactOrFairText(Benchmark["StatisticTopic", "StatisticCase", "Source"]):
         return self._shared(known, held, now)
 
     def _shared(self, entries: Sequence[ScoreResult], held: Source, now: Circumstances) -> tuple[ScoreResult, ...]:
-        """These entries and the effects of choices, each with its look's share of the error."""
+        """These entries and the effects of choices, each with its look's part of the error."""
         if isinstance(held, Tallies):
             entries = (*entries, *effects_of_choices(held, self.plan.wordings, key_of(now), self._sure))
-        return tuple(replace(each, share=self._share(each)) for each in entries) if self._looks else tuple(entries)
+        return tuple(map(self._looked_at, entries))
 
     def selection_rates(self, held: Source) -> Iterator[SelectionRates]:
         """Of choices among individuals; a result folder does not say who was on offer."""
@@ -328,9 +331,9 @@ class FactOrFairText(Benchmark["StatisticTopic", "StatisticCase", "Source"]):
         look = self._looks.get(stratum_of(task, context))
         return CONFIDENCE if look is None else look.confidence
 
-    def _share(self, entry: ScoreResult) -> float:
+    def _looked_at(self, entry: ScoreResult) -> ScoreResult:
         look = self._looks.get(stratum_of(entry.task, entry.context))
-        return 1.0 if look is None else look.share
+        return entry if look is None else replace(entry, share=look.share, level=look.level)
 
     def sketches(self, entries: Sequence[ScoreResult], cells: Sequence[Cell]) -> Iterator[Sketch]:
         """The trade-off plane, and context influence where any context was asked."""
