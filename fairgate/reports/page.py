@@ -172,7 +172,7 @@ def facts(report: Report) -> list[tuple[str, str]]:
     pairs = [
         ("Date", report.date),
         ("Model", report.subject),
-        ("Plan", report.plan),
+        ("Plan", report.part),
         ("Limits", f"{report.limits}{f' (sha256 {report.limits_hash[:12]}…)' if report.limits_hash else ''}"),
         ("Cost", _cost(report)),
     ]
