@@ -53,7 +53,7 @@ def report_of(sampled: Sampled, verdicts: Mapping[Case, Verdict]) -> Report:
     failed = _failed(run)
     evidence = evidence_of(run, dict(scores.cells(run, failed, verdicts)))
     cases = _case_count(verdicts.get(case, Verdict.ERROR) for case in selection.cases)
-    rounds = rounds_of(run, selection, gates, calls.asked + calls.reused)
+    rounds, stopped = rounds_of(run, selection, gates, calls.asked + calls.reused)
     named = {each: participants.label(each) if each in participants.modalities else None for each in Modality}
     return Report(
         version=__version__,
@@ -85,6 +85,7 @@ def report_of(sampled: Sampled, verdicts: Mapping[Case, Verdict]) -> Report:
         selection_rates=scores.selection_rates,
         notes=tuple(notes_of(run, selection, scores, rounds)),
         rounds=rounds,
+        stopped=stopped,
         error=_error(sampled, scores, cases.broken),
         weighed=scores.weighed,
         inconclusive_exit=INCONCLUSIVE_EXIT[settings.inconclusive],

@@ -109,10 +109,21 @@ def test_only_an_inconclusive_run_has_another_exit_code(code: int) -> None:
     assert (exits(INCONCLUSIVE), exits(PASS), exits(FAIL), exits(PASS, "a wrong key")) == (code, 0, 1, 7)
 
 
+def test_the_page_says_how_sure_intervals_are_in_one_place_with_those_of_looks() -> None:
+    rounds = "Asked in rounds, 588 of 4,656 calls: a gate failed."
+    note = f"{rounds} Intervals of what was asked in rounds have 99.8 % confidence."
+    shown = report(entries=(entry(), entry(level=0.04)), rounds=rounds, notes=(note, "Another."))
+    assert "95 to 99.8 % confidence" in page.terms(shown)[0][1]
+    assert ("Rounds", rounds) in page.about(shown)
+    assert page.embedded({"notes": ["Another."]})[1:-1] in page.to_html(shown)
+
+
 def test_the_headline_says_what_was_gated() -> None:
     assert "openai/tiny, plan quick; 1 gate: 1 passed" in report().headline
     assert "no model was given: only a control was gated" in report(given=False, control=True).headline
-    assert "control/oracle (a control)" in report(model="control/oracle", control=True).headline
+    assert (
+        "control/oracle (a built-in model of known behaviour)" in report(model="control/oracle", control=True).headline
+    )
     assert "no gate could be held" in report(gates=()).headline
 
 
