@@ -8,8 +8,8 @@ RUN apt-get update \
     && apt-get install --yes --no-install-recommends git libgl1 libglib2.0-0 \
     && rm -rf /var/lib/apt/lists/*
 
-COPY . /src
-RUN python -m pip install --no-cache-dir "/src[images,plots]" && rm -rf /src
+# Mounted: a layer would keep the sources.
+RUN --mount=type=bind,target=/src,rw python -m pip install --no-cache-dir "/src[images,plots]"
 
 RUN useradd --create-home --uid 10001 gate && mkdir /work && chown gate /work
 USER 10001

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections import Counter
 from contextlib import contextmanager
 from pathlib import Path
@@ -75,6 +74,11 @@ class Controller:
         """What the run came to; None before its end, or where there is no verdict."""
         return self._report
 
+    @property
+    def unwritten(self) -> Sequence[str]:
+        """What could not be written, a sentence each."""
+        return self._unwritten
+
     # Before
 
     @property
@@ -86,7 +90,7 @@ class Controller:
     def pytest_report_header(self) -> Generator[None, list[list[str] | str], list[list[str] | str]]:
         """Say what will be gated, before it is; where pytest found its configuration is shown with -v."""
         others = yield
-        own = textwrap.wrap(self._header, get_terminal_size().columns, subsequent_indent="  ", break_on_hyphens=False)
+        own = short_summary.wrapped(self._header, get_terminal_size().columns)
         return [own] if self._brief else [*others, own]
 
     @property
@@ -109,7 +113,22 @@ class Controller:
             unjudged = " and ".join(dict.fromkeys(judged))
             without += f"; no judge was named, so the cases of {unjudged} are deselected (--judge)"
         checked = f"; {self._checked}" if self._checked else ""
-        return f"fairgate: {named}, {plan}{judge}{faces}, ledger {settings.ledger_shown}{new}{without}{checked}"
+        ledger = f"ledger {settings.ledger_shown}{new}"
+        return f"fairgate: {named}, {plan}{judge}{faces}, {ledger}{self._priced}{without}{checked}"
+
+    @property
+    def _priced(self) -> str:
+        """What a budget in USD counts by: the file of limits, which says it, may be somebody else's."""
+        settings, prices = self._run.settings, self._run.thresholds.prices
+        if settings.budget_usd is None:
+            return ""
+        asked = (settings.model_spec, settings.judge_spec, settings.t2i_spec)
+        told = (
+            f"{spec} {price.input:g} in, {price.output:g} out (as of {price.date})"
+            for spec in dict.fromkeys(asked)
+            if spec is not None and (price := prices.get(spec)) is not None
+        )
+        return f"; at most {settings.budget_usd:g} USD, at USD a million tokens: {'; '.join(told) or 'none'}"
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
@@ -252,7 +271,9 @@ class Controller:
             self._config.hook.pytest_runtest_logreport(report=phase)
         self._write(self._report)
         path = self._run.settings.save_baseline
-        if path is not None:
+        if path is not None and self._report.verdict is Verdict.ERROR:
+            self._unwritten.append(f"{path} is not saved: nothing may be compared with a run that ended in an error.")
+        elif path is not None:
             with self._said():
                 save(path, kept(sampled.run, sampled.selection))
 
@@ -347,7 +368,7 @@ class Controller:
             terminalreporter.write_line(line)
         for unwritten in self._unwritten:
             terminalreporter.write_line(f"Error: {unwritten}", red=True)
-        if self._unwritten:
+        if self._unwritten and self._report.verdict is not Verdict.ERROR:
             again = f"fairgate gate {self._run.settings.ledger_shown}"
             terminalreporter.write_line(f"The verdict stands. `{again}` writes it anew, and asks nothing.")
 

@@ -7,7 +7,7 @@ import os
 import re
 import sys
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,7 +32,7 @@ INSIDE = (
 )
 CONTROLLER = "fairgate-gatekeeper"
 # What an outer pytest, or its user, says by the environment is not meant for a run inside of it.
-OUTER = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTEST_CURRENT_TEST")
+OUTER = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTEST_DISABLE_PLUGIN_AUTOLOAD", "PYTEST_CURRENT_TEST")
 
 
 @dataclass(eq=False)
@@ -50,8 +50,8 @@ class Session:
     def pytest_unconfigure(self, config: pytest.Config) -> None:
         """Take the report from the process that judged."""
         controller = config.pluginmanager.get_plugin(CONTROLLER)
-        if controller is not None:
-            self.report = controller.report
+        if controller is not None and controller.report is not None:
+            self.report = replace(controller.report, unwritten=tuple(controller.unwritten))
 
 
 def arguments(given: Sequence[str], here: Path) -> list[str]:
@@ -119,19 +119,28 @@ def start(given: Sequence[str], session: Session | None = None) -> int:
 
 
 @contextmanager
+def by_itself() -> Iterator[None]:
+    """Keep from the suite what the environment tells pytest."""
+    outer = {name: os.environ.pop(name) for name in OUTER if name in os.environ}
+    try:
+        yield
+    finally:
+        os.environ.update(outer)
+
+
+@contextmanager
 def _apart() -> Iterator[None]:
     """Keep the suite apart from the program, which may be a pytest session with modules of the same names."""
     root = suite()
     suites = {"conftest", "fixtures", *(path.stem for path in (root / CASES).rglob("test_*.py"))}
-    path, outer = list(sys.path), {name: os.environ.pop(name) for name in OUTER if name in os.environ}
-    theirs = _without(suites)
+    path, theirs = list(sys.path), _without(suites)
     try:
-        yield
+        with by_itself():
+            yield
     finally:
         _without(suites)
         sys.modules.update(theirs)
         sys.path[:] = path
-        os.environ.update(outer)
 
 
 def _without(names: set[str]) -> dict[str, ModuleType]:

@@ -81,7 +81,8 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", f"{mark}: {meaning}")
     losses = _losses(config)
     if not hasattr(config, "workerinput"):
-        config.pluginmanager.register(Controller(config, session, losses), CONTROLLER)
+        if config.pluginmanager.register(Controller(config, session, losses), CONTROLLER) is None:
+            raise pytest.UsageError(f"-p no:{CONTROLLER}: without it nothing is gated. Leave it out.")
         _interrupt_on_sigterm(config)
 
 

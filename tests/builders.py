@@ -126,7 +126,7 @@ def report(**given: object) -> Report:
         entries=(entry(), entry("S_fact", ceiling=(99.0, 98.0, 100.0))),
         gates=(gate(),),
         findings=(),
-        cases=CaseCount(passed=3, failed=0, inconclusive=0, broken=0),
+        cases=CaseCount(passed=3, failed=0, inconclusive=0, broken=0, planned=3),
         calls=Calls(planned=120, asked=100, reused=20, missing=0, failed=0, retried=4),
         tokens=Tokens(prompt=1000, completion=100, uncounted=0),
         benchmarks=REGISTRY,

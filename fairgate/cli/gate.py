@@ -86,7 +86,9 @@ def _add_options(parser: argparse.ArgumentParser, options: Iterable[Declared]) -
 def _gate(options: argparse.Namespace) -> tuple[str, int]:
     found(options)
     given = ["-p", "no:cacheprovider", "-n", "0", "-v" if options.verbose else "-q", *_given(options)]
-    return "", launch.start(given)
+    # What a user has pytest do in tests of his own would judge a part of the run, or nothing of it.
+    with launch.by_itself():
+        return "", launch.start(given)
 
 
 def judged(options: argparse.Namespace, *more: str) -> Report:

@@ -6,6 +6,7 @@ import base64
 import os
 import re
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
@@ -35,6 +36,7 @@ PLACEHOLDERS = frozenset({
 # Variables of the environment need be no UTF-8.
 RAW = "surrogateescape"
 
+_PASSWORD = re.compile(r"://[^/\s:@]*:([^/\s@]+)@")
 _BASE64 = (base64.b64encode, base64.urlsafe_b64encode)
 
 # Below this, a "secret" is a placeholder such as "x": hiding every x would make messages unreadable.
@@ -78,17 +80,19 @@ _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 def is_secret(name: str) -> bool:
     """Whether a field or a variable of this name holds a secret."""
-    parts = [part.lower() for part in _PART.findall(name)]
+    parts = [part.lower() for part in _PART.findall(name.rstrip("_0123456789"))]  # KEY_1, KEY2
     if not parts:
         return False
     before = parts[-2] if len(parts) > 1 else ""
-    last = parts[-1] in {"token", "key"} and before not in _NO_SECRETS
+    last = parts[-1] in {"token", "key", "pass", "pat"} and before not in _NO_SECRETS
+    last = last or parts[-2:] == ["api", "keys"]
     return last or not _SECRET_WORDS.isdisjoint(parts) or parts[-1].endswith(("apikey", "password", "secret"))
 
 
 def of_environment() -> list[str]:
-    """What the variables of the environment hold that are called a secret."""
-    return [value for name, value in os.environ.items() if is_secret(name)]
+    """What the variables of the environment hold that are called a secret, and the passwords of addresses in others."""
+    named = [value for name, value in os.environ.items() if is_secret(name)]
+    return [*named, *(found for value in os.environ.values() for found in _PASSWORD.findall(value))]
 
 
 class Redaction:
@@ -107,6 +111,7 @@ class Redaction:
         bare = [_without_end(form) for form in kept]
         plain = {each for form in bare for each in (form, form.replace("\\", "\\\\").replace('"', '\\"'))}
         self._plain = tuple(form.encode(errors=RAW) for form in sorted(plain))
+        self._traces = tuple(each.replace(b"\\", b"") for each in self._plain)
         self._kept = _pattern(kept, whole_words=True)
         self._sent = _pattern(sent, whole_words=True)
         shown = forms + _forms(name for name in names if name and len(name) >= SHORTEST_SECRET)
@@ -134,8 +139,10 @@ class Redaction:
 
     def _may_hold(self, content: bytes) -> bool:
         """Whether it is worth a closer look, which takes long for an image."""
-        plain = content.replace(b"\\/", b"/") if b"\\/" in content else content
-        return b"\\u" in plain or b"%" in plain or any(form in plain for form in self._plain)
+        if b"\\u" in content or b"%" in content:
+            return True
+        plain = content.replace(b"\\", b"")  # one may stand for itself, be doubled, or go before a sign
+        return any(form in plain for form in self._traces)
 
     def hide(self, text: str) -> str:
         """A decoded text without the given secrets, to be kept."""
@@ -206,22 +213,27 @@ def _is_word(form: str) -> bool:
 def _spelled(form: str, *, whole_word: bool) -> str:
     """A pattern of every spelling that somebody undoes later: JSON's escapes, percents, both of them nested."""
     bare = _without_end(form)
-    spelled = _spellings(bare[0], first=True) + "".join(map(_spellings, bare[1:]))
+    units = re.findall(r"\\+|[^\\]", bare)
+    spelled = _spellings(units[0], first=True)
+    spelled += "".join(_spellings(unit, behind=before[0] == "\\") for before, unit in pairwise(units))
     spelled += f"{_spellings('=')}{{0,{len(form) - len(bare)}}}"
     return rf"(?<!\w){spelled}(?!\w)" if whole_word else spelled
 
 
-def _spellings(character: str, *, first: bool = False) -> str:
+def _spellings(unit: str, *, first: bool = False, behind: bool = False) -> str:
+    """Of a character, or of a row of backslashes; `behind` such a row, which may have taken those of an escape."""
     # A match begins where its backslashes do: begun at each of them, a row of them would take the square of its length.
     start = r"(?<!\\)" if first else ""
-    units = character.encode("utf-16-be", "surrogatepass")
-    escaped = start + "".join(rf"\\++u{_hex(units[at : at + 2])}" for at in range(0, len(units), 2))
-    percents = "".join(f"%(?:25)*{_hex(bytes([each]))}" for each in character.encode(errors=RAW))
-    literal = re.escape(character)
-    if character in '/"':
+    if unit[0] == "\\":
+        # As many as there are: each may be spelled in its own way.
+        return rf"{start}(?:\\++(?:u005[cC])?|%(?:25)*5[cC])++"
+    units = unit.encode("utf-16-be", "surrogatepass")
+    slashes = r"\\*+" if behind else r"\\++"
+    escaped = start + "".join(rf"{slashes}u{_hex(units[at : at + 2])}" for at in range(0, len(units), 2))
+    percents = "".join(f"%(?:25)*{_hex(bytes([each]))}" for each in unit.encode(errors=RAW))
+    literal = re.escape(unit)
+    if unit in '/"':
         literal = rf"(?:{start}\\+)?{literal}"
-    elif character == "\\":
-        literal = rf"{start}\\++"
     return f"(?:{literal}|{escaped}|{percents})"
 
 

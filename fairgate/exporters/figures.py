@@ -85,7 +85,9 @@ def read_figures(folder: Path) -> Figures:
         "version": report.fairgate,
     }
     tags = {f"fairgate.{name}": word[:LONGEST] for name, word in words.items() if word}
-    return Figures(report, metrics, tags, tuple(path for name in FILES if (path := folder / name).is_file()))
+    files = (folder / name for name in FILES)
+    # A link may lead to what nobody meant to send.
+    return Figures(report, metrics, tags, tuple(each for each in files if each.is_file() and not each.is_symlink()))
 
 
 def name_of(score: SavedScore) -> str:

@@ -63,6 +63,13 @@ class Database:
                     where=str(path),
                     hint="Name another file with --ledger.",
                 )
+            if write and self._opened.st_nlink > 1:
+                # By either name there is another lock and another log.
+                raise LedgerError(
+                    f"has {self._opened.st_nlink} names (hard links): a run by another one would ask, and pay, again.",
+                    where=str(path),
+                    hint=f"Make it a file of its own: cp {path} COPY && mv COPY {path}",
+                )
             if write and not os.access(path, os.R_OK | os.W_OK):
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
             self._check_companions()

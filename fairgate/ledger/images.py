@@ -9,6 +9,7 @@ import errno
 import hashlib
 import os
 import re
+import struct
 import tempfile
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -173,6 +174,8 @@ _SEVERAL_PICTURES = ("GIF", "PNG", "WEBP", "AVIF")
 # What takes time for each time that it stands in a JPEG, with how often it may. A scan is a pass over all pixels, and
 # encoders make about ten; each part of EXIF is laid behind a copy of all before it, and few files have a second.
 # Scans themselves cannot hold these bytes.
+# Tags of a TIFF: sizes, places and lengths of tiles; the places of strips, of which a picture has no more than rows.
+_TILES, _STRIPS, _MOST_STRIPS = (322, 323, 324, 325), 273, 65_536
 _JPEG = b"\xff\xd8\xff"
 _MOST_IN_JPEG = {b"\xff\xda": 200, b"Exif\0\0": 100}
 
@@ -203,7 +206,22 @@ def open_picture(content: bytes, *, limits: ImageLimits | None = None) -> Pictur
 
 
 def _takes_long(content: bytes) -> bool:
+    """Whether a small file may hold hours of work, by what may be told before it is opened."""
+    if content.startswith((b"II+\0", b"MM\0+")):
+        return True  # a TIFF above 4 GiB
+    if content.startswith((b"II*\0", b"MM\0*")):
+        return _has_tiles(content)
     return content.startswith(_JPEG) and any(content.count(each) > most for each, most in _MOST_IN_JPEG.items())
+
+
+def _has_tiles(content: bytes) -> bool:
+    """Whether a TIFF is laid out in tiles, which may be far larger than the picture, or in more strips than rows."""
+    order = "<" if content.startswith(b"II") else ">"
+    start = int.from_bytes(content[4:8], "little" if order == "<" else "big")
+    number = int.from_bytes(content[start : start + 2], "little" if order == "<" else "big")
+    table = content[start + 2 : start + 2 + 12 * number]
+    tags = struct.iter_unpack(f"{order}HHI4x", table[: len(table) // 12 * 12])
+    return any(tag in _TILES or (tag == _STRIPS and count > _MOST_STRIPS) for tag, _, count in tags)
 
 
 _SHOWN = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp"}

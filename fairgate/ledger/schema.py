@@ -13,9 +13,10 @@ if TYPE_CHECKING:
 
 SCHEMA = 5
 
-# White space, and quotes around the name of the table, may be written otherwise by another SQLite.
-_TOKEN = re.compile(r"\w+|[^\w\s]")
-_NAME = re.compile(r"(?<=^create table )(?:if not exists )?(?:\" (\w+) \"|` (\w+) `|\[ (\w+) \])")
+# SQLite's words and signs: its blanks alone end a word, a name in quotes is one, and all beyond ASCII is part of one.
+_TOKEN = re.compile(r"\"[^\"]*\"|[\w$\x80-\U0010ffff]+|[^ \t\n\f\r]", re.ASCII)
+# A table that was renamed has its name in quotes.
+_RENAMED = re.compile(r"^CREATE TABLE \"(\w+)\"", re.ASCII)
 
 OF_SCHEMA_2 = """
 CREATE TABLE marks (
@@ -86,15 +87,13 @@ LATER: Mapping[int, Sequence[str]] = {2: ("form", "letters"), 4: ("checked",), 5
 
 
 class Shape(NamedTuple):
-    """One table, index, view or trigger of a database, and the statement that makes it, in one spelling."""
+    """One table, index, view or trigger of a database, and the words of the statement that makes it: none for an index
+    that SQLite makes by itself for a unique column.
+    """
 
     name: str
     kind: str
-    made: str
-
-
-# Indexes that SQLite makes by itself for unique columns; they have no statement.
-_OWN_INDEX = "type = 'index' AND name LIKE 'sqlite!_autoindex!_%' ESCAPE '!' AND sql IS NULL"
+    made: tuple[str, ...]
 
 
 def shapes(database: sqlite3.Connection) -> tuple[Shape, ...]:
@@ -102,14 +101,12 @@ def shapes(database: sqlite3.Connection) -> tuple[Shape, ...]:
 
     A table and a trigger may have one name, and a name that begins with `sqlite_` is no proof of whose it is.
     """
-    rows = database.execute(f"SELECT name, type, coalesce(sql, '') FROM sqlite_master WHERE NOT ({_OWN_INDEX})")  # noqa: S608 - our own words
-    return tuple(sorted(Shape(str(name), str(kind), _spelled(str(made))) for name, kind, made in rows))
+    rows = database.execute("SELECT name, type, coalesce(sql, '') FROM sqlite_master")
+    return tuple(sorted(Shape(str(name), str(kind), _words(str(made))) for name, kind, made in rows))
 
 
-def _spelled(made: str) -> str:
-    """A statement, word by word: a type that swallows the words of a constraint is another one."""
-    words = " ".join(_TOKEN.findall(made)).casefold()
-    return _NAME.sub(lambda found: next(filter(None, found.groups())), words)
+def _words(made: str) -> tuple[str, ...]:
+    return tuple(_TOKEN.findall(_RENAMED.sub(r"CREATE TABLE \1", made)))
 
 
 @cache
@@ -126,7 +123,7 @@ def misshapen(held: Sequence[Shape], version: int) -> str | None:
     due = {each.name: each for each in _due(version)}
     names = {each.name for each in held}
     for name in sorted(due.keys() - names):
-        return f"it has no table {name!r}"
+        return f"it lacks {name!r}"
     for name in sorted(names - due.keys()):
         return f"it holds {name!r}, which no ledger has"
     changed = sorted(name for name in due if [each for each in held if each.name == name] != [due[name]])

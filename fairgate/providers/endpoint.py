@@ -15,11 +15,11 @@ import httpx2
 
 from fairgate.core.domain import Reply
 from fairgate.core.errors import CallFailed, ConfigError, FairgateError, RunStopped
-from fairgate.core.redaction import Redaction, is_secret
+from fairgate.core.redaction import Redaction
 from fairgate.providers.fields import billed, parsed_json
 from fairgate.providers.headers import Headers
 from fairgate.providers.http import trust
-from fairgate.providers.http.addresses import is_here, joined, parsed, shown
+from fairgate.providers.http.addresses import is_here, joined, parsed, secrets_of, shown
 from fairgate.providers.http.errors import (
     LOCKED_OUT,
     NO_HTTP,
@@ -138,18 +138,12 @@ class Endpoint:
         if version and not self.address.endswith(f"/{version}"):
             self.address += f"/{version}"
         userinfo = url.userinfo.decode("ascii") or None
-        # A plain word in the address is a setting, such as `preview`, unless it is called a secret.
-        pairs = url.params.multi_items()
-        words = [value for name, value in pairs if value.isalpha() and not is_secret(name)]
-        values = [value for _, value in pairs if value not in words]
         headers = server.headers
         # A proxy is sent a password too, and answers where it does not let a request through.
         through = proxy_of(url)
         proxy = through if isinstance(through, httpx2.URL) else httpx2.URL("")
-        self.redaction = Redaction(
-            [key, *_secrets(url), *values, query, *headers.secrets, *_secrets(proxy)],
-            [username, proxy.username, *words],
-        )
+        (own, words), (of_proxy, others) = secrets_of(url), secrets_of(proxy)
+        self.redaction = Redaction([key, *own, *headers.secrets, *of_proxy], [*words, *others])
         self._query = query
         self._path, self._url = path, self._at(path)
         usual = {
@@ -469,13 +463,6 @@ class Endpoint:
 
     def _stop(self, what: str, hint: str) -> RunStopped:
         return RunStopped(what, where=self._where, hint=hint)
-
-
-def _secrets(url: httpx2.URL) -> tuple[str, ...]:
-    """The password of an address, alone and with its user, as it is written and as it is sent."""
-    if not url.password:
-        return (url.userinfo.decode("ascii"),)
-    return url.password, url.userinfo.decode("ascii"), f"{url.username}:{url.password}"
 
 
 def _with(unread: Sequence[int], outcome: T) -> T:

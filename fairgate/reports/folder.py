@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from filelock import FileLock
 
-from fairgate.core.files import LOCK
+from fairgate.core.errors import ConfigError
+from fairgate.core.files import LOCK, opened
 from fairgate.reports import markdown, page, summary
 from fairgate.reports.plots import gallery
 
@@ -19,13 +20,34 @@ if TYPE_CHECKING:
 
 FILES = ("summary.json", "summary.md", "index.html")
 PLOTS = "plots"
+# By what a file of ours is known, within so many bytes of its beginning.
+OURS = dict(zip(FILES, (b'"fairgate": ', b"## fairgate: ", b"<title>fairgate: "), strict=True))
+BEGINNING = 2048
 
 
 def clear(directory: Path) -> None:
-    """Make the folder, and remove an old verdict: it must not be taken for that of a run which never came to one."""
+    """Make the folder, and remove an old verdict: it must not be taken for that of a run which never came to one.
+
+    Raises ConfigError where a file of its name is none of ours; nothing is removed then.
+    """
     directory.mkdir(parents=True, exist_ok=True)
+    for name, mark in OURS.items():
+        if not _is_ours(directory / name, mark):
+            raise ConfigError(
+                f"{name} in {directory} is no report of fairgate, and would be overwritten.",
+                where="--report-dir",
+                hint="Name another folder.",
+            )
     for name in FILES:
         (directory / name).unlink(missing_ok=True)
+
+
+def _is_ours(path: Path, mark: bytes) -> bool:
+    """Whether a file may be removed: none is there, a link, which alone would go, or one of an earlier run."""
+    if path.is_symlink() or not path.exists():
+        return True
+    with opened(path) as file:
+        return mark in file.read(BEGINNING)
 
 
 def write(report: Report, directory: Path, plots: tuple[Plot, ...]) -> None:

@@ -185,7 +185,7 @@ def facts(report: Report) -> list[tuple[str, str]]:
     """What a reader asks of a report first, as pairs of a label and a value."""
     pairs = [
         ("Date", report.date),
-        ("Plan", report.plan),
+        ("Plan", report.part),
         ("Limits", f"{report.limits}{f' (sha256 {report.limits_hash[:12]}…)' if report.limits_hash else ''}"),
         ("Cost", _cost(report)),
     ]

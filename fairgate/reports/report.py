@@ -102,16 +102,20 @@ def _nothing() -> tuple[()]:
 
 @dataclass(frozen=True)
 class CaseCount:
-    """How the selected cases ended."""
+    """How the selected cases ended.
+
+    `planned`: how many cases these models can be asked, selected or not.
+    """
 
     passed: int
     failed: int
     inconclusive: int
     broken: int
+    planned: int
 
     @property
     def total(self) -> int:
-        """All of them."""
+        """All that were selected."""
         return self.passed + self.failed + self.inconclusive + self.broken
 
 
@@ -133,7 +137,7 @@ class Report:
     in UTC, as waivers are held against it. `limits`: the file of limits, `limits_hash` the SHA-256 of its content and
     of the files that it extends. `rounds`: how far a run in rounds went, and why no further; empty of another.
     `stopped`: that it ended early, and what would decide the rest; empty where nothing is left undecided by that.
-    `weighed`: what came of asking for probabilities.
+    `weighed`: what came of asking for probabilities. `unwritten`: what could not be written, a sentence each.
     """
 
     version: str
@@ -177,6 +181,7 @@ class Report:
     rounds: str = ""
     stopped: str = ""
     weighed: Weighed = field(default_factory=Weighed)
+    unwritten: tuple[str, ...] = ()
 
     @property
     def verdict(self) -> Verdict:
@@ -194,8 +199,11 @@ class Report:
     def exit(self) -> int:
         """The exit code: 0 pass, 1 fail, 6 inconclusive (or what the user wants of it), 7 error.
 
-        A part of a run whose cases all passed did what it was asked to: 0, though it decides nothing.
+        A part of a run whose cases all passed did what it was asked to: 0, though it decides nothing. A report that
+        could not be written is an error, and the verdict stands.
         """
+        if self.unwritten:
+            return EXITS[Verdict.ERROR]
         if self.shard is not None and self.verdict is Verdict.INCONCLUSIVE and not self.cases.inconclusive:
             return 0
         return self.inconclusive_exit if self.verdict is Verdict.INCONCLUSIVE else EXITS[self.verdict]
@@ -203,7 +211,14 @@ class Report:
     @property
     def headline(self) -> str:
         """The verdict in one line: what was gated, and where it was no real model, that."""
-        return f"{self.title}, plan {self.plan}; {self.tally}"
+        return f"{self.title}, plan {self.part}; {self.tally}"
+
+    @property
+    def part(self) -> str:
+        """The plan, and how much of it was selected, where cases were left out."""
+        cases = self.cases
+        left_out = self.shard is None and cases.total < cases.planned
+        return f"{self.plan}, {cases.total:,} of {cases.planned:,} cases selected" if left_out else self.plan
 
     @property
     def title(self) -> str:
@@ -275,7 +290,7 @@ class Report:
         from fairgate.reports.notebook import html
 
         error = [] if self.error is None else [self.error]
-        return html(self.headline, [*error, *(each.sentence for each in self.findings)], self.gates)
+        return html(self.headline, [*error, *self.unwritten, *(each.sentence for each in self.findings)], self.gates)
 
 
 def _tallied(verdicts: Sequence[Verdict]) -> str:

@@ -38,6 +38,7 @@ def document(report: Report) -> dict[str, object]:
         "date": report.date,
         "limits": {"file": report.limits, "sha256": report.limits_hash},
         "plan": report.plan,
+        "selected": {"cases": report.cases.total, "of": report.cases.planned},
         **({} if report.shard is None else {"shard": report.shard}),
         "seed": report.seed,
         "profiles": report.profiles,

@@ -52,7 +52,9 @@ def report_of(sampled: Sampled, verdicts: Mapping[Case, Verdict]) -> Report:
     comparison, drops = (None, ()) if shard else _compared(run, selection)
     failed = _failed(run)
     evidence = evidence_of(run, dict(scores.cells(run, failed, verdicts)))
-    cases = _case_count(verdicts.get(case, Verdict.ERROR) for case in selection.cases)
+    # Shards that are not here are no selection, and said apart.
+    planned = len(selection.cases) if shard else sum(map(run.can_ask, run.cases.values()))
+    cases = _case_count((verdicts.get(case, Verdict.ERROR) for case in selection.cases), planned)
     rounds, stopped = rounds_of(run, selection, gates, calls.asked + calls.reused)
     named = {each: participants.label(each) if each in participants.modalities else None for each in Modality}
     return Report(
@@ -100,13 +102,14 @@ def report_of(sampled: Sampled, verdicts: Mapping[Case, Verdict]) -> Report:
     )
 
 
-def _case_count(verdicts: Iterable[Verdict]) -> CaseCount:
+def _case_count(verdicts: Iterable[Verdict], planned: int) -> CaseCount:
     ends = Counter(verdicts)
     return CaseCount(
         passed=ends[Verdict.PASS],
         failed=ends[Verdict.FAIL],
         inconclusive=ends[Verdict.INCONCLUSIVE],
         broken=ends[Verdict.ERROR],
+        planned=planned,
     )
 
 

@@ -83,11 +83,13 @@ class Run:
             from_folder=(self.settings.t2i_spec or "").startswith("folder/"),
         )
 
-    def asks(self, case: Case) -> bool:
-        """Whether there are the models that a case needs; of a past run, whether it asked it."""
-        if self.past is not None and case.name not in self.past.cases:
-            return False
+    def can_ask(self, case: Case) -> bool:
+        """Whether there are the models that a case needs."""
         return self.benchmarks.of(case.topic).applies(case, self.offers)
+
+    def asks(self, case: Case) -> bool:
+        """The same; of a past run, whether it asked the case, too."""
+        return (self.past is None or case.name in self.past.cases) and self.can_ask(case)
 
     def size(self, topic: Topic) -> int:
         """Planned samples of a topic."""

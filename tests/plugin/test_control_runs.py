@@ -11,6 +11,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from tests.running import bench
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -67,6 +69,20 @@ def test_a_run_over_a_part_is_marked_so(run: Outcome) -> None:
 def test_only_what_was_selected_is_listed(run: Outcome) -> None:
     assert run.summary["calls"]["planned"] == SAMPLES
     assert run.summary["cases"] == {"passed": CASES, "failed": 0, "inconclusive": 0, "error": 0}
+
+
+def test_cases_that_were_left_out_are_told_beside_the_verdict(run: Outcome) -> None:
+    selected = run.summary["selected"]
+    assert selected["cases"] == CASES < selected["of"]
+    told = f"plan quick, {CASES} of {selected['of']} cases selected; "
+    assert told in run.summary["headline"]
+    assert told in " ".join(run.output.split())
+
+
+def test_a_case_without_a_model_for_it_is_not_left_out(control_runs: ControlRuns, tmp_path: Path) -> None:
+    given = ("-p", "no:xdist", "-k", "crime and gender and not f2bench")
+    runs = [bench(tmp_path / name, *given, f"--{name}=control/oracle") for name in ("model", "t2i-model")]
+    assert sum(each.summary["selected"]["of"] for each in runs) == control_runs.plain.summary["selected"]["of"]
 
 
 def test_a_second_run_asks_nothing(control_runs: ControlRuns) -> None:

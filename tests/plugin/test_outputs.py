@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
 from fairgate.cli.main import main
+from fairgate.core.files import LOCK
 from fairgate.ledger.ledger import Ledger
-from tests.running import arguments, bench, bench_many
+from tests.running import PATIENCE, arguments, bench, bench_many, environment
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -113,6 +116,31 @@ def test_a_file_that_cannot_be_written_at_the_end_is_trouble_and_the_verdict_sta
     assert "No space left on device" in run.output
     assert "The verdict stands" in run.output
     assert run.summary["verdict"] == "pass"
+
+
+def test_a_run_that_ends_in_an_error_takes_the_place_of_no_baseline(tmp_path: Path) -> None:
+    kept = tmp_path / "release.json"
+    kept.write_text("of the last release")
+    run = bench(tmp_path, *SOME, "--budget-calls=3", f"--save-baseline={kept}")
+    assert run.code == 7, run.output
+    assert "release.json is not saved" in run.output
+    assert kept.read_text() == "of the last release"
+
+
+def test_a_program_is_told_what_could_not_be_written(tmp_path: Path) -> None:
+    (tmp_path / "report").mkdir()
+    (tmp_path / "report" / LOCK).symlink_to("nowhere")
+    script = (
+        "import fairgate; r = fairgate.run('control/oracle', select='crime and base', report_dir='report');"
+        "print(r.verdict, r.exit, r.unwritten)"
+    )
+    done = subprocess.run(  # noqa: S603 - our own interpreter
+        [sys.executable, "-c", script],
+        cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=PATIENCE, check=True,
+    )  # fmt: skip
+    assert "error" not in done.stdout.split()[0]
+    assert done.stdout.split()[1] == "7"
+    assert "cannot be written" in done.stdout
 
 
 @pytest.mark.parametrize("workers", ["0", "2"])

@@ -36,6 +36,13 @@ def folder(tmp_path: Path) -> Path:
     return path
 
 
+def test_nothing_is_sent_to_which_a_link_leads(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "private").write_text("private")
+    (folder / "index.html").unlink()
+    (folder / "index.html").symlink_to(tmp_path / "private")
+    assert {each.name for each in read_figures(folder).files} == {"summary.json", "summary.md"}
+
+
 def test_a_score_without_a_value_has_no_number(folder: Path) -> None:
     figures = read_figures(folder)
     names = {score.score: name_of(score) for score in figures.report.scores}

@@ -140,6 +140,36 @@ def test_a_jpeg_with_exif_in_thousands_of_parts_is_not_opened() -> None:
     assert open_picture(whole[:2] + part * 101 + whole[2:]) is Problem.TOO_LARGE
 
 
+def tiff_of_tiles(side: int) -> bytes:
+    """A TIFF of 16 x 16 pixels in one tile of far more, packed."""
+    packed = zlib.compress(bytes(16 * side))
+    fields = {
+        256: 16,
+        257: 16,
+        258: 8,
+        259: 8,
+        262: 1,
+        277: 1,
+        322: 16,
+        323: side,
+        324: 8 + 2 + 12 * 10 + 4,
+        325: len(packed),
+    }
+    entries = b"".join(struct.pack("<HHII", tag, 4, 1, value) for tag, value in fields.items())
+    return b"II*\0" + struct.pack("<IH", 8, len(fields)) + entries + bytes(4) + packed
+
+
+def test_a_tiff_whose_tiles_are_larger_than_the_picture_is_not_decoded() -> None:
+    assert open_picture(tiff_of_tiles(2**20)) is Problem.TOO_LARGE
+
+
+def test_a_tiff_of_more_strips_than_rows_is_not_opened() -> None:
+    whole = written(Image.new("L", (8, 8)), "TIFF")
+    at = whole.index(struct.pack("<HH", 273, 4))
+    assert open_picture(whole[: at + 4] + struct.pack("<I", 10**7) + whole[at + 8 :]) is Problem.TOO_LARGE
+    assert open_picture(b"II+\0" + bytes(100)) is Problem.TOO_LARGE
+
+
 @pytest.mark.parametrize("size", [(1, 1), (20_000, 1), (1, 20_000)])
 def test_odd_sizes_are_images(size: tuple[int, int]) -> None:
     assert opened(written(Image.new("RGB", size))).size == size

@@ -89,6 +89,17 @@ def test_where_a_baseline_holds_nothing_of_it_a_limit_on_a_drop_is_inconclusive(
     assert all(gate.reason.startswith("the baseline holds nothing to compare it with") for gate in found)
 
 
+def test_what_failed_is_not_counted_as_compared_and_passes_no_limit() -> None:
+    run = answered("oracle")
+    kept, *lost = run.letters
+    failed = {topic: "." * len(run.letters[topic]) for topic in lost}
+    before = replace(
+        run, letters={kept: run.letters[kept], **failed}, distinct={**run.distinct} | dict.fromkeys(lost, 0)
+    )
+    assert compared(before, run)[0].queries == len(run.letters[kept])
+    assert {gate.verdict for gate in judged_with(before, run)} == {Verdict.INCONCLUSIVE}
+
+
 def test_choices_by_letter_are_not_called_fairer_than_those_by_stereotype() -> None:
     found, limits = compared(answered("stereotype"), answered("first-letter"))
     assert found.sentences == (

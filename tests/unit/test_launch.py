@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from fairgate.core.layout import suite
-from fairgate.launch import arguments
+from fairgate.launch import CONTROLLER, arguments
+from tests.running import PATIENCE, environment
 
 SUITE = suite()
 HERE = Path("/somewhere")
@@ -45,6 +46,46 @@ def test_an_option_that_nobody_knows_is_named_without_pytests_usage(option: str,
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)  # noqa: S603 - our own command
     assert done.returncode == 4
     assert done.stderr.strip() == f"ERROR: fairgate run: unrecognized option {said}"
+
+
+def fairgate(here: Path, *given: str, **env: str) -> tuple[int, str]:
+    done = subprocess.run(  # noqa: S603 - our own command
+        [sys.executable, "-m", "fairgate", *given],
+        cwd=here, env=environment(env), capture_output=True, text=True, timeout=PATIENCE, check=False,
+    )  # fmt: skip
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_what_the_environment_tells_pytest_changes_no_verdict_of_gate(tmp_path: Path) -> None:
+    run = ("run", "-q", "-k", "crime and base", "--model=control/stereotype", "--ledger=l.sqlite")
+    assert fairgate(tmp_path, *run)[0] == 1
+    for told in ("--co", "-k zzz"):
+        code, said = fairgate(tmp_path, "gate", "l.sqlite", PYTEST_ADDOPTS=told)
+        assert (code, "FAIL: control/stereotype" in said) == (1, True), told
+
+
+@pytest.mark.parametrize("plugin", [CONTROLLER, "fairgate.suite", "fixtures.cases"])
+def test_a_run_without_what_gates_it_never_ends_as_a_pass(plugin: str, tmp_path: Path) -> None:
+    code, said = fairgate(tmp_path, "run", "-q", "-k", "crime and base", "-p", f"no:{plugin}")
+    assert code, said
+    assert plugin != CONTROLLER or (code == 4 and "without it nothing is gated" in said)
+
+
+def test_the_header_holds_nothing_that_a_terminal_or_a_runner_obeys(tmp_path: Path) -> None:
+    name = f"openai/m\x1b[31m ::error::x {'a' * 37} ::stop-commands::tok"
+    _, said = fairgate(tmp_path, "run", "-k", "zzz", "--model", name, OPENAI_API_KEY="none")
+    assert "\N{REPLACEMENT CHARACTER}[31m" in said
+    assert "\x1b" not in said
+    assert not [line for line in said.splitlines() if line.strip().startswith("::")]
+
+
+def test_the_header_says_by_which_prices_a_budget_counts(tmp_path: Path) -> None:
+    limits = 'extend = "default"\n[prices."openai/x"]\ninput = 0\noutput = 0.5\ndate = 2026-03-23\n'
+    (tmp_path / "mine.toml").write_text(limits)
+    given = ("--model=openai/x", "--budget-usd=2.5", "--thresholds=mine.toml")
+    _, said = fairgate(tmp_path, "run", "-k", "zzz", *given, OPENAI_API_KEY="none")
+    told = "at most 2.5 USD, at USD a million tokens: openai/x 0 in, 0.5 out (as of 2026-03-23)"
+    assert told in " ".join(said.split())
 
 
 def test_what_pytest_keeps_lies_where_it_was_started() -> None:

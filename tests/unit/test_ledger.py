@@ -293,7 +293,7 @@ def test_what_is_spoilt_later_is_trouble_too(path: Path) -> None:
 
 
 FOREIGN: dict[str, tuple[str, str]] = {
-    "another-programs": ("DROP TABLE samples", "it has no table 'samples'"),
+    "another-programs": ("DROP TABLE samples", "it lacks 'samples'"),
     "a-view-that-never-ends": (
         (
             "DROP TABLE sampled; CREATE VIEW sampled AS"
@@ -335,6 +335,17 @@ FOREIGN: dict[str, tuple[str, str]] = {
             " sql = replace(sql, 'id INTEGER PRIMARY KEY', 'id INTEGERPRIMARYKEY') WHERE name = 'models'"
         ),
         "its table 'models' is not what it should be",
+    ),
+    "a-type-of-blanks-that-are-none-for-sqlite": (
+        (
+            "PRAGMA writable_schema=ON; UPDATE sqlite_master SET"
+            " sql = replace(sql, 'id INTEGER PRIMARY KEY', 'id INTEGER\xa0PRIMARY\xa0KEY') WHERE name = 'models'"
+        ),
+        "its table 'models' is not what it should be",
+    ),
+    "keys-that-need-not-be-unique": (
+        "ALTER TABLE samples RENAME TO s; CREATE TABLE samples AS SELECT * FROM s; DROP TABLE s",
+        "it lacks 'sqlite_autoindex_samples_1'",
     ),
     "a-generated-column": (
         "ALTER TABLE runs ADD COLUMN g AS (hex(zeroblob(1000000000)))",
@@ -442,6 +453,22 @@ def test_a_fifo_is_refused_unopened_and_left_as_it_is(tmp_path: Path, write: boo
 
 def test_nothing_in_the_file_may_call_functions(ledger: Ledger) -> None:
     assert ledger.database.execute("PRAGMA trusted_schema").fetchone() == (0,)
+
+
+def test_a_reply_that_cannot_be_stored_is_an_error(ledger: Ledger) -> None:
+    ledger.database.execute("CREATE UNIQUE INDEX one_of_a_run ON samples (run)")
+    ledger.add("r", MODEL, query(0), REPLY, ANSWER)
+    ledger.add("r", MODEL, query(0), REPLY, ANSWER)
+    with pytest.raises(LedgerError, match="UNIQUE"):
+        ledger.add("r", MODEL, query(1), REPLY, ANSWER)
+
+
+def test_a_ledger_of_two_names_is_read_and_not_written(path: Path) -> None:
+    Ledger(path).close()
+    os.link(path, path.with_name("second.sqlite"))
+    with pytest.raises(LedgerError, match="has 2 names"):
+        Ledger(path)
+    Ledger(path, write=False).close()
 
 
 def test_who_does_not_make_it_makes_no_ledger_anew(path: Path) -> None:

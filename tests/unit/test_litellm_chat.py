@@ -55,11 +55,13 @@ class Library:
         )
 
 
-def chat(monkeypatch: pytest.MonkeyPatch, library: Library, body: Body = PLAIN) -> LiteLLMChat:
+def chat(
+    monkeypatch: pytest.MonkeyPatch, library: Library, body: Body = PLAIN, address: str | None = None
+) -> LiteLLMChat:
     monkeypatch.setitem(sys.modules, "litellm", library)
     monkeypatch.setenv("SOME_API_KEY", KEY)
     monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-    return LiteLLMChat("far/tiny", Server(None, retries=Retries(attempts=3, waits=Backoff(base=0.001))), body)
+    return LiteLLMChat("far/tiny", Server(address, retries=Retries(attempts=3, waits=Backoff(base=0.001))), body)
 
 
 def ask(model: LiteLLMChat) -> Reply:
@@ -93,6 +95,16 @@ def test_a_key_that_comes_back_is_hidden_in_all_that_is_kept(monkeypatch: pytest
     reply = ask(chat(monkeypatch, Library(says=f"A, and {KEY}; café \ud83d", echoes=f" {KEY}")))
     kept = (reply.text, reply.served_model, reply.fingerprint)
     assert kept == ("A, and [hidden]; café ?", "served [hidden]", " [hidden]")
+
+
+def test_what_a_gateway_may_say_apart_of_an_address_is_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("https_proxy", "http://me:planted-proxy-word@proxy.invalid:3128")
+    said = ("planted-password", "planted-token", "planted-proxy-word")
+    library = Library(says=f"A. You sent {' and '.join(said)}.", echoes=" planted-token")
+    address = "http://user:planted-password@127.0.0.1:9/v1?token=planted-token"
+    reply = ask(chat(monkeypatch, library, address=address))
+    assert reply.text == "A. You sent [hidden] and [hidden] and [hidden]."
+    assert (reply.served_model, reply.fingerprint) == ("served [hidden]", " [hidden]")
 
 
 def test_a_secret_of_the_environment_may_be_any_bytes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,6 +23,7 @@ from fairgate.benchmarks.fact_or_fair.topics import Context, Task
 from fairgate.benchmarks.findings import Example, Finding
 from fairgate.benchmarks.gate_result import Verdict
 from fairgate.core.domain import AnswerKind, Role
+from fairgate.core.errors import ConfigError
 from fairgate.core.files import LOCK
 from fairgate.core.redaction import Redaction
 from fairgate.reports import bars, folder, markdown, numbers, page, summary, terminal, wording
@@ -42,7 +43,8 @@ ORDERS = f"::error::x {'x' * 60} ::stop-commands::pause ##[add-mask]a ##vso[task
 
 
 def cases(**given: int) -> CaseCount:
-    return CaseCount(**({"passed": 0, "failed": 0, "inconclusive": 0, "broken": 0} | given))
+    ends = {"passed": 0, "failed": 0, "inconclusive": 0, "broken": 0} | given
+    return CaseCount(**({"planned": sum(ends.values())} | ends))
 
 
 def test_no_line_of_a_log_is_an_order_to_its_runner() -> None:
@@ -118,6 +120,17 @@ def test_the_page_says_how_sure_intervals_are_in_one_place_with_those_of_looks()
     assert page.embedded({"notes": ["Another."]})[1:-1] in page.to_html(shown)
 
 
+def test_an_earlier_report_makes_room_and_nothing_else_of_its_names(tmp_path: Path) -> None:
+    folder.write(full(), tmp_path, ())
+    (tmp_path / "index.html").write_text("<!doctype html><title>My site</title>")
+    with pytest.raises(ConfigError, match=r"index\.html in .* is no report of fairgate"):
+        folder.clear(tmp_path)
+    assert all((tmp_path / name).exists() for name in folder.FILES)
+    folder.write(full(), tmp_path, ())
+    folder.clear(tmp_path)
+    assert not any((tmp_path / name).exists() for name in folder.FILES)
+
+
 def test_the_headline_says_what_was_gated() -> None:
     assert "openai/tiny, plan quick; 1 gate: 1 passed" in report().headline
     assert "no model was given: only a control was gated" in report(given=False, control=True).headline
@@ -125,6 +138,8 @@ def test_the_headline_says_what_was_gated() -> None:
         "control/oracle (a built-in model of known behaviour)" in report(model="control/oracle", control=True).headline
     )
     assert "no gate could be held" in report(gates=()).headline
+    assert "plan quick, 3 of 350 cases selected; 1 gate" in report(cases=cases(passed=3, planned=350)).headline
+    assert "selected" not in report(cases=cases(passed=3, planned=350), shard="1/3").headline
 
 
 def test_what_moved_since_the_baseline_is_told_before_the_gates() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import json
 import random
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -17,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairgate.core.domain import Reply
-from fairgate.core.redaction import EXAMINED, HIDDEN, LONGEST, Redaction
+from fairgate.core.redaction import EXAMINED, HIDDEN, LONGEST, Redaction, is_secret
 from fairgate.providers.retries import (
     Backoff,
     ErrorClass,
@@ -340,6 +341,20 @@ def test_a_secret_is_hidden_however_a_server_spells_it(key: str, spelt: Callable
     assert hidden.show(f"I was sent {spelt(key)} just now") == "I was sent [hidden] just now"
 
 
+@pytest.mark.parametrize(
+    "key", ["abcd\\\\efgh1234", "\\\\abcd\\efgh", "DOMAIN\\\\\\user:pw1", "abcd\\+efgh/1", 'ab\\"cd\\/ef1']
+)
+@pytest.mark.parametrize("times", [0, 1, 2, 3])
+@pytest.mark.parametrize("plus", ["+", "\\u002b", "%2b"])
+def test_a_secret_with_rows_of_backslashes_is_hidden(key: str, times: int, plus: str) -> None:
+    said = key
+    for _ in range(times):
+        said = json.dumps(said)[1:-1].replace("+", plus)
+    hidden = Redaction([key])
+    assert hidden.conceal(f"x {said} y".encode()) == b"x [hidden] y"
+    assert hidden.show(f"x {said} y") == "x [hidden] y"
+
+
 @pytest.mark.parametrize("before", ["", "x", "xy", "Authorization: Bearer ", '{"key":"'])
 def test_a_secret_is_hidden_in_the_base64_of_a_text_around_it(before: str) -> None:
     key = "planted+key/5f1e&9c-long"
@@ -383,3 +398,19 @@ def test_a_secret_that_comes_in_parts_is_hidden_when_they_are_joined() -> None:
     reply = Reply("so planted-key-123 it is", served_model="planted-key-123")
     cleaned = Redaction(["planted-key-123"]).clean(reply)
     assert (cleaned.text, cleaned.served_model, cleaned.fingerprint) == ("so [hidden] it is", "[hidden]", None)
+
+
+def test_names_of_secrets_are_told_from_those_of_settings() -> None:
+    for name in (
+        "OPENAI_API_KEY",
+        "OPENAI_API_KEYS",
+        "OPENAI_KEY_1",
+        "KEY2",
+        "HF_TOKEN",
+        "SMTP_PASS",
+        "GITHUB_PAT",
+        "dbPassword",
+    ):
+        assert is_secret(name), name
+    for name in ("max_tokens", "max_token", "cache_key", "top_p", "PATH", "bypass", "pattern", "keys", "seed", "_1"):
+        assert not is_secret(name), name

@@ -28,7 +28,7 @@ from fairgate.benchmarks.fact_or_fair.topics import Context, Level, Task
 from fairgate.benchmarks.limits import Strict, Times
 from fairgate.benchmarks.paired import KINDS, LETTERS, Changed, Compared, Paired, Part, generator, letter_of
 from fairgate.benchmarks.score_result import ScoreResult
-from fairgate.core.domain import Modality
+from fairgate.core.domain import AnswerKind, Modality
 from fairgate.core.statistics.estimates import estimate_scores
 from fairgate.ledger.samples import from_replies
 from fairgate.replies.probabilities import expected
@@ -231,7 +231,9 @@ class PairedChoices(Paired):
             for topic in before.letters
             if topic in after.letters and self.part.is_of(topic) and (wanted is None or topic in wanted)
         )
-        return sum(min(len(before.letters[topic]), len(after.letters[topic])) for topic in both)
+        failed = letter_of(AnswerKind.FAILED)
+        pairs = (pair for topic in both for pair in zip(before.letters[topic], after.letters[topic], strict=False))
+        return sum(failed not in pair for pair in pairs)
 
     def validity(self, run: Baseline) -> Sequence[ScoreResult]:
         """How far position decided, by context."""

@@ -17,6 +17,7 @@ from fairgate.providers.chat.logprobs import FIELDS as LOGPROBS
 from fairgate.providers.chat.logprobs import read_tokens
 from fairgate.providers.chat.openai import SCHEMA
 from fairgate.providers.fields import body_fields, check_fields, count, name, word
+from fairgate.providers.http.addresses import parsed, secrets_of
 from fairgate.providers.retries import (
     CROWDED,
     LONGEST_MESSAGE,
@@ -71,7 +72,9 @@ class LiteLLMCalls:
         address = None if base_url is None else base_url.partition("?")[0].rpartition("@")[2]
         self.identity = Identity("litellm", name, address, stated)
         self._places, self._timeout, self._retries = server.max_in_flight, server.timeout, server.retries
-        self.redaction = Redaction([base_url, *of_environment()])
+        url = None if base_url is None else parsed(base_url.strip())
+        secrets, words = ([], []) if url is None else secrets_of(url)
+        self.redaction = Redaction([base_url, *secrets, *of_environment()], words)
         self._library = _loaded()
         self._line: asyncio.Semaphore | None = None
 

@@ -8,6 +8,8 @@ from typing import TypeAlias
 
 import httpx2
 
+from fairgate.core.redaction import is_secret
+
 IPAddress: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -60,6 +62,21 @@ def is_here(url: httpx2.URL) -> bool:
         return ip.is_loopback
     host = url.host.rstrip(".")
     return host == "localhost" or host.endswith(".localhost")
+
+
+def secrets_of(url: httpx2.URL) -> tuple[list[str], list[str]]:
+    """What of an address is secret, and what is hidden in what is shown alone.
+
+    The password, alone and with its user, as it is written and as it is sent; each value of the query, and the query.
+    """
+    # A plain word in the query is a setting, such as `preview`, unless it is called a secret.
+    pairs = url.params.multi_items()
+    words = [value for name, value in pairs if value.isalpha() and not is_secret(name)]
+    secrets = [value for _, value in pairs if value not in words]
+    secrets += [url.query.decode("ascii"), url.userinfo.decode("ascii")]
+    if url.password:
+        secrets += [url.password, f"{url.username}:{url.password}"]
+    return secrets, [url.username, *words]
 
 
 def shown(url: httpx2.URL) -> str:

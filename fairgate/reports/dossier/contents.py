@@ -124,6 +124,7 @@ def _run(report: Report, origin: Provenance) -> Section:
         "merged from": ", ".join(each for each in origin.members if each != origin.run),
         "began (UTC)": origin.sampled,
         "plan": report.plan,
+        "cases": f"{report.cases.total:,} selected of {report.cases.planned:,} that these models can be asked",
         "seed": str(report.seed),
         "people in prompts": report.profiles,
         "answer key": report.key,
