@@ -124,7 +124,7 @@ def _together(gates: Sequence[GateResult]) -> list[GateResult]:
     found = []
     for gate in gates:
         if gate.verdict is Verdict.FAIL and not next(proven):
-            reason = f"{gate.reason}, but not beyond chance with all {len(gates)} gates in view"
+            reason = f"{gate.reason}, but with {len(gates)} gates some are by chance: more answers would tell"
             found.append(replace(gate, verdict=Verdict.INCONCLUSIVE, reason=reason))
         else:
             found.append(gate)
@@ -227,7 +227,7 @@ def _more(limit: GateLimit, entry: ScoreResult) -> str:
 
 
 def further_answers(gates: Iterable[GateResult]) -> tuple[int, int]:
-    """About how many further answers would decide open gates, and how many gates: none of those that sit on a limit.
+    """About how many further answers would decide how many undecided gates: none of those that sit on a limit.
 
     Gates on the same task and context are decided by the same answers.
     """

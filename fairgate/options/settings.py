@@ -253,9 +253,9 @@ class Settings:
     stop_early: bool = option(
         False,
         asked=True,
-        help="ask in rounds: a little of everything, then where gates are open, until the verdict is known; intervals "
-        "are wider, so that repeated looks raise no error rate. Default: as the plan says (its key `rounds`), but not "
-        "with --explain, --shard, --batch, --baseline or --save-baseline",
+        help="ask in rounds: a little of everything, then where gates are undecided, until the verdict is known; "
+        "intervals are wider, so that repeated looks raise no error rate. Default: as the plan says (its key "
+        "`rounds`), but not with --explain, --shard, --batch, --baseline or --save-baseline",
     )
     no_stop_early: bool = option(False, asked=True, help="ask the whole plan, whatever the first answers say")
     batch: bool = option(

@@ -42,16 +42,21 @@ def claim(gate: GateResult, registry: Registry, words: str = "") -> str:
 
 def against_limit(gate: GateResult) -> str:
     """An estimate with its interval and its limit, e.g. `+36 points (22 to 50) where ±12 is allowed`."""
+    unit = " %" if gate.entry.score in RATES else ""
+    return f"{estimated(gate, unit or ' points')} where {_allowed(gate, unit)}"
+
+
+def estimated(gate: GateResult, unit: str = "") -> str:
+    """The same without the limit, e.g. `+36 (22 to 50)`; `unit` stands behind the estimate."""
     entry, held = gate.entry, gate.bounds
     is_rate = entry.score in RATES
     value = entry.value if is_rate or entry.estimate is None else entry.estimate
     digits = 1 if is_rate else numbers.decimals(entry, *held)
-    unit = " %" if is_rate else " points"
     said = "nothing is known" if value is None else f"{numbers.number(value, digits)}{unit}"
     sign = "+" if entry.signed and value is not None and round(value, digits) > 0 else ""
     low, high = entry.ci
     ends = "" if low is None or high is None else f" ({numbers.number(low, digits)} to {numbers.number(high, digits)})"
-    return f"{sign}{said}{ends} where {_allowed(gate, unit if is_rate else '')}"
+    return f"{sign}{said}{ends}"
 
 
 def _allowed(gate: GateResult, unit: str) -> str:

@@ -11,6 +11,7 @@ import html
 import json
 from collections import Counter
 from hashlib import sha256
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,8 @@ from fairgate.benchmarks.gate_result import Verdict
 from fairgate.benchmarks.limits import RATES
 from fairgate.core.domain import AnswerKind, Modality
 from fairgate.core.plural import counted
-from fairgate.reports import claims, numbers, reasons, terminal, thumbnails, wording
+from fairgate.core.statistics.intervals import CONFIDENCE
+from fairgate.reports import claims, reasons, terminal, thumbnails, wording
 from fairgate.reports.plots.drawing import has_pillow
 from fairgate.reports.report import NO_CERTIFICATE, WORDS
 
@@ -44,15 +46,17 @@ TERMS = (
     ("gate", "a limit on one score, by task, context and attribute; a run fails if a gate fails"),
     ("points", "of 100, on the scale of the score; where less is best, 0 is what a fair model comes to"),
     (
-        "estimate, interval",
-        "the score for all replies that the model would give, and where it lies with 95 % confidence",
+        "inconclusive, undecided",
+        (
+            "the interval reaches over the limit; or it is beyond it, but with so many gates some are by chance: more "
+            "answers would tell a pass from a fail"
+        ),
     ),
-    ("inconclusive", "the interval reaches over the limit: more answers would tell a pass from a fail"),
     (
         "rates",
         "how many replies could not be used: refused, unreadable, cut short (truncated), without a face, or failed",
     ),
-    ("fails by itself", "chance alone does not explain the answers of this one topic; a gate counts many topics"),
+    ("enough by itself", "chance alone does not explain the answers of this one topic; a gate counts many topics"),
 )
 WARNING = "Prompts and replies can offend: they are shown because they were said, not because they are right."
 
@@ -108,11 +112,11 @@ def _document(report: Report, plots: Sequence[Plot]) -> dict[str, object]:
         "warning": WARNING,
         "facts": facts(report),
         "why": list(reasons.reasons(report)),
-        "rounds": report.rounds,
+        "stopped": report.stopped,
         "lead": lead_of(report),
         "next_step": reasons.next_step(report, "below"),
         # Of a run in rounds that is said with them.
-        "further": "" if report.rounds else reasons.further(report),
+        "further": "" if report.stopped else reasons.further(report),
         "about": about(report),
         "terms": terms(report),
         "asks": _asks(report),
@@ -124,6 +128,7 @@ def _document(report: Report, plots: Sequence[Plot]) -> dict[str, object]:
                 "score": gates[0].entry.score,
                 "verdict": gates[0].verdict,
                 "claims": [claimed.get(gate.name) or claims.claim(gate, report.benchmarks) for gate in gates],
+                "numbers": "; ".join(map(claims.against_limit, gates)),
                 "topics": [_topic(topic, album) for topic in found.topics],
             }
             for gates, found in wording.merged(report.gates, report.findings)
@@ -133,8 +138,8 @@ def _document(report: Report, plots: Sequence[Plot]) -> dict[str, object]:
         "cells": [_cell(cell, report) for cell in report.evidence.cells],
         "samples": _samples(report, album),
         "numbers": "\n".join([*terminal.numbers(report), *terminal.examples(report)]).strip("\n"),
-        # How far a run in rounds went stands beside the verdict already.
-        "notes": [note.removeprefix(report.rounds).strip() for note in report.notes],
+        # How far a run in rounds went, and how sure its intervals are, is said elsewhere.
+        "notes": [note for note in report.notes if not report.rounds or not note.startswith(report.rounds)],
         "plots": [{"title": plot.title, "alt": plot.alt, "image": _image(plot)} for plot in plots],
     }
 
@@ -155,7 +160,16 @@ def terms(report: Report) -> list[tuple[str, str]]:
         if (entry.modality, entry.task) in known
     }
     contexts = {entry.context: markers[entry.context] for entry in report.entries if entry.context in markers}
-    return [*TERMS, *tasks.items(), *contexts.items()]
+    return [_interval(report), *TERMS, *tasks.items(), *contexts.items()]
+
+
+def _interval(report: Report) -> tuple[str, str]:
+    """What an interval is, with the confidence that those of this run have."""
+    sure = {100 * (1 - (1 - CONFIDENCE) * entry.level) for entry in report.entries}
+    told = " to ".join(dict.fromkeys(f"{each:.3g}" for each in (min(sure), max(sure)))) if sure else "95"
+    looks = ", so that all looks of a run in rounds err no more often than one" if len(sure) > 1 else ""
+    of = f"the score for all replies that the model would give, and where it lies with {told} % confidence{looks}"
+    return "estimate, interval", of
 
 
 def _task(modality: str, task: str) -> str:
@@ -171,7 +185,6 @@ def facts(report: Report) -> list[tuple[str, str]]:
     """What a reader asks of a report first, as pairs of a label and a value."""
     pairs = [
         ("Date", report.date),
-        ("Model", report.subject),
         ("Plan", report.part),
         ("Limits", f"{report.limits}{f' (sha256 {report.limits_hash[:12]}…)' if report.limits_hash else ''}"),
         ("Cost", _cost(report)),
@@ -196,6 +209,7 @@ def about(report: Report) -> list[tuple[str, str]]:
         ("Ledger", report.ledger),
         ("fairgate", report.version),
         ("Cases", _cases(report)),
+        ("Rounds", report.rounds),
         (
             "Calls",
             f"{calls.asked:,} asked, {calls.reused:,} reused, {calls.missing:,} missing, {calls.failed:,} failed",
@@ -241,7 +255,7 @@ def _where(entry: ScoreResult) -> dict[str, object]:
 
 
 def _gate(gate: GateResult, report: Report) -> dict[str, object]:
-    entry, held = gate.entry, wording.bounds(gate)
+    entry, room = gate.entry, reasons.margin(gate)
     spec = report.benchmarks.score(entry.score, entry.modality, entry.task)
     return _where(entry) | {
         "name": wording.short(entry),
@@ -251,15 +265,14 @@ def _gate(gate: GateResult, report: Report) -> dict[str, object]:
         "value": entry.value,
         "strays": wording.strays(entry),
         "estimate": entry.estimate,
-        "estimateTold": numbers.estimate(entry, *held),
         "low": entry.ci[0],
         "high": entry.ci[1],
-        "interval": numbers.interval(entry, *held),
         "best": None if entry.ceiling is None else entry.ceiling[0],
         "min": gate.limit.min,
         "max": gate.limit.max,
         "signed": entry.signed,
         "limit": wording.limit(gate),
+        "margin": room if isfinite(room) else None,
         "change": wording.is_change(gate),
         "limitReason": gate.limit.reason,
         # What the row says already is not said twice.
@@ -273,9 +286,8 @@ def _score(entry: ScoreResult) -> dict[str, object]:
         "value": entry.value,
         "strays": wording.strays(entry),
         "estimate": entry.estimate,
-        "estimateTold": numbers.estimate(entry),
         "low": entry.ci[0],
-        "interval": numbers.interval(entry),
+        "high": entry.ci[1],
         "best": None if entry.ceiling is None else entry.ceiling[0],
         "n": entry.n,
         "topics": f"{entry.topics[0]} of {entry.topics[1]}",

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 REASONS = 3  # scores that are told
 NEXT_STEPS = {
-    Verdict.ERROR: "To do: remove the cause and run again. The replies so far are in {ledger} and are reused.",
-    Verdict.FAIL: "To do: read the samples behind what failed, {where}.",
-    Verdict.INCONCLUSIVE: "To do: run again with more samples (--plan paper, or --per-topic N){further}. The replies "
+    Verdict.ERROR: "Next: remove the cause and run again. The replies so far are in {ledger} and are reused.",
+    Verdict.FAIL: "Next: read the replies behind the failure, {where}.",
+    Verdict.INCONCLUSIVE: "Next: run again with more samples (--plan paper, or --per-topic N){further}. The replies "
     "so far are in {ledger} and are reused.",
     Verdict.PASS: NO_CERTIFICATE,
 }
@@ -38,9 +38,7 @@ def reasons(report: Report) -> Iterator[str]:
     said = {found.gate: found.sentence for found in report.findings}
     for score, gates in list(failed.items())[:REASONS]:
         sentence = said.get(gates[0].name) or claims.claim(gates[0], report.benchmarks)
-        every = sum(gate.entry.score == score for gate in report.gates)
-        more = f"; {score} fails in {len(gates)} of {counted(every, 'gate')}" if len(gates) > 1 else ""
-        yield f"{wording.capitalised(sentence)}{more}."
+        yield f"{wording.capitalised(sentence)}{_second(gates)}.{_of_score(score, report.gates)}"
     if len(failed) > REASONS:
         more = f"{', '.join(list(failed)[REASONS:])} {'fails' if len(failed) == REASONS + 1 else 'fail'}"
         yield f"Also {more}."
@@ -67,10 +65,35 @@ def next_step(report: Report, where: str = "in the report") -> str:
 
 
 def further(report: Report) -> str:
-    """About how many further answers would decide how many of the open gates; empty where that is not known."""
+    """About how many further answers would decide how many undecided gates; empty where that is not known."""
     answers, decided = further_answers(report.gates)
     undecided = sum(gate.verdict is Verdict.INCONCLUSIVE for gate in report.gates)
-    return f"about {answers:,} further answers would decide {decided} of {undecided} open gates" if decided else ""
+    return f"about {answers:,} further answers would decide {decided} of {undecided} undecided gates" if decided else ""
+
+
+def _second(gates: Sequence[GateResult]) -> str:
+    """The second failed gate of a score, named by what tells it from the first, with its numbers."""
+    if len(gates) == 1 or wording.is_change(gates[0]):
+        return ""
+    first, second = (gate.entry for gate in gates[:2])
+    pairs = ((first.task, second.task), (first.context, second.context), (first.attribute, second.attribute))
+    other = " ".join(str(there) for here, there in pairs if there is not None and here != there)
+    alike = gates[0].bounds == gates[1].bounds
+    return f"; {other or 'another'} too: {claims.estimated(gates[1]) if alike else claims.against_limit(gates[1])}"
+
+
+def _of_score(score: str, gates: Sequence[GateResult]) -> str:
+    """How the gates on a score ended, where there are several."""
+    ends = [gate.verdict for gate in gates if gate.entry.score == score]
+    told = [
+        f"{n} {word}"
+        for verdict, word in ((Verdict.FAIL, "failed"), (Verdict.WAIVED, "waived"), (Verdict.PASS, "passed"))
+        if (n := ends.count(verdict))
+    ]
+    if n := ends.count(Verdict.INCONCLUSIVE):
+        told.append(f"{n} {'is' if n == 1 else 'are'} undecided")
+    together = " and ".join(filter(None, (", ".join(told[:-1]), told[-1])))
+    return f" Of {len(ends)} gates on {score} {together}." if len(ends) > 1 else ""
 
 
 def by_score(gates: Iterable[GateResult]) -> dict[str, list[GateResult]]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from fairgate.benchmarks.selection_rates import SelectionRates
 
 NO_CERTIFICATE = "A pass is not a certificate of fairness: docs/limits.md says what is not measured."
+CONTROL = "a built-in model of known behaviour"
 WORDS = (
     (Verdict.FAIL, "failed"),
     (Verdict.WAIVED, "waived"),
@@ -135,6 +136,7 @@ class Report:
     `evidence`: the cells that were counted, with a way to the samples behind each. `date`: the day of the verdict,
     in UTC, as waivers are held against it. `limits`: the file of limits, `limits_hash` the SHA-256 of its content and
     of the files that it extends. `rounds`: how far a run in rounds went, and why no further; empty of another.
+    `stopped`: that it ended early, and what would decide the rest; empty where nothing is left undecided by that.
     `weighed`: what came of asking for probabilities. `unwritten`: what could not be written, a sentence each.
     """
 
@@ -177,6 +179,7 @@ class Report:
     limits: str = "thresholds.toml"
     limits_hash: str = ""
     rounds: str = ""
+    stopped: str = ""
     weighed: Weighed = field(default_factory=Weighed)
     unwritten: tuple[str, ...] = ()
 
@@ -242,8 +245,8 @@ class Report:
         if not self.given:
             # Both controls are of one name: what they are is said by the gates.
             return f"{self.model or self.t2i_model} (no model was given: only a control was gated)"
-        language = f"{self.model} (a control)" if self.control else self.model
-        image_model = f"{self.t2i_model} (a control)" if self.t2i_control else self.t2i_model
+        language = f"{self.model} ({CONTROL})" if self.control else self.model
+        image_model = f"{self.t2i_model} ({CONTROL})" if self.t2i_control else self.t2i_model
         return " and ".join(name for name in (language, image_model) if name is not None)
 
     def score(

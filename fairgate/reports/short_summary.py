@@ -47,9 +47,9 @@ def lines(report: Report, width: int, page: str, failed: Sequence[str] = ()) -> 
     room = min(width, WIDEST)
     why = [
         *reasons(report),
-        *filter(None, [report.rounds]),
         *expired(report.gates),
         next_step(report) + _waiver(report),
+        *filter(None, [report.stopped]),
     ]
     # A pass leaves nothing to do: its sentences are one paragraph.
     prose = [report.headline, *_stops(report), *([" ".join(why)] if report.verdict is Verdict.PASS else why)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from fairgate.benchmarks.gate_result import FAILED
+from fairgate.benchmarks.gate_result import FAILED, Verdict
 from fairgate.core.domain import AnswerKind, Modality
 from fairgate.core.redaction import without_orders
 from fairgate.reports.numbers import estimate, interval
@@ -30,7 +30,8 @@ IDEAL = (
 )
 # What the row of a gate shows by its interval and its limit.
 DECIDED = re.compile(
-    r"the whole interval (\[[^]]*\] )?is (on the right side|(above|below) the limit( of [-.0-9]+)?)([;,] (but )?)?"
+    r"the whole interval (\[[^]]*\] )?is "
+    r"(on the right side|(?P<beyond>above|below) the limit( of [-.0-9]+)?)([;,] (but )?)?"
 )
 
 
@@ -130,8 +131,10 @@ def meant(reply: Shown) -> str:
 
 def why(gate: GateResult) -> str:
     """A gate's reason without what its row says already: nothing where that is all of it."""
-    if gate.reason.startswith("the whole interval"):
-        return DECIDED.sub("", gate.reason, count=1)
+    if (decided := DECIDED.match(gate.reason)) is not None:
+        more = gate.reason[decided.end() :]
+        is_open = gate.verdict is Verdict.INCONCLUSIVE and decided["beyond"] is not None
+        return f"beyond the limit by itself, but {more}" if is_open else more
     return gate.reason.partition("straddles the limit; ")[2] or gate.reason
 
 

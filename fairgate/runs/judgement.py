@@ -55,7 +55,7 @@ def report_of(sampled: Sampled, verdicts: Mapping[Case, Verdict]) -> Report:
     # Shards that are not here are no selection, and said apart.
     planned = len(selection.cases) if shard else sum(map(run.can_ask, run.cases.values()))
     cases = _case_count((verdicts.get(case, Verdict.ERROR) for case in selection.cases), planned)
-    rounds = rounds_of(run, selection, gates, calls.asked + calls.reused)
+    rounds, stopped = rounds_of(run, selection, gates, calls.asked + calls.reused)
     named = {each: participants.label(each) if each in participants.modalities else None for each in Modality}
     return Report(
         version=__version__,
@@ -87,6 +87,7 @@ def report_of(sampled: Sampled, verdicts: Mapping[Case, Verdict]) -> Report:
         selection_rates=scores.selection_rates,
         notes=tuple(notes_of(run, selection, scores, rounds)),
         rounds=rounds,
+        stopped=stopped,
         error=_error(sampled, scores, cases.broken),
         weighed=scores.weighed,
         inconclusive_exit=INCONCLUSIVE_EXIT[settings.inconclusive],

@@ -42,11 +42,14 @@ def notes_of(run: Run, selection: Selection, scores: RunScores, rounds: str) -> 
         yield "Scores with (n/m) behind their name cover n of m topics only; the leaderboard row needs all asked."
 
 
-def rounds_of(run: Run, selection: Selection, gates: Sequence[GateResult], calls: int) -> str:
-    """How far a run in rounds went, and why no further; empty of another. `calls`: of the whole run."""
+def rounds_of(run: Run, selection: Selection, gates: Sequence[GateResult], calls: int) -> tuple[str, str]:
+    """How far a run in rounds went, and what stopped it before all was decided; empty of another.
+
+    `calls`: of the whole run.
+    """
     looks = run.benchmarks.settled
     if not looks:
-        return ""
+        return "", ""
     topics = [topic for topic in selection.asked if run.benchmarks.stratum(topic) in looks]
     asked, whole = (sum(plan.of(each).answers(each) for each in topics) for plan in (run.benchmarks, run.whole))
     ends = {gate.verdict for gate in gates}
@@ -55,19 +58,21 @@ def rounds_of(run: Run, selection: Selection, gates: Sequence[GateResult], calls
     still_open = {stratum_of.get(gate.entry.where, "") for gate in undecided} & looks.keys()
     if Verdict.FAIL in ends:
         decided = sum(_is_decided(gate, looks.get(stratum_of.get(gate.entry.where, ""))) for gate in undecided)
-        of_gates = f"about {decided:,} of {counted(len(undecided), 'open gate')}, and " if decided else ""
-        rest = f". The other {whole - asked:,} (--no-stop-early) would decide {of_gates}single tests"
-        why = f"a gate failed{rest if asked < whole else ''}"
+        told = f"about {decided:,} of the {counted(len(undecided), 'undecided gate')}" if decided else "single tests"
+        again = f"run again with --no-stop-early ({counted(whole - asked, 'more call')})"
+        why = "a gate failed"
+        stopped = f"The run stopped early, since a gate failed. To decide {told}: {again}." if asked < whole else ""
     elif Verdict.INCONCLUSIVE not in ends:
-        why = "every gate is decided"
+        why, stopped = "every gate is decided", ""
     elif any(looks[stratum].asked < looks[stratum].whole for stratum in still_open):
-        ended = "the run did not ask further about gates that are open by these limits"
+        ended = "the run did not ask further about gates that are undecided by these limits"
         why = ended if run.settings.replay else "the budget does not allow a further round"
+        stopped = f"The run stopped early: {why}."
     else:
-        why = "gates that are open were asked about to the end of the plan"
+        why, stopped = "gates that are undecided were asked about to the end of the plan", ""
     at_once = calls - asked
     others = f" (and {at_once:,} that are asked at once: {calls:,} in all)" if at_once > 0 else ""
-    return f"Asked in rounds, {asked:,} of {whole:,} calls{others}: {why}."
+    return f"Asked in rounds, {asked:,} of {whole:,} calls{others}: {why}.", stopped
 
 
 def _strata(run: Run, selection: Selection) -> dict[Where, str]:

@@ -254,7 +254,7 @@ def test_the_verdict_comes_first_and_then_why(driver: Chrome) -> None:
     titles = [each.text for each in driver.find_elements(By.CSS_SELECTOR, "main section:not([hidden]) > h2")]
     assert titles[:2] == ["Gates", "What failed, and why"]
     facts = driver.find_element(By.CSS_SELECTOR, "main > .facts").text
-    assert re.match(r"Date\n2026-11-22\nModel\n", facts)
+    assert re.match(r"Date\n2026-11-22\nPlan\n", facts)  # the model stands beside the verdict
     assert "Limits\nlimits.toml (sha256 abababababab…)" in facts
     assert "Cost\n100 calls; no price is known" in facts
     why = driver.find_element(By.ID, "why").text
@@ -375,7 +375,7 @@ def test_keyboard_and_screen_reader_find_their_way(driver: Chrome) -> None:
 def test_samples_open_beside_what_was_clicked_and_a_topic_that_passes_alone_has_no_badge_there(
     tmp_path: Path,
 ) -> None:
-    passing = next(each for each in CELLS if each.verdict is Verdict.PASS)
+    passing = next(each for each in CELLS if each.verdict is Verdict.PASS and each.attribute == "race")
     reply = read("topic-1-base")[2]
     shown = report(
         gates=(gate(Verdict.FAIL),), findings=(finding("why", reply=reply, cell=passing.name),),
@@ -385,8 +385,8 @@ def test_samples_open_beside_what_was_clicked_and_a_topic_that_passes_alone_has_
     with browser(tmp_path / "profile") as driver:
         driver.get(f"file://{tmp_path}/index.html")
         why = driver.find_element(By.ID, "why")
-        chosen = why.find_element(By.CSS_SELECTOR, "ul.options .chosen").text
-        assert chosen == "C. Hispanic ← chosen"
+        [chosen] = why.find_elements(By.XPATH, ".//ul[@class='options']/li[strong]")
+        assert chosen.get_attribute("textContent") == "➜ Chosen: C. Hispanic"
         button = why.find_element(By.TAG_NAME, "button")
         button.click()
         panel = driver.find_element(By.ID, "drill")
@@ -395,7 +395,8 @@ def test_samples_open_beside_what_was_clicked_and_a_topic_that_passes_alone_has_
         assert 0 <= driver.execute_script(place, button) < driver.execute_script("return innerHeight")
         assert driver.execute_script(place, panel) == 0
         assert not panel.find_elements(By.CSS_SELECTOR, ".verdict")
-        assert "Chance alone could explain this one topic" in panel.text
+        assert "Chance alone could explain this one topic; over all topics together it cannot" in panel.text
+        assert "Counts in base race TV, which failed: 50.0 (40.0 to 60.0), limit: at most 70." in panel.text
 
 
 def test_failed_gates_are_open_and_all_others_are_counted_and_folded_scores_apart_from_rates(tmp_path: Path) -> None:
@@ -403,6 +404,7 @@ def test_failed_gates_are_open_and_all_others_are_counted_and_folded_scores_apar
     gates = [
         *(gate(Verdict.FAIL, attribute=f"f{n}") for n in range(2)),
         gate(Verdict.INCONCLUSIVE, reason="the interval straddles the limit; about 40 further answers would decide"),
+        gate(Verdict.INCONCLUSIVE, "S_E"),
         *(gate(Verdict.PASS, attribute=f"a{n}") for n in range(6)),
         rate,
     ]
@@ -410,18 +412,22 @@ def test_failed_gates_are_open_and_all_others_are_counted_and_folded_scores_apar
     with browser(tmp_path / "profile") as driver:
         driver.get(f"file://{tmp_path}/index.html")
         assert driver.find_element(By.CSS_SELECTOR, "header p:last-child").text == (
-            "9 gates on scores: 2 failed, 1 inconclusive, 6 passed; 1 on rates: all passed"
+            "10 gates on scores: 2 failed, 2 inconclusive, 6 passed; 1 on rates: all passed"
         )
         seen = [each for each in driver.find_elements(By.CSS_SELECTOR, "#gates tbody tr") if each.is_displayed()]
-        assert ["fail" in each.text for each in seen] == [True, True]
+        # What is undecided on the same score stands below what failed, in grey.
+        assert ["fail" in each.text for each in seen] == [True, True, False]
+        assert [each.get_attribute("class") for each in seen] == ["", "", "beside"]
+        caption = driver.find_element(By.CSS_SELECTOR, "#gates caption").text
+        assert caption == "2 gates failed; 1 on the same score undecided"
         # A score's meaning is said once for the rows that follow one another.
-        assert ["by how many points" in each.text for each in seen] == [True, False]
+        assert ["by how many points" in each.text for each in seen] == [True, False, False]
         folded = driver.find_elements(By.CSS_SELECTOR, "#gates details:not(#terms)")
         assert [each.find_element(By.TAG_NAME, "summary").text for each in folded] == [
-            "1 gate undecided (inconclusive)", "6 gates on scores passed", "1 gate on rates passed",
+            "1 other gate undecided", "6 gates on scores passed", "1 gate on rates passed",
         ]  # fmt: skip
         folded[0].find_element(By.TAG_NAME, "summary").click()
-        assert "further answers would decide 1 of 1 open gates" in folded[0].text
+        assert "further answers would decide 2 of 2 undecided gates" in folded[0].text
         # Words that the page uses are explained on it: it is read offline.
         terms = driver.find_element(By.ID, "terms")
         terms.find_element(By.TAG_NAME, "summary").click()
@@ -431,6 +437,19 @@ def test_failed_gates_are_open_and_all_others_are_counted_and_folded_scores_apar
         assert (context.text, context.get_attribute("title")) == ("base", "a scenario without a context")
 
 
+def test_a_pass_shows_the_gates_closest_to_their_limits_and_folds_the_rest(tmp_path: Path) -> None:
+    gates = tuple(gate(attribute=f"a{n}", value=n, estimate=n, ci=(n - 1.0, n + 1.0)) for n in range(40))
+    (tmp_path / "index.html").write_text(page.to_html(report(gates=gates)), encoding="utf-8")
+    with browser(tmp_path / "profile") as driver:
+        driver.get(f"file://{tmp_path}/index.html")
+        seen = [each for each in driver.find_elements(By.CSS_SELECTOR, "#gates tbody tr") if each.is_displayed()]
+        assert [each.text.split()[1] for each in seen] == [f"a{n}" for n in range(39, 26, -1)]
+        assert driver.find_element(By.CSS_SELECTOR, "#gates summary").text == "27 further gates on scores passed"
+        # Columns that say nothing of any row are left out.
+        heads = {each.text for each in driver.find_elements(By.CSS_SELECTOR, "#gates thead th") if each.is_displayed()}
+        assert not {"Ideal", "Value"} & heads
+
+
 def test_a_reader_sees_why_a_run_failed_on_the_first_screen(tmp_path: Path) -> None:
     """Verdict, one sentence with numbers, the failed gate, and a question with its reply, unfolded."""
     failed = gate(Verdict.FAIL, "pull", context=Context.INGROUP, estimate=36.0, ci=(22.0, 50.0), signed=True)
@@ -438,7 +457,7 @@ def test_a_reader_sees_why_a_run_failed_on_the_first_screen(tmp_path: Path) -> N
     topic = Example("it picks a person of the named group in 3 of 3 answers", CELLS[0].name, read("topic-1-base")[10])
     found = claims.claimed((failed,), (Finding(failed.name, (topic,), claim),), REGISTRY)
     gates = (failed, *(gate(Verdict.INCONCLUSIVE, attribute=f"a{n}") for n in range(50)))
-    shown = report(gates=gates, findings=tuple(found), evidence=Evidence(CELLS, read))
+    shown = report(gates=gates, findings=tuple(found), evidence=Evidence(CELLS, read), stopped="It stopped early.")
     (tmp_path / "index.html").write_text(page.to_html(shown), encoding="utf-8")
     with browser(tmp_path / "profile") as driver:
         driver.set_window_size(1280, 1000)
@@ -448,6 +467,9 @@ def test_a_reader_sees_why_a_run_failed_on_the_first_screen(tmp_path: Path) -> N
         reply = driver.find_element(By.CSS_SELECTOR, "#why blockquote")
         assert "plain reply 3" in reply.text
         assert reply.rect["y"] < driver.execute_script("return innerHeight")
+        next_step = driver.find_element(By.CSS_SELECTOR, "main > .short")
+        assert next_step.text == "Next: read the replies behind the failure, below.\nIt stopped early."
+        assert (next_step.find_element(By.TAG_NAME, "a").get_attribute("href") or "").endswith("#why")
         # What stands beside the verdict is not said again.
         assert claim not in driver.find_element(By.ID, "why").text
         # No topic has a badge of a pass where the run failed.

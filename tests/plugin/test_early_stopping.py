@@ -80,7 +80,7 @@ def test_a_gate_that_stays_open_keeps_the_run_asking_to_the_end(tmp_path: Path) 
     outcome = bench(tmp_path, "-p", "no:xdist", *PART, f"--thresholds={limits}")
     assert outcome.code == 6, outcome.output
     assert outcome.summary["calls"]["asked"] == WHOLE
-    assert any("336 of 336 calls: gates that are open were asked" in note for note in outcome.summary["notes"])
+    assert any("336 of 336 calls: gates that are undecided were asked" in note for note in outcome.summary["notes"])
     with Ledger(tmp_path / "ledger.sqlite") as ledger:
         looks = json.loads(ledger.runs.last().about)["looks"]
     [look] = looks.values()
@@ -94,7 +94,7 @@ def test_a_failed_gate_ends_the_run_and_what_is_open_stays_so(tmp_path: Path) ->
     limits = in_rounds(tmp_path, gate)
     outcome = bench(tmp_path, "-p", "no:xdist", *PART, "--model=control/first-letter", f"--thresholds={limits}")
     assert outcome.code == 1, outcome.output
-    assert "calls: a gate failed. The other" in " ".join(outcome.output.split())
+    assert "The run stopped early, since a gate failed. To decide" in " ".join(outcome.output.split())
     assert outcome.summary["calls"]["asked"] < WHOLE
 
 

@@ -99,7 +99,7 @@ def test_a_stereotype_fails(runs: dict[str, Outcome]) -> None:
     assert run.code == 1, run.output
     assert (run.summary["verdict"], run.summary["exit"]) == ("fail", 1)
     assert run.gates["subjective base gender TV"] == "fail"
-    assert "FAIL: control/stereotype (a control)" in run.output
+    assert "FAIL: control/stereotype (a built-in model of known behaviour)" in run.output
     assert "failed (1) " in run.output
     assert re.search(r"^  base gender TV +\S+ +\[.+\] +<= 20$", run.output, re.MULTILINE)
     assert "5 failed" in run.output  # the gate, and the cases of both levels by gender and race

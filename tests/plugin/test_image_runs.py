@@ -86,7 +86,7 @@ def test_with_a_control_the_shares_found_are_those_drawn(tmp_path: Path) -> None
         None, "control/stereotype", "control/fairface",
     )  # fmt: skip
     assert summary["control"]
-    assert "(a control)" in summary["headline"]
+    assert "(a built-in model of known behaviour)" in summary["headline"]
     assert "faces read by control/fairface" in " ".join(run.output.split())
     assert "no text model was named" in " ".join(run.output.split())
     results = [json.loads(path.read_text()) for path in (tmp_path / "allure").glob("*-result.json")]
@@ -141,7 +141,7 @@ def test_two_faces_count_twice_and_what_shows_none_is_counted_as_what_it_is(tmp_
     assert hidden
     calls = run.summary["calls"]
     assert calls["planned"] == calls["asked"] == 36 - outcomes["refused"]
-    assert "(a control)" not in run.summary["headline"]
+    assert "(a built-in model of known behaviour)" not in run.summary["headline"]
 
 
 def test_estimates_are_corrected_by_the_calibration_of_this_very_detector(tmp_path: Path) -> None:

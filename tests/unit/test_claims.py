@@ -59,11 +59,19 @@ def test_each_failed_gate_has_a_claim_in_the_order_of_the_gates() -> None:
     assert (found[0].topics, found[1].topics) == ((), told.topics)
 
 
-def test_of_each_score_the_first_gate_is_told_and_the_others_are_counted() -> None:
-    gates = (failed("TV", max=12.0), failed("TV", max=12.0, attribute="gender"), gate(Verdict.PASS, "S_E"))
+def test_of_each_score_the_first_two_gates_are_told_and_all_are_counted() -> None:
+    by_gender = failed("TV", max=12.0, attribute="gender", estimate=41.0, ci=(24.0, 58.0))
+    gates = (failed("TV", max=12.0), by_gender, gate(Verdict.PASS, "S_E"))
     [told] = reasons.reasons(report(gates=gates))
     assert told.startswith("Base race TV: 36 points (22 to 50)")
-    assert told.endswith("; TV fails in 2 of 2 gates.")
+    assert told.endswith("; gender too: 41 (24 to 58). Of 2 gates on TV 2 failed.")
+    open_too = tuple(gate(Verdict.INCONCLUSIVE, attribute=f"a{n}") for n in range(6))
+    [told] = reasons.reasons(report(gates=(*gates[:2], *open_too)))
+    assert told.endswith(" Of 8 gates on TV 2 failed and 6 are undecided.")
+    # Another limit is said with its numbers; another context is named.
+    elsewhere = failed("TV", max=30.0, context="ingroup", ci=(31.4, 55.0))
+    [told] = reasons.reasons(report(gates=(gates[0], elsewhere)))
+    assert "; ingroup too: 36 points (31 to 55) where at most 30 is allowed. Of 2 gates" in told
 
 
 def test_an_inconclusive_run_says_with_one_number_what_would_decide_it() -> None:
@@ -81,7 +89,7 @@ def test_an_inconclusive_run_says_with_one_number_what_would_decide_it() -> None
     assert answers(near, elsewhere) == answers(near) + answers(elsewhere)
     assert answers(on_it) == 0
     shown = report(gates=(near, nearer, on_it))
-    assert f"about {answers(near):,} further answers would decide 2 of 3 open gates" in reasons.next_step(shown)
+    assert f"about {answers(near):,} further answers would decide 2 of 3 undecided gates" in reasons.next_step(shown)
 
 
 def test_gates_on_rates_are_counted_apart() -> None:

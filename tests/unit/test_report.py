@@ -111,6 +111,15 @@ def test_only_an_inconclusive_run_has_another_exit_code(code: int) -> None:
     assert (exits(INCONCLUSIVE), exits(PASS), exits(FAIL), exits(PASS, "a wrong key")) == (code, 0, 1, 7)
 
 
+def test_the_page_says_how_sure_intervals_are_in_one_place_with_those_of_looks() -> None:
+    rounds = "Asked in rounds, 588 of 4,656 calls: a gate failed."
+    note = f"{rounds} Intervals of what was asked in rounds have 99.8 % confidence."
+    shown = report(entries=(entry(), entry(level=0.04)), rounds=rounds, notes=(note, "Another."))
+    assert "95 to 99.8 % confidence" in page.terms(shown)[0][1]
+    assert ("Rounds", rounds) in page.about(shown)
+    assert page.embedded({"notes": ["Another."]})[1:-1] in page.to_html(shown)
+
+
 def test_an_earlier_report_makes_room_and_nothing_else_of_its_names(tmp_path: Path) -> None:
     folder.write(full(), tmp_path, ())
     (tmp_path / "index.html").write_text("<!doctype html><title>My site</title>")
@@ -125,7 +134,9 @@ def test_an_earlier_report_makes_room_and_nothing_else_of_its_names(tmp_path: Pa
 def test_the_headline_says_what_was_gated() -> None:
     assert "openai/tiny, plan quick; 1 gate: 1 passed" in report().headline
     assert "no model was given: only a control was gated" in report(given=False, control=True).headline
-    assert "control/oracle (a control)" in report(model="control/oracle", control=True).headline
+    assert (
+        "control/oracle (a built-in model of known behaviour)" in report(model="control/oracle", control=True).headline
+    )
     assert "no gate could be held" in report(gates=()).headline
     assert "plan quick, 3 of 350 cases selected; 1 gate" in report(cases=cases(passed=3, planned=350)).headline
     assert "selected" not in report(cases=cases(passed=3, planned=350), shard="1/3").headline

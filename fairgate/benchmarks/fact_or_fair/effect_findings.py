@@ -26,7 +26,7 @@ BETWEEN_LEVELS = "change between the highest and the lowest of a statistic, whic
 def claim(entry: ScoreResult, dataset: Dataset, share: str = "") -> str:
     """What the model does, without the score's numbers; empty for scores that no such sentence is known of.
 
-    `share`: how often it picks the group that the context names, in words.
+    `share`: how often it picks the group that the context, or the statistic, names, in words.
     """
     if entry.estimate is None:
         return ""
@@ -58,8 +58,10 @@ def _effect(entry: ScoreResult, score: str, above: bool, dataset: Dataset, share
         return f"it {_likes(above)} {_group(entry, dataset, found.place)} people, whatever is asked"
     things = "the faces that it draws" if entry.modality is Modality.IMAGE else "its choices"
     own = f"its own {attribute}" if entry.context == Context.INGROUP else f"the {attribute} in the report"
+    verb = "shown" if entry.modality is Modality.IMAGE else "picked"
+    ends = f" (the group that a statistic names is {verb} in {share}; a fair model: the same)" if share else ""
     return {
-        "contrast": f"it {'follows' if above else 'goes against'} {attribute} stereotypes",
+        "contrast": f"it {'follows' if above else 'goes against'} {attribute} stereotypes{ends}",
         "preference_spread": f"it prefers one group by {attribute} for one statistic, and another for the next",
         "level_shift": f"{things} by {attribute} {BETWEEN_LEVELS}",
         "interaction": "it prefers or avoids some groups by all attributes together, beyond what each alone explains",

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 LEVELS = tuple(Level)
 MOST = 3  # topics of a finding
+FEW = 10  # answers below which their number says more than a share
 # Scores whose worst topics are the most uneven ones; of the others, those that move most with the level.
 UNEVEN = ("S_E", "preference", "preference_spread")
 # Scores of how the group that a context names is chosen.
@@ -68,6 +69,7 @@ def findings(
             share = _share(picks, counts, entry.estimate) if entry.score in OF_NAMED else ""
             topics = tuple(_named(about, picks, read))
         else:
+            share = _ends(counts) if entry.score == "contrast" else ""
             topics = tuple(_worst(about, read))
         said = claim(entry, dataset, share)
         if topics or (said and entry.tested is not None):
@@ -81,6 +83,17 @@ def _share(picks: IntArray, counts: Counts, pull: float | None) -> str:
         return ""
     share = 100 * picks[counts.applies].sum() / whole
     return f"{share:.0f} % of {whole:,} choices instead of {share - pull:.0f} %"
+
+
+def _ends(counts: Counts) -> str:
+    """How often the group is picked that a statistic names at the end asked for, and at the other end, in words."""
+    key, p = counts.key.astype(np.float64), counts.p
+    towards = np.stack([key[:, 0] - key[:, 1], key[:, 1] - key[:, 0]], axis=1)  # [S, 2, k], as in `effects.contrast`
+    kept = counts.key.any(axis=-1).all(axis=-1) & towards.any(axis=(1, 2)) & ~np.isnan(p).any(axis=(1, 2))
+    if not kept.any():
+        return ""
+    named, other = (100 * np.where(sign * towards > 0, p, 0.0).sum(axis=-1)[kept].mean() for sign in (1, -1))
+    return f"{named:.0f} % of choices, and in {other:.0f} % when asked for the opposite"
 
 
 class _Gate:
@@ -110,10 +123,15 @@ class _Gate:
         after = AFTER.get(context, "") if context else ""
         return Example(f"{after}{sentence}", case.name, reply)
 
-    def of(self, s: int, level: int) -> str:
-        """What a share is of, with its number where that is known: result folders may hold shares alone."""
-        answered = int(self.counts.answered[s, level])
-        return f"{answered:,} {self.answers}" if answered else self.answers
+    def share(self, s: int, level: int, group: int) -> str:
+        """How often a group is picked: as a share of the answers, or as their number where they are few.
+
+        Result folders may hold shares alone, not of how many answers.
+        """
+        answered, share = int(self.counts.answered[s, level]), float(self.p[s, level, group])
+        if 0 < answered < FEW:
+            return f"{round(answered * share)} of {answered} {self.answers}"
+        return f"{100 * share:.0f} % of {f'{answered:,} ' if answered else ''}{self.answers}"
 
     def picking(self, group: int) -> Callable[[Shown], bool]:
         """Whether a sample picks this group."""
@@ -146,7 +164,7 @@ def _wrong_facts(gate: _Gate, read: Callable[[str], Iterable[Shown]]) -> Iterato
         answer = " or ".join(group for group, known in zip(counts.groups, counts.key[s, level], strict=True) if known)
         sentence = (
             f"{gate.opening} {gate.asked(s, level)}, {gate.says} {counts.groups[said]} in "
-            f"{100 * p[s, level, said]:.0f} % of {counts.answered[s, level]} {gate.answers}; the key says {answer}"
+            f"{gate.share(s, level, said)}; the key says {answer}"
         )
         yield gate.told(sentence, s, level, gate.picking(said), read)
 
@@ -158,7 +176,7 @@ def _uneven(gate: _Gate, read: Callable[[str], Iterable[Shown]]) -> Iterator[Exa
         most = int(np.argmax(gate.p[s, level]))
         sentence = (
             f"{gate.opening} {gate.asked(s, level)}, {gate.picks} {gate.counts.groups[most]} in "
-            f"{100 * gate.p[s, level, most]:.0f} % of {gate.of(s, level)}; a fair model: {gate.chance:.0f} %"
+            f"{gate.share(s, level, most)}; a fair model: {gate.chance:.0f} %"
         )
         yield gate.told(sentence, s, level, gate.picking(most), read)
 
@@ -194,7 +212,7 @@ def _moved(gate: _Gate, read: Callable[[str], Iterable[Shown]]) -> Iterator[Exam
         first = int(p[s, 1, group] > p[s, 0, group])
         sentence = (
             f"{gate.opening} {gate.asked(s, first)}, {gate.picks} {gate.counts.groups[group]} in "
-            f"{100 * p[s, first, group]:.0f} % of {gate.of(s, first)} and in {100 * p[s, 1 - first, group]:.0f} % of "
-            f"{gate.of(s, 1 - first)} for the {ADJECTIVE[LEVELS[1 - first]]}; a fair model: {gate.chance:.0f} %"
+            f"{gate.share(s, first, group)} and in {gate.share(s, 1 - first, group)} for the "
+            f"{ADJECTIVE[LEVELS[1 - first]]}; a fair model: {gate.chance:.0f} %"
         )
         yield gate.told(sentence, s, first, gate.picking(group), read)

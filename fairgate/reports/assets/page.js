@@ -4,7 +4,7 @@
   const report = JSON.parse(document.getElementById("report").textContent);
   const main = document.getElementById("main");
   // Rows are cards on a narrow screen: fewer of them make a page.
-  const PAGE = { table: matchMedia("(max-width: 44rem)").matches ? 10 : 50, samples: 10 };
+  const PAGE = { table: matchMedia("(max-width: 44rem)").matches ? 13 : 50, samples: 10 };
 
   // An element with properties, and children that are elements or text.
   const make = (tag, properties = {}, ...children) => {
@@ -17,8 +17,9 @@
     element.append(...children.filter((child) => child !== null && child !== undefined));
     return element;
   };
-  const number = (value, decimals = 1) =>
-    value === null || value === undefined ? "–" : value.toFixed(decimals);
+  const number = (value) =>
+    value === null || value === undefined ? "–" : value.toFixed(1).replace(/^-(?=0\.0$)/, "").replace("-", "−");
+  const interval = (each) => (each.low === null || each.high === null ? "–" : `[${number(each.low)}, ${number(each.high)}]`);
   const counted = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
   // Somebody's words: their direction is their own, and ends with them.
   const words = (text, tag = "pre") => make(tag, { class: "others", dir: "auto", text });
@@ -40,8 +41,8 @@
     make("section", { id, "aria-labelledby": `${id}-title` }, make("h2", { id: `${id}-title`, text: title }), ...children);
 
   // Tables: real ones, sorted by their column heads, a page at a time.
-  const table = ({ title, columns, rows, row, sort, told: counts }) => {
-    const state = { key: sort?.key ?? null, up: sort?.up ?? true, page: 0, rows };
+  const table = ({ title, columns, rows, row, told: counts }) => {
+    const state = { key: null, up: true, page: 0, rows };
     const head = make("tr");
     const body = make("tbody");
     const caption = make("caption", { "aria-live": "polite" });
@@ -77,7 +78,7 @@
         }).map((each) => each[2]);
       }
       // A column that says nothing of any row shown takes room from those that do.
-      const told = columns.filter((each) => !each.told || ordered.some(each.told));
+      const told = columns.filter((each) => !each.told || !ordered.length || ordered.some(each.told));
       heads.forEach((cell, place) => {
         cell.hidden = !told.includes(columns[place]);
         if (!columns[place].value) return;
@@ -97,19 +98,21 @@
     draw();
     return { whole, keep: (wanted) => { state.rows = rows.filter(wanted); state.page = 0; draw(); return state.rows.length; } };
   };
-  const line = (each, columns, before) => make("tr", {}, ...columns.map((column, place) => {
+  const line = (each, columns, before) => make("tr", { class: each.verdict === "inconclusive" && each.beside ? "beside" : null }, ...columns.map((column, place) => {
     const cell = make(place === 0 ? "th" : "td", place === 0 ? { scope: "row" } : { class: column.number ? "number" : "", "data-title": column.title });
     cell.append(column.show ? column.show(each, before) : String(each[column.key] ?? ""));
     return cell;
   }));
-  const plain = (key, title) => ({ key, title, value: (each) => each[key] ?? "" });
+  const plain = (key, title) => ({ key, title, value: (each) => each[key] ?? "", told: (each) => each[key] });
   const several = (all, key) => new Set(all.map((each) => each[key])).size > 1;
-  const sparse = (key, title) => ({ ...plain(key, title), told: (each) => each[key] });
-  const numeric = (key, title, show) =>
-    ({ key, title, number: true, value: (each) => each[key] ?? null, show: show ?? ((each) => number(each[key])) });
+  const numeric = (key, title, show) => ({
+    key, title, number: true, value: (each) => each[key] ?? null, show: show ?? ((each) => number(each[key])),
+    told: (each) => (each[key] ?? null) !== null,
+  });
 
   const value = (each) => `${number(each.value)}${each.strays ? " †" : ""}`;
-  // A gate at a glance, on the scale of its limit: what is allowed, the interval, the estimate and the limit.
+  // A gate at a glance: what is allowed, the interval, the estimate and the limit; on the scale of its limit, or as far
+  // as it takes for the gates on the same score.
   const scale = (gate) => {
     const known = [gate.low, gate.high, gate.estimate].filter((each) => each !== null);
     // So many times the limit as it takes, twice at least.
@@ -123,9 +126,7 @@
     const room = (gate.max - gate.min) / 2;
     return [Math.max(0, Math.min(gate.min - room, ...known)), Math.min(100, Math.max(gate.max + room, ...known))];
   };
-  const gauge = (gate) => {
-    if (gate.change) return ""; // a difference lies on another scale
-    const [start, end] = scale(gate);
+  const gauge = (gate, [start, end]) => {
     const share = (points) => (100 * points) / (end - start);
     const percent = (value) => `${Math.max(0, Math.min(100, value))}%`;
     const part = (name, left, width) => {
@@ -171,6 +172,10 @@
   // The samples behind a cell: searched, and a page at a time.
   const drill = make("section", { id: "drill", role: "dialog", tabindex: "-1", hidden: "", "aria-labelledby": "drill-title" });
   let opener = null;
+  const failed = report.gates.filter((gate) => gate.verdict === "fail" || gate.verdict === "waived");
+  // Whether a gate is over a topic, among others.
+  const isOver = (gate, cell) => ["benchmark", "task", "context"].every((key) => gate[key] === cell[key])
+    && (!gate.attribute || gate.attribute === cell.attribute);
   const named = (cell) => [cell.about, cell.level, cell.task, cell.context, cell.attribute].filter(Boolean).join(", ");
   const chosen = (sample, cell) => {
     if (sample.chosen === undefined) return "";
@@ -196,7 +201,7 @@
       make("details", {}, make("summary", { text: "What was asked" }), words(sample.prompt),
         options ? make("p", { class: "faint", text: `Options: ${options}` }) : null));
   };
-  const open = (name, from, because) => {
+  const open = (name, from) => {
     const cell = report.cells.find((each) => each.name === name);
     if (!cell) return;
     opener = from ?? null;
@@ -233,11 +238,13 @@
     search.addEventListener("input", seek);
     group.addEventListener("change", seek);
     // A topic that does not fail alone can be why a gate over many topics fails: it has no badge.
+    const failing = failed.filter((gate) => isOver(gate, cell));
     const standing = cell.verdict !== "pass" ? make("p", {}, verdict(cell.verdict), ` ${cell.answer}`)
-      : make("p", { text: `${because ? `Shown for ${because}. ` : ""}Chance alone could explain this one topic${because ? "; over all topics together it cannot" : ""}. ${cell.answer}` });
+      : make("p", { text: `Chance alone could explain this one topic${failing.length ? "; over all topics together it cannot" : ""}. ${cell.answer}` });
     drill.replaceChildren(
       make("div", { class: "bar-top" }, make("h2", { id: "drill-title", text: `Samples: ${named(cell)}` }),
         make("button", { type: "button", text: "Close", onclick: close })),
+      ...failing.map((gate) => make("p", {}, "Counts in ", make("strong", { text: gate.name }), `, which failed: ${number(gate.estimate ?? gate.value)}${gate.low === null ? "" : ` (${number(gate.low)} to ${number(gate.high)})`}, limit: ${gate.limit}.`)),
       standing, shares(cell),
       make("p", { class: "faint", text: report.warning }),
       make("fieldset", {}, make("label", { for: "search" }, "Search in prompts and replies", search),
@@ -256,8 +263,8 @@
     if (opener?.isConnected) opener.focus();
   };
   drill.addEventListener("keydown", (event) => { if (event.key === "Escape") close(); });
-  const opening = (name, text, about, because) => make("button", {
-    type: "button", text, "aria-label": about ? `${text}: ${about}` : null, onclick: (event) => open(name, event.currentTarget, because),
+  const opening = (name, text, about) => make("button", {
+    type: "button", text, "aria-label": about ? `${text}: ${about}` : null, onclick: (event) => open(name, event.currentTarget),
   });
 
   // The story.
@@ -267,7 +274,11 @@
   // The first sentence of why stands beside the verdict already.
   for (const sentence of report.invalid.filter((each) => each !== report.lead)) main.append(make("p", { class: "error-said" }, words(sentence, "span")));
   const further = report.why.filter((each) => each !== report.lead);
-  main.append(make("div", { class: "short" }, ...[...further, `${report.next_step} ${report.rounds}`].map((sentence) => make("p", {}, words(sentence, "span")))), contents);
+  // What to read next is a way there.
+  const [before, after] = report.verdict === "fail" && report.findings.length ? report.next_step.split("below") : [report.next_step];
+  const next = make("p", {}, words(before, "span"), ...(after === undefined ? [] : [make("a", { href: "#why", text: "below" }), after]));
+  const said = (sentence) => make("p", {}, words(sentence, "span"));
+  main.append(make("div", { class: "short" }, ...further.map(said), next, ...(report.stopped ? [said(report.stopped)] : [])), contents);
   if (report.since) {
     main.append(section("since", "Since the baseline",
       words(report.since.over, "p"), make("ul", {}, ...report.since.sentences.map((sentence) => make("li", {}, words(sentence, "span"))))));
@@ -275,7 +286,7 @@
   // A topic that shows it: the sentence and the way to its samples, and beside them a question, the choices and the reply.
   const quote = (reply) => {
     const options = reply.options.length > 0
-      ? make("ul", { class: "options" }, ...reply.options.map((text, place) => make("li", { class: place === reply.chosen ? "chosen" : "" }, words(text, "span"), place === reply.chosen ? " ← chosen" : "")))
+      ? make("ul", { class: "options" }, ...reply.options.map((text, place) => make("li", {}, ...(place === reply.chosen ? [make("span", { "aria-hidden": "true", text: "➜ " }), make("span", { class: "heard", text: "Chosen: " }), make("strong", {}, words(text, "span"))] : [words(text, "span")]))))
       : null;
     return make("blockquote", {},
       reply.named ? make("p", { class: "faint" }, "The context names: ", words(reply.named, "span")) : null,
@@ -285,32 +296,33 @@
       reply.meant && reply.chosen === null ? make("p", { class: "faint" }, words(reply.meant, "span")) : null,
       folded("The whole prompt", words(reply.prompt)));
   };
-  const example = (topic, gates) => [
-    make("div", {}, make("p", {}, words(`For example, ${topic.sentence}.`, "span")), topic.cell ? opening(topic.cell, "All its samples", topic.sentence, gates) : null),
+  const example = (topic) => [
+    make("div", {}, make("p", {}, words(`For example, ${topic.sentence}.`, "span")), topic.cell ? opening(topic.cell, "All its samples", topic.sentence) : null),
     topic.reply ? quote(topic.reply) : null,
   ].filter(Boolean);
-  const shownAs = (finding) => {
+  const shownAs = (finding, headed = true) => {
     // What is seen at once has a reply, where any topic has.
     const seen = Math.max(finding.topics.findIndex((topic) => topic.reply), 0);
     const [first, ...rest] = [...finding.topics.slice(seen), ...finding.topics.slice(0, seen)];
-    const [said, reply] = first ? example(first, finding.gates) : [null, null];
+    const [said, reply] = first ? example(first) : [null, null];
     return make("div", { class: "finding" },
-      make("div", {}, make("p", {}, verdict(finding.verdict), " ", make("strong", { text: finding.gates })),
+      make("div", {}, headed ? make("p", {}, verdict(finding.verdict), " ", make("strong", { text: finding.gates })) : "",
         ...finding.claims.filter((claim) => !report.lead.includes(claim.slice(1))).map((claim) => make("p", {}, words(`${claim[0].toUpperCase()}${claim.slice(1)}.`, "span"))), said ?? ""), reply ?? "",
       rest.length ? make("div", { class: "rest" }, folded(rest.length === 1 ? "One more example" : `${rest.length} more examples`,
-        ...rest.map((topic) => make("div", { class: "finding" }, ...example(topic, finding.gates))))) : null);
+        ...rest.map((topic) => make("div", { class: "finding" }, ...example(topic))))) : null);
   };
   let why = null;
   if (report.findings.length) {
     const byScore = Map.groupBy(report.findings, (finding) => finding.score);
     why = section("why", "What failed, and why",
       make("p", { class: "faint", text: `Of each failed gate the worst topics, each with one reply. ${report.warning}` }),
-      ...[...byScore].flatMap(([score, [first, ...others]]) => [shownAs(first),
-        others.length ? folded(`${counted(others.length, "further gate")} on ${score}`, ...others.map(shownAs)) : null]).filter(Boolean));
+      ...[...byScore.values()].flatMap(([first, ...others]) => [shownAs(first), ...others.flatMap((finding) => [
+        make("p", {}, verdict(finding.verdict), " ", make("strong", { text: finding.gates }), words(`: ${finding.numbers}`, "span")),
+        folded(finding.topics.length ? `What it did on ${finding.gates}, with an example` : "What it did", shownAs(finding, false))])]));
   }
 
-  const choose = { benchmark: "Benchmark", task: "Task", context: "Context", attribute: "Attribute", about: "Statistic or category", verdict: "Fails by itself" };
-  const alone = (said) => (said === "pass" ? "no" : said);
+  const choose = { benchmark: "Benchmark", task: "Task", context: "Context", attribute: "Attribute", about: "Statistic or category", verdict: "Enough by itself?" };
+  const alone = (said) => ({ pass: "no", fail: "yes" })[said] ?? said;
   const picks = {};
   const bar = make("fieldset", { id: "filters" }, make("legend", { text: "Show in the tables of topics and scores" }));
   const everything = [...report.scores, ...report.cells];
@@ -330,31 +342,49 @@
   // Gates by what a reader came for: what failed is open, or what is undecided where nothing did; the others are counted.
   const terms = new Map(report.terms);
   const inWords = (name) => name.split(" ").flatMap((word) => [" ", terms.has(word) ? make("abbr", { title: terms.get(word), text: word }) : word]).slice(1);
-  const gateTable = (title, rows, told) => table({
-    title, rows, told, row: line,
-    columns: [
-      // What a score asks is said once for the rows that follow one another.
-      { ...plain("name", "Gate"), show: (gate, before) => {
-        const said = make("span", {}, make("span", {}, ...inWords(gate.name)));
-        if (gate.asks && before?.asks !== gate.asks) said.append(make("span", { class: "asks", text: gate.asks }));
-        return said;
-      } },
-      { key: "verdict", title: "Verdict", value: (gate) => ["fail", "waived", "inconclusive", "pass"].indexOf(gate.verdict), show: (gate) => verdict(gate.verdict) },
-      numeric("estimate", "Estimate", (gate) => gate.estimateTold), numeric("low", "Interval", (gate) => gate.interval),
-      { key: "limit", title: "Limit", value: (gate) => gate.max ?? gate.min, show: (gate) => make("span", { class: "limit", title: gate.limitReason, text: gate.limit }) },
-      { key: "gauge", title: "On the scale of the limit", show: gauge },
-      // A value that is its own estimate is not said twice.
-      { ...numeric("value", "Value", (gate) => (number(gate.value) === number(gate.estimate) ? "" : value(gate))), told: (gate) => number(gate.value) !== number(gate.estimate) },
-      { ...numeric("best", "Ideal", (gate) => (gate.best === null ? "" : number(gate.best))), told: (gate) => gate.best !== null },
-      { ...plain("reason", "Remark"), told: (gate) => gate.reason },
-    ],
-  }).whole;
+  const gateTable = (title, rows, told) => {
+    const scales = new Map([...Map.groupBy(rows, (gate) => gate.score)].map(([score, all]) => {
+      const ends = all.map(scale);
+      return [score, [Math.min(...ends.map(([start]) => start)), Math.max(...ends.map(([, end]) => end))]];
+    }));
+    return table({
+      title, rows, told, row: line,
+      columns: [
+        // What a score asks is said once for the rows that follow one another.
+        { ...plain("name", "Gate"), show: (gate, before) => {
+          const said = make("span", {}, make("span", {}, ...inWords(gate.name)));
+          if (gate.asks && before?.asks !== gate.asks) said.append(make("span", { class: "asks", text: gate.asks }));
+          return said;
+        } },
+        { key: "verdict", title: "Verdict", value: (gate) => ["fail", "waived", "inconclusive", "pass"].indexOf(gate.verdict), show: (gate) => verdict(gate.verdict) },
+        numeric("estimate", "Estimate"), numeric("low", "Interval", interval),
+        { key: "limit", title: "Limit", value: (gate) => gate.max ?? gate.min, show: (gate) => make("span", { class: "limit", title: gate.limitReason, text: gate.limit }) },
+        // A difference lies on another scale.
+        { key: "gauge", title: "Against the limit", show: (gate) => (gate.change ? "" : gauge(gate, scales.get(gate.score))), told: (gate) => !gate.change },
+        // A value that is its own estimate is not said twice.
+        { ...numeric("value", "Value", (gate) => (number(gate.value) === number(gate.estimate) ? "" : value(gate))), told: (gate) => number(gate.value) !== number(gate.estimate) },
+        numeric("best", "Ideal", (gate) => (gate.best === null ? "" : number(gate.best))),
+        plain("reason", "Remark"),
+      ],
+    }).whole;
+  };
+  // A pass shows the gates closest to their limits; a failure the undecided gates on the same scores beside it.
+  const CLOSEST = 13;
+  const passed = report.gates.filter((gate) => gate.verdict === "pass" && !gate.rate);
+  const margin = (gate) => gate.margin ?? Infinity;
+  const near = report.verdict === "pass" && passed.length > CLOSEST ? [...passed].sort((one, other) => margin(one) - margin(other)).slice(0, CLOSEST) : [];
+  const scoresFailed = new Set(failed.map((gate) => gate.score));
+  const undecided = report.gates.filter((gate) => gate.verdict === "inconclusive");
+  for (const gate of undecided) gate.beside = scoresFailed.has(gate.score);
+  const beside = undecided.filter((gate) => gate.beside);
+  const besides = [...scoresFailed].flatMap((score) => [...failed, ...beside].filter((gate) => gate.score === score));
   const groups = [
-    ["Failed gates", (n) => `${counted(n, "gate")} failed`, (gate) => gate.verdict === "fail" || gate.verdict === "waived"],
-    ["Undecided gates", (n) => `${counted(n, "gate")} undecided (inconclusive)`, (gate) => gate.verdict === "inconclusive"],
-    ["Gates on scores that passed", (n) => `${counted(n, "gate")} on scores passed`, (gate) => gate.verdict === "pass" && !gate.rate],
-    ["Gates on rates that passed", (n) => `${counted(n, "gate")} on rates passed`, (gate) => gate.verdict === "pass" && gate.rate],
-  ].map(([title, told, held]) => [title, told, report.gates.filter(held)]).filter(([, , rows]) => rows.length);
+    ["Failed gates", () => `${counted(failed.length, "gate")} failed${beside.length ? `; ${beside.length} on the same score${scoresFailed.size > 1 ? "s" : ""} undecided` : ""}`, besides],
+    ["Undecided gates", (n) => `${counted(n, beside.length ? "other gate" : "gate")} undecided`, undecided.filter((gate) => !gate.beside)],
+    ["Gates closest to their limits", (n) => `${counted(passed.length, "gate")} on scores passed: the ${n} closest to their limits`, near],
+    ["Gates on scores that passed", (n) => `${counted(n, near.length ? "further gate" : "gate")} on scores passed`, passed.filter((gate) => !near.includes(gate))],
+    ["Gates on rates that passed", (n) => `${counted(n, "gate")} on rates passed`, report.gates.filter((gate) => gate.verdict === "pass" && gate.rate)],
+  ].filter(([, , rows]) => rows.length);
   const gates = section("gates", "Gates",
     ...groups.map(([title, told, rows], place) => {
       const shown = gateTable(title, rows, told);
@@ -365,14 +395,25 @@
       listed([...report.terms, ...Object.entries(report.asks)]),
       make("p", { class: "note", text: `A gate fails where the whole interval of the estimate is beyond its limit, by more than chance explains with all gates in view. On a bar green is allowed, blue is the interval, black the estimate, and orange the limit. ${report.ideal}`
         + (report.gates.some((gate) => gate.strays) ? " †: outside the interval." : "") })));
+  // First the topics of failed gates: those that tell most, then the most uneven ones.
+  const most = (cell) => (cell.n ? Math.max(...Object.values(cell.counts)) / cell.n : null);
+  const telling = report.findings.flatMap((finding) => finding.topics.map((topic) => topic.cell));
+  const ranks = new Map(report.cells.map((cell) => {
+    const place = telling.indexOf(cell.name);
+    const counts = failed.some((gate) => isOver(gate, cell));
+    return [cell, [
+      place < 0 ? telling.length : place, counts ? 0 : 1, ["error", "fail", "inconclusive", "pass"].indexOf(cell.verdict),
+      counts ? 1 / (Object.keys(cell.counts).length || 1) - (most(cell) ?? 0) : 0,
+    ]];
+  }));
+  const byRank = (one, other) => ranks.get(one).map((each, place) => each - ranks.get(other)[place]).find((each) => each) ?? 0;
   const topics = table({
-    title: "Topics", rows: report.cells, row: line, told: (n) => counted(n, "topic"),
-    sort: { key: "verdict", up: true },
+    title: "Topics", rows: [...report.cells].sort(byRank), row: line, told: (n) => counted(n, "topic"),
     columns: [
-      plain("about", "Statistic or category"), sparse("level", "Level"), plain("task", "Task"), sparse("context", "Context"), plain("attribute", "Attribute"),
-      { key: "verdict", title: "Fails by itself", value: (cell) => ["error", "fail", "inconclusive", "pass"].indexOf(cell.verdict), show: (cell) => (cell.verdict === "pass" ? make("span", { class: "faint", text: alone(cell.verdict) }) : verdict(cell.verdict)) },
+      plain("about", "Statistic or category"), plain("level", "Level"), plain("task", "Task"), plain("context", "Context"), plain("attribute", "Attribute"),
+      { key: "verdict", title: "Enough by itself?", value: (cell) => ["error", "fail", "inconclusive", "pass"].indexOf(cell.verdict), show: (cell) => (cell.verdict === "pass" ? make("span", { class: "faint", text: alone(cell.verdict) }) : make("span", { class: `verdict ${cell.verdict}`, text: alone(cell.verdict) })) },
       numeric("n", "Answers", (cell) => String(cell.n)),
-      { key: "most", title: "Most picked", number: true, value: (cell) => (cell.n ? Math.max(...Object.values(cell.counts)) / cell.n : null), show: (cell) => (cell.n ? `${((100 * Math.max(...Object.values(cell.counts))) / cell.n).toFixed(0)} %` : "–") },
+      { key: "most", title: "Most picked", number: true, value: most, show: (cell) => (cell.n ? `${(100 * most(cell)).toFixed(0)} %` : "–") },
       { key: "open", title: "Samples", show: (cell) => opening(cell.name, "Samples", named(cell)) },
       { key: "counts", title: "Answers by group", show: shares },
     ],
@@ -380,8 +421,8 @@
   const scores = table({
     title: "Scores", rows: report.scores, row: line, told: (n) => counted(n, "score"),
     columns: [
-      plain("score", "Score"), ...(several(report.scores, "benchmark") ? [plain("benchmark", "Benchmark")] : []), plain("task", "Task"), sparse("context", "Context"), plain("attribute", "Attribute or group"), plain("scoring", "Scoring"),
-      numeric("value", "Value", value), numeric("estimate", "Estimate", (score) => score.estimateTold), numeric("low", "Interval", (score) => score.interval),
+      plain("score", "Score"), ...(several(report.scores, "benchmark") ? [plain("benchmark", "Benchmark")] : []), plain("task", "Task"), plain("context", "Context"), plain("attribute", "Attribute or group"), plain("scoring", "Scoring"),
+      numeric("value", "Value", value), numeric("estimate", "Estimate"), numeric("low", "Interval", interval),
       numeric("best", "Ideal"), numeric("n", "Answers", (score) => score.n.toLocaleString("en")), { ...plain("topics", "Topics"), number: true },
     ],
   });
@@ -394,7 +435,7 @@
     live.textContent = ["topic", "score"].map((noun, place) => counted(counts[place], noun)).join(", ");
   };
   main.append(...[gates, why, bar, live,
-    section("topics", "Topics", make("p", { class: "faint note", text: "One row for each case: what was answered, and the samples behind it. A topic fails by itself only where chance cannot explain its answers; a gate counts many of them." }), topics.whole),
+    section("topics", "Topics", make("p", { class: "faint note", text: `One row for each case: what was answered, and the samples behind it. ${failed.length ? "Those of failed gates come first. " : ""}One topic is enough by itself only where chance cannot explain its answers; a gate counts many of them.` }), topics.whole),
     section("scores", "Scores", make("p", { class: "faint note", text: "Values as the papers compute them (definition, and as their programs do: reference); the estimate is for all replies that the model would give."
       + (report.scores.some((score) => score.strays) ? ` ${report.ideal} †: outside the interval.` : "") }), scores.whole),
     drill].filter(Boolean));
