@@ -315,7 +315,7 @@ BODIES = _group(
     _fault(
         "bytes that are no UTF-8", _says(200, b'{"choices":[{"message":{"content":"\xe9\xff"}}]}'), REPEATED, BROKEN
     ),
-    _fault("UTF-16", _whole(_in_utf_16, stays=True), TAKEN),
+    _fault("UTF-16", _whole(_in_utf_16), REPEATED, BROKEN),
     _fault("half of the JSON", _says(200, HALF), REPEATED, BROKEN),
     _fault("JSON twice", _says(200, completion("A") * 2), REPEATED, BROKEN),
     _fault("null", _says(200, b"null"), REPEATED, "no choices"),
