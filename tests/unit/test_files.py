@@ -139,8 +139,7 @@ def test_an_export_that_is_killed_leaves_no_half_file(tmp_path: Path, monkeypatc
         ledger.add("r", MODEL, query(), Reply("A"), Answer(AnswerKind.CHOSEN, 0, "letter"))
     out.write_text("before")
     monkeypatch.setattr("fairgate.ledger.export.rows", lambda _: (1 / 0 for _ in range(1)))
-    with pytest.raises(ZeroDivisionError):
-        cli.main(["ledger", str(path), "export", "--output", str(out)])
+    assert cli.main(["ledger", str(path), "export", "--output", str(out)]) == 7
     assert out.read_text() == "before"
     assert sorted(each.name for each in tmp_path.iterdir()) == ["l.sqlite", "out.jsonl"]
 
