@@ -75,12 +75,15 @@ _NO_SECRETS = frozenset({
     "bos", "cache", "cls", "end", "eos", "mask", "max", "min", "pad", "sep", "skip", "special", "start",
     "stop", "think", "unk",
 })  # fmt: skip
+_PURPOSES = frozenset({"dev", "prod", "read", "readonly", "ro", "rw", "staging", "test", "write"})  # HF_TOKEN_READ
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
 def is_secret(name: str) -> bool:
     """Whether a field or a variable of this name holds a secret."""
     parts = [part.lower() for part in _PART.findall(name.rstrip("_0123456789"))]  # KEY_1, KEY2
+    while parts and parts[-1] in _PURPOSES:
+        parts.pop()
     if not parts:
         return False
     before = parts[-2] if len(parts) > 1 else ""

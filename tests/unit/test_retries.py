@@ -408,6 +408,8 @@ def test_names_of_secrets_are_told_from_those_of_settings() -> None:
         "OPENAI_KEY_1",
         "KEY2",
         "HF_TOKEN",
+        "HF_TOKEN_READ",
+        "OPENAI_API_KEY_PROD",
         "SMTP_PASS",
         "GITHUB_PAT",
         "dbPassword",
