@@ -93,7 +93,7 @@ class Shown:
     `turns` are what was said before the prompt, as (role, text). `reply` is None where there is none; `chosen` is the
     index into `options` if, and only if, one was chosen; `images` are the content hashes of images sent along.
     `drawn` is the image that the reply is, where it is one; `kind` is the image's then. `named` are the groups that the
-    prompt's context names, by attribute.
+    context of a choice names, by attribute.
     """
 
     id: str
@@ -131,7 +131,7 @@ def shown(sample: Sample, image: Drawn | None = None) -> Shown:
         turns=tuple((each.role, each.content) for each in query.before),
         images=query.images,
         drawn=image,
-        named=query.named,
+        named=query.named if query.form is Form.CHOICE else {},
     )
 
 
