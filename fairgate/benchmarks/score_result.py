@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
+from fairgate.core.domain import Modality
+
 if TYPE_CHECKING:
-    from fairgate.core.domain import Modality
+    from fairgate.core.statistics.effects import Effect, Largest, Spread
     from fairgate.core.statistics.intervals import Interval
 
 Bound = float | None
@@ -20,7 +22,7 @@ def percent(value: float) -> Bound:
     return None if math.isnan(value) else 100.0 * value
 
 
-def percents(found: Interval) -> tuple[Bound, Bound]:
+def percents(found: Interval | Effect | Largest | Spread) -> tuple[Bound, Bound]:
     """The ends of an interval on the scale 0 to 100."""
     return percent(found.low), percent(found.high)
 
@@ -106,3 +108,18 @@ class ScoreResult:
         """Whether every topic was asked, answered or not."""
         covered, whole = self.topics
         return covered + self.unanswered >= whole
+
+
+def with_effect(entry: ScoreResult, found: Effect | Largest | Spread) -> ScoreResult:
+    """The entry with an effect's value, interval and test; over too few samples it has none, and says so."""
+    known = not math.isnan(found.value)
+    value = percent(found.value)
+    what = "images" if entry.modality is Modality.IMAGE else "answers"
+    return replace(
+        entry,
+        value=value,
+        estimate=value,
+        ci=percents(found) if known else (None, None),
+        no_estimate="" if known else f"too few {what} to tell an effect from chance",
+        tested=found if known else None,
+    )

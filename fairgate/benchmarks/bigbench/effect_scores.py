@@ -28,7 +28,7 @@ import numpy as np
 
 from fairgate.benchmarks.bigbench.data import BENCHMARK
 from fairgate.benchmarks.bigbench.topics import Task
-from fairgate.benchmarks.score_result import ScoreResult
+from fairgate.benchmarks.score_result import ScoreResult, with_effect
 from fairgate.core.domain import AnswerKind, Modality
 from fairgate.core.statistics import effects
 from fairgate.core.statistics.effects import AnswerValues, Design, Effect, Largest
@@ -191,21 +191,15 @@ def _entry(
     failed: float,
 ) -> ScoreResult:
     """`whole`: how many subjects, pairs or prompts were asked for, of how many."""
-    known = not math.isnan(found.value)
-    value, low, high = (100 * each if known else None for each in (found.value, found.low, found.high))
-    return ScoreResult(
+    entry = ScoreResult(
         benchmark=BENCHMARK,
         modality=Modality.IMAGE,
         task=task,
         attribute=attribute,
         score=score,
-        value=value,
-        estimate=value,
-        ci=(low, high),
         n=len(held.rows),
         topics=(len(held.of), whole[1]),
         unanswered=max(whole[0] - len(held.of), 0),
         failed_share=failed,
-        no_estimate="" if known else "too few images to tell an effect from chance",
-        tested=found if known else None,
     )
+    return with_effect(entry, found)

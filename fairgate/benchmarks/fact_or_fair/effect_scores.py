@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +10,7 @@ from fairgate.benchmarks.fact_or_fair.cases import BENCHMARK, StatisticCase
 from fairgate.benchmarks.fact_or_fair.choices import LEVELS, PEOPLE, Choices, choices_of, faces_of
 from fairgate.benchmarks.fact_or_fair.score_table import of_one_look
 from fairgate.benchmarks.fact_or_fair.topics import Context, Task
-from fairgate.benchmarks.score_result import ScoreResult
+from fairgate.benchmarks.score_result import ScoreResult, with_effect
 from fairgate.core.domain import AnswerKind, Modality
 from fairgate.core.statistics import effects
 
@@ -239,23 +238,17 @@ def made(
     failed: float,
 ) -> ScoreResult:
     """An effect as an entry of the scoreboard."""
-    known = not math.isnan(found.value)
-    value, low, high = (100 * each if known else None for each in (found.value, found.low, found.high))
-    return ScoreResult(
+    entry = ScoreResult(
         benchmark=BENCHMARK,
         modality=modality,
         task=Task.SUBJECTIVE,
         context=context,
         attribute=attribute,
         score=score,
-        value=value,
-        estimate=value,
-        ci=(low, high),
         n=n,
         topics=topics,
         failed_share=failed,
-        no_estimate="" if known else "too few answers to tell an effect from chance",
-        tested=found if known else None,
         signed=isinstance(found, effects.Effect),
         validity=score in ("position", "position_spread"),
     )
+    return with_effect(entry, found)
