@@ -40,10 +40,16 @@ def outcome_of(sample: Sample) -> str | None:
 
 @dataclass
 class Weighed:
-    """Counts of choices by `outcome_of`; `outside` sums up the probability that no offered letter had, of the known."""
+    """Counts of choices by `outcome_of`. Of the known, `outside` sums up the probability that no offered letter had.
+
+    `others` counts those where another letter than the chosen one was the most probable, and `others_likely` sums up
+    the probability of that: what `others` is on average at temperature 1, and more than it is below.
+    """
 
     counts: Counter[str] = field(default_factory=Counter)
     outside: float = 0.0
+    others: int = 0
+    others_likely: float = 0.0
 
     def add(self, sample: Sample) -> tuple[float, ...] | None:
         """Count one sample; the share of each choice where it is known."""
@@ -55,14 +61,19 @@ class Weighed:
         if outcome != ProbabilityState.KNOWN or found is None:
             return None
         self.outside += found.outside
-        return expected(found, sample.answer.choice)
+        shares = expected(found, sample.answer.choice)
+        if shares is not None:
+            self.others += shares[sample.answer.choice or 0] < max(shares)
+            self.others_likely += 1 - max(shares)
+        return shares
 
     @classmethod
     def of(cls, each: Iterable[Weighed]) -> Weighed:
         """All of these together."""
         every = tuple(each)
         counts = sum((one.counts for one in every), Counter[str]())
-        return cls(counts, math.fsum(one.outside for one in every))
+        sums = (math.fsum(one.outside for one in every), sum(one.others for one in every))
+        return cls(counts, *sums, math.fsum(one.others_likely for one in every))
 
     @property
     def asked(self) -> bool:
@@ -75,10 +86,22 @@ class Weighed:
         return self.counts[ProbabilityState.KNOWN]
 
     @property
+    def is_contradicted(self) -> bool:
+        """Whether the choices are not those of a model with these probabilities, at any temperature up to 1.
+
+        More of them than chance has it (four standard deviations, of a sum of independent events) go against the most
+        probable letter.
+        """
+        return self.others > self.others_likely + 4 * math.sqrt(self.others_likely) + 1
+
+    @property
     def sentence(self) -> str:
         """How many are known, and what became of the others; empty where nobody asked for them."""
         if not self.asked:
             return ""
         lost = "".join(f"; {self.counts[reason]:,} {said}" for reason, said in LOST.items() if self.counts[reason])
+        if self.is_contradicted:
+            lost += f"; {self.others:,} are of another letter than the one chosen, where {self.others_likely:.1f} would"
+            lost += " be at temperature 1"
         mean = f"; {100 * self.outside / self.known:.1f} % lie outside the letters" if self.known else ""
         return f"Probabilities: known of {self.known:,} of {self.counts.total():,} choices{mean}{lost}."

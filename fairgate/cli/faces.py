@@ -14,7 +14,7 @@ from fairgate.core.plural import counted
 if TYPE_CHECKING:
     import argparse
 
-PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".avif")
+PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff")
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -168,8 +168,10 @@ class Picture:
 
 
 # Raster formats alone, each decoded by Pillow itself: others start programs (EPS) or read further files.
-_FORMATS = ("PNG", "JPEG", "MPO", "GIF", "WEBP", "BMP", "TIFF", "AVIF")
-_SEVERAL_PICTURES = ("GIF", "PNG", "WEBP", "AVIF")
+# AVIF and HEIF are not among them: their headers may name another size than that of the frames that are decoded.
+_FORMATS = ("PNG", "JPEG", "MPO", "GIF", "WEBP", "BMP", "TIFF")
+_SEVERAL_PICTURES = ("GIF", "PNG", "WEBP")
+_OTHER_FORMATS = (b"ftypavif", b"ftypavis", b"ftypheic", b"ftypheix", b"ftypmif1")
 
 # What takes time for each time that it stands in a JPEG, with how often it may. A scan is a pass over all pixels, and
 # encoders make about ten; each part of EXIF is laid behind a copy of all before it, and few files have a second.
@@ -310,7 +312,9 @@ def _what_is_wrong(content: bytes) -> Problem:
         whole = len(content) >= int.from_bytes(content[4:8], "little") + 8
     elif content.startswith(b"BM"):
         whole = len(content) >= max(26, int.from_bytes(content[2:6], "little"))
-    elif content.startswith((b"II*\0", b"MM\0*")) or content[4:12] in (b"ftypavif", b"ftypavis"):
+    elif content[4:12] in _OTHER_FORMATS:
+        return Problem.UNSUPPORTED
+    elif content.startswith((b"II*\0", b"MM\0*")):
         whole = False  # nothing at their end says so; most that are broken were cut
     else:
         return Problem.NOT_AN_IMAGE

@@ -2,9 +2,10 @@
 
 Rules. A reply states its judgement by being it, by opening or closing with it ("Yes, the …", a last line
 "No"), by labelling it ("Final answer: Yes", `{"verdict": "no"}`), or in so many words ("I would say yes"). A labelled
-final answer outweighs the rest; otherwise all statements must agree, JSON and words too. Quoted passages do not count,
-nor JSON anywhere but at the begin or the end of a reply, by itself, so that a judge may cite what it judges. Prose from
-which a judgement could only be inferred is unreadable.
+final answer outweighs what stands before it, unless its sentence says that somebody else states it; otherwise all
+statements must agree, JSON and words too. Quoted passages do not count, nor JSON anywhere but at the begin or the end
+of a reply, by itself, so that a judge may cite what it judges. Prose from which a judgement could only be inferred is
+unreadable.
 
 Only the ends of a long reply are examined, and no pattern nests unbounded repetitions.
 """
@@ -186,6 +187,24 @@ def _under(keys: frozenset[str], value: object) -> Iterator[object]:
             yield from (held for key, held in each.items() if str(key).lower().replace(" ", "_") in keys)
 
 
+_SENTENCE = re.compile(r"[.!?\n]")
+_CITING = re.compile(
+    r"\b(?:says?|said|claims?|states?|stated|writes?|wrote|ends|reads?|asks?|tells?|instructs?|contains?|includes?|"
+    r"demands?|quotes?|declares?|asserts?)\b",
+    re.IGNORECASE,
+)
+_NEAR = 200  # characters in which the begin of a sentence is looked for
+
+
+def _from_final(pattern: re.Pattern[str], text: str) -> str:
+    """The text from the first labelled final answer on that is no citation; empty where there is none."""
+    for match in pattern.finditer(text):
+        before = _SENTENCE.split(text[max(0, match.start() - _NEAR) : match.start()])[-1]
+        if not _CITING.search(before):
+            return text[match.start() :]
+    return ""
+
+
 # --- Yes or no ----------------------------------------------------------------------------------------------------
 
 _VERDICT_KEYS = frozenset(
@@ -237,12 +256,13 @@ def _verdicts_in_words(plain: str) -> Iterator[tuple[str, set[bool]]]:
     text = _undressed(plain)
     if whole := _WHOLE.fullmatch(_bare(plain)):
         yield "whole", {_SAID[whole["said"].lower()]}
-    yield "final", _all(_FINAL, text)
+    if last := _from_final(_FINAL, text):
+        yield "final", _all(_FINAL, last) | _stated(last)
     if _BOTH.search(text):
         # "Yes or No" is the question's own wording: an answer must stand apart from it, under a label.
         yield "labelled", _all(_LABELLED, text)
         return
-    stated = _all(_LABELLED, text) | _all(_SPOKEN, text) | _all(_SO, text)
+    stated = _stated(text)
     if opening := _OPENING.match(text):
         stated.add(_SAID[opening["said"].lower()])
     if closing := _CLOSING.search(text):
@@ -253,6 +273,10 @@ def _verdicts_in_words(plain: str) -> Iterator[tuple[str, set[bool]]]:
     if stated == {False} and _STRAY_YES.search(spoken):
         stated.add(True)
     yield "stated", stated
+
+
+def _stated(text: str) -> set[bool]:
+    return _all(_LABELLED, text) | _all(_SPOKEN, text) | _all(_SO, text)
 
 
 def _all(pattern: re.Pattern[str], text: str) -> set[bool]:
@@ -305,13 +329,18 @@ def _marks_in_words(plain: str) -> Iterator[tuple[str, set[float]]]:
     word = text.strip(" .!").lower().removesuffix(" out of ten")
     if word in _WORDS:
         yield "word", {float(_WORDS.index(word))}
-    yield "final", _numbers(_FINAL_MARK, text)
-    yield "labelled", _numbers(_LABELLED_MARK, text) | _numbers(_SPOKEN_MARK, text)
+    if last := _from_final(_FINAL_MARK, text):
+        yield "final", _numbers(_FINAL_MARK, last) | _labelled_marks(last)
+    yield "labelled", _labelled_marks(text)
     yield "scaled", _numbers(_SCALED, text)
     lines = _numbers(_LINE, text)
     if (head := _HEAD.match(text)) and not _LIST.match(text):
         lines |= _valued(head)
     yield "line", lines
+
+
+def _labelled_marks(text: str) -> set[float]:
+    return _numbers(_LABELLED_MARK, text) | _numbers(_SPOKEN_MARK, text)
 
 
 def _numbers(pattern: re.Pattern[str], text: str) -> set[float]:

@@ -197,4 +197,6 @@ def _error(sampled: Sampled, scores: RunScores, broken: int) -> str | None:
     weighed = scores.weighed
     if sampled.run.of_drift and weighed.known < KNOWN * weighed.counts.total():
         return f"{weighed.sentence} Fewer than {100 * KNOWN:.0f} % are no base for what moved."
+    if sampled.run.of_drift and weighed.is_contradicted:
+        return f"{weighed.sentence} These are no probabilities of what was chosen, and no base for what moved."
     return f"{broken} {BROKEN}" if broken else None

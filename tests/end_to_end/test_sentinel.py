@@ -80,6 +80,9 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ran]:
         run("ignored", stub, f"--baseline={saved}")
     with served(ALIKE, as_openai(tokens(["token_id:9"], 0, {"token_id:9": 1.0}))) as stub:
         run("other tokens", stub, f"--baseline={saved}")
+    with served(ALIKE) as stub:
+        stub.reply = lambda prompt: f'{{"answer": "{min(of := ALIKE.probabilities(prompt), key=of.__getitem__)}"}}'
+        run("least likely", stub, f"--baseline={saved}")
     with served(ALIKE, most=1) as stub:
         run("cut off", stub, f"--baseline={saved}")
     return found
@@ -135,6 +138,12 @@ def test_a_server_without_probabilities_ends_the_run_after_its_first_answers(
     assert run.outcome.code == 7
     assert run.requests <= FIRST
     assert why in run.said
+
+
+def test_probabilities_that_are_none_of_what_was_chosen_pass_nobody(runs: dict[str, Ran]) -> None:
+    run = runs["least likely"]
+    assert run.outcome.code == 7
+    assert f"{CALLS} are of another letter than the one chosen" in run.said
 
 
 @pytest.mark.parametrize(

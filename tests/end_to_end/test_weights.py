@@ -29,6 +29,7 @@ from fairgate.providers.faces.factory import make
 from fairgate.providers.faces.weights import Network, WeightsFolder, default_folder, kind
 from fairgate.providers.images.portraits import draw, shown
 from tests.running import CHECKOUT
+from tests.servers.images import At, ImageStub
 from tests.unit.test_face_detection import constant_graph
 
 if TYPE_CHECKING:
@@ -248,6 +249,14 @@ def test_an_address_that_cannot_be_fetched_says_why(
             Puller(WeightsFolder(tmp_path)).pull_package(f"{address.format(**ports)}?key={KEY}")
         last.cancel()
     assert KEY not in "".join(traceback.format_exception(failed.value))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_pull_that_drips_for_ever_is_left(tmp_path: Path) -> None:
+    with ImageStub(draw=lambda _prompt, _number: b"") as stub:
+        stub.files["a"] = At(body=b"x", endless=True, pause=0.02)
+        with pytest.raises(FairgateError, match="could not be fetched: it takes longer than 0 minutes"):
+            Puller(WeightsFolder(tmp_path), longest=0.5).pull_package(f"{stub.root}/files/a")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -52,7 +52,7 @@ def png_of(width: int, height: int, data: bytes) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", data) + chunk(b"IEND", b"")
 
 
-@pytest.mark.parametrize("form", ["PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "AVIF"])
+@pytest.mark.parametrize("form", ["PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF"])
 def test_every_format_is_told_by_its_content(form: str) -> None:
     picture = opened(written(Image.new("RGB", SIZE, RED), form))
     assert (picture.size, picture.format, picture.notes) == (SIZE, form, ())
@@ -69,15 +69,14 @@ def test_an_image_cut_at_any_kilobyte_is_truncated(form: str) -> None:
         assert open_picture(content[:cut]) in (Problem.TRUNCATED, Problem.NOT_AN_IMAGE), cut
 
 
-@pytest.mark.parametrize("form", ["TIFF", "AVIF"])
-def test_formats_without_an_end_are_cut_without_harm(form: str) -> None:
-    content = written(noise(), form)
+def test_a_format_without_an_end_is_cut_without_harm() -> None:
+    content = written(noise(), "TIFF")
     for cut in range(0, len(content), 1024):
         found = open_picture(content[:cut])
         assert isinstance(found, Picture) or found in (Problem.TRUNCATED, Problem.EMPTY), cut
 
 
-@pytest.mark.parametrize("form", ["PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "AVIF"])
+@pytest.mark.parametrize("form", ["PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF"])
 def test_damaged_bytes_never_raise(form: str) -> None:
     content, random = written(noise("RGB").resize((64, 40)), form), np.random.default_rng(7)
     for _ in range(150):
@@ -96,8 +95,9 @@ def test_damaged_bytes_never_raise(form: str) -> None:
         (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n", Problem.NOT_AN_IMAGE),
         (b"<svg xmlns='http://www.w3.org/2000/svg'/>", Problem.NOT_AN_IMAGE),
         (png_of(30, 20, zlib.compress(b"\0" * 3)), Problem.DAMAGED),
+        (b"\0\0\0\x20ftypavif\0\0\0\0avifmif1miaf", Problem.UNSUPPORTED),
     ],
-    ids=["nothing", "html", "json", "eps", "svg", "png-of-too-few-pixels"],
+    ids=["nothing", "html", "json", "eps", "svg", "png-of-too-few-pixels", "avif"],
 )
 def test_what_is_no_image_is_named(content: bytes, problem: Problem) -> None:
     assert open_picture(content) is problem

@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fairgate.benchmarks.letter_probability_counts import Weighed
 from fairgate.core.domain import AnswerKind, LetterProbabilities, ProbabilityState, Reply
@@ -58,6 +61,34 @@ def test_where_nobody_asked_nothing_is_said() -> None:
 
 def test_what_is_read_as_another_choice_today_has_none() -> None:
     assert Weighed().add(replace(sample(KNOWN), answer=chosen(query(), 2).answer)) is None
+
+
+def weighed(shares: list[tuple[int, tuple[float, ...]]]) -> Weighed:
+    found = Weighed()
+    for choice, letters in shares:
+        plain = chosen(query(), choice)
+        known = LetterProbabilities(ProbabilityState.KNOWN, choice, letters)
+        found.add(replace(plain, reply=Reply("x", probabilities=known)))
+    return Weighed.of([found, Weighed()])
+
+
+def test_choices_that_their_probabilities_speak_against_are_said() -> None:
+    found = weighed([(0, (0.02, 0.9, 0.05, 0.03))] * 5)
+    assert found.is_contradicted
+    assert "5 are of another letter than the one chosen, where 0.5 would be at temperature 1" in found.sentence
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from((0.0, 0.5, 1.0)), st.integers(1, 300))
+def test_choices_drawn_by_their_probabilities_are_contradicted_at_no_temperature_up_to_one(
+    seed: int, temperature: float, n: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    logits = rng.normal(0, rng.uniform(0, 6), (n, 4))
+    shares = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    noise = rng.gumbel(size=(n, 4)) * temperature
+    choices = (logits + noise).argmax(axis=1)
+    drawn = [(int(choice), tuple(map(float, row))) for choice, row in zip(choices, shares, strict=True)]
+    assert not weighed(drawn).is_contradicted
 
 
 @pytest.mark.parametrize("found", OTHERS)

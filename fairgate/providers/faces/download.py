@@ -41,6 +41,7 @@ REDIRECTS = 5
 HEADERS = {"Accept-Encoding": "identity", "User-Agent": "fairgate"}
 BROKEN = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError)  # what a damaged package raises
 IDLE = 60.0  # seconds without a byte
+LONGEST = 3_600.0  # seconds for a whole download
 
 
 def package_address(package: str = "buffalo_l") -> str:
@@ -65,8 +66,10 @@ class Puller:
         replace: bool = False,
         progress: Progress = lambda *_: None,
         largest: int = LARGEST,
+        longest: float = LONGEST,
     ) -> None:
-        self._folder, self._replace, self._progress, self._largest = folder, replace, progress, largest
+        self._folder, self._replace, self._progress = folder, replace, progress
+        self._largest, self._longest = largest, longest
 
     def pull_package(self, url: str, sha256: str | None = None) -> list[Network]:
         """All networks that insightface's package holds for us; the rest of the package is not kept."""
@@ -173,7 +176,9 @@ class Puller:
     def _fetch(self, url: str, aim: Path, sha256: str | None) -> Path:
         try:
             # In an event loop, where Ctrl-C is handled while the server sends nothing.
-            found = asyncio.run(self._followed(url, aim))
+            found = asyncio.run(asyncio.wait_for(self._followed(url, aim), self._longest))
+        except TimeoutError:
+            problem = f"it takes longer than {self._longest / 60:.0f} minutes"
         except httpx2.TransportError as error:
             problem = Redaction().show(str(error))
         else:
