@@ -159,18 +159,18 @@ class Redaction:
             return reply
         return replace(reply, text=found[0] or "", served_model=found[1], fingerprint=found[2])
 
-    def show(self, text: str) -> str:
-        """The text without secrets and a CI's orders, control characters escaped, cut at 300 characters."""
+    def show(self, text: str, longest: int = LONGEST) -> str:
+        """The text without secrets and a CI's orders, control characters escaped, cut at so many characters."""
         whole, text = text, text[:EXAMINED]
         if self._known is not None:
             text = self._known.sub(HIDDEN, text)
         text = without_orders(LOOKS_SECRET.sub(HIDDEN, text))
-        if len(whole) > EXAMINED and len(text) <= LONGEST:
+        if len(whole) > EXAMINED and len(text) <= longest:
             text = HIDDEN  # nearly all of it was secret, and a secret may have been cut in two
         text = "".join(
-            each if each.isprintable() else each.encode("unicode_escape").decode() for each in text[: LONGEST + 1]
+            each if each.isprintable() else each.encode("unicode_escape").decode() for each in text[: longest + 1]
         )
-        return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+        return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def _forms(secrets: Iterable[str], *, around: bool = True) -> list[str]:

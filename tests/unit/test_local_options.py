@@ -10,7 +10,8 @@ import pytest
 
 from fairgate.core.errors import ConfigError, MissingDependency
 from fairgate.providers.local import options
-from fairgate.providers.local.options import ImageOptions, Named, TextOptions, digest, seed_of
+from fairgate.providers.local.folder import digest
+from fairgate.providers.local.options import ImageOptions, Named, TextOptions, seed_of
 from tests.builders import query
 
 if TYPE_CHECKING:
@@ -75,5 +76,5 @@ def test_the_digest_of_a_folder_sees_both_ends_of_a_file(tmp_path: Path) -> None
     found = set()
     for content in (b"a" * 10, b"b" + b"a" * 9, b"a" * 9 + b"b", b"a" * 11):
         weights.write_bytes(content)
-        found.add(digest(tmp_path))
+        found.add(digest(tmp_path, "hf/m"))
     assert len(found) == 4

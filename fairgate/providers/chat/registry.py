@@ -157,7 +157,8 @@ def _local(given: NamedModel, settings: Settings, _: Retries) -> ChatModel:
     load = f"fairgate.providers.local.{given.provider}:load"
     # Of vLLM's own process none are asked.
     more = (given.probabilities,) if given.provider in WEIGHING else ()
-    return Child(named.identity, load, (named, settings.max_in_flight, *more), settings.timeout)
+    given_there = (named, settings.max_in_flight, *more)
+    return Child(named.identity, load, given_there, settings.timeout, named.environment)
 
 
 def _openai(given: NamedModel, settings: Settings, retries: Retries) -> ChatModel:

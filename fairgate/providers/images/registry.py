@@ -97,7 +97,9 @@ def make_image_model(
 
         named = Named.of(provider, name, settings.t2i_args, ImageOptions)
         given = (named, settings.max_in_flight, str(settings.ledger))
-        return Child(named.identity, "fairgate.providers.local.diffusers:load", given, settings.timeout)
+        return Child(
+            named.identity, "fairgate.providers.local.diffusers:load", given, settings.timeout, named.environment
+        )
     if provider == "openai":
         from fairgate.providers.chat.openai import OPENAI
         from fairgate.providers.images.openai import OpenAIImages

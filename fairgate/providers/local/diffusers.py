@@ -15,6 +15,7 @@ from fairgate.core.domain import Reply
 from fairgate.core.errors import CallFailed, ConfigError
 from fairgate.core.redaction import Redaction, of_environment
 from fairgate.ledger.images import ImageStore, said
+from fairgate.providers.local.folder import contents
 from fairgate.providers.local.options import seed_of
 from fairgate.providers.local.served import Served, device_of, dtype_of
 from fairgate.providers.python.images import png
@@ -41,9 +42,10 @@ def load(named: Named[ImageOptions], places: int, ledger: str) -> Served:
 
 def _check_code(folder: Path) -> None:
     """Raise ValueError for a folder with code: releases of diffusers before 0.38 run it unasked."""
-    code = next(iter(sorted(folder.rglob("*.py"))), None) if folder.is_dir() else None
+    files, _ = contents(folder) if folder.is_dir() else ([], [])
+    code = next((each for each in files if each.suffix == ".py"), None)
     if code is not None:
-        raise ValueError(f"it holds code of its own, {code.relative_to(folder)}, which is not run")
+        raise ValueError(f"it holds code of its own, {code}, which is not run")
 
 
 class Diffusers:

@@ -12,6 +12,7 @@ from fairgate.core.domain import Identity
 from fairgate.core.errors import ConfigError, MissingDependency, did_you_mean
 from fairgate.core.typed import Mistyped, typed
 from fairgate.providers.fields import body_fields
+from fairgate.providers.local.folder import digest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -113,21 +114,13 @@ class Named(Generic[Options]):
         if self.system is not None:
             told["system_prompt"] = self.system
         if Path(self.name).is_dir():
-            told["files"] = digest(Path(self.name))
+            told["files"] = digest(Path(self.name), self.label)
         return Identity(self.provider, self.name, parameters=told)
 
-
-def digest(folder: Path) -> str:
-    """16 hexadecimal digits of a model's files: their names and all that is in them.
-
-    A tuned model can be alike at both ends of its files, so they are read whole: a second for each 1 to 2 GB.
-    """
-    found = hashlib.sha256()
-    for path in sorted(each for each in folder.rglob("*") if each.is_file() and not each.name.startswith(".")):
-        found.update(f"{path.relative_to(folder)}|".encode("utf-8", "surrogateescape"))
-        with path.open("rb") as file:
-            found.update(hashlib.file_digest(file, "sha256").digest())
-    return found.hexdigest()[:16]
+    @property
+    def environment(self) -> dict[str, str]:
+        """Variables of its process: a folder is all that is to be loaded, whatever it names of the hub."""
+        return {"HF_HUB_OFFLINE": "1"} if Path(self.name).is_dir() else {}
 
 
 def seed_of(query: Query) -> int:

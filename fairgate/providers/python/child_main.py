@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import io
 import os
 import signal
 import sys
@@ -47,6 +48,10 @@ def main() -> None:
     """Load the model, report success or the error, and answer until the input closes."""
     # Ctrl-C is handled by the parent, which ends this process.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Its output is a pipe, and it is killed in the end: what is not written line by line would be lost.
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)
     link: Connection[Any, Any] = Connection(int(sys.argv[1]))
     try:
         maker, given = link.recv()

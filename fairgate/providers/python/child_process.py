@@ -13,27 +13,33 @@ from dataclasses import replace
 from itertools import count
 from multiprocessing import Pipe
 from time import perf_counter
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, cast
 
 from fairgate.core import errors
 from fairgate.core.domain import Identity, Reply
 from fairgate.core.errors import CallFailed, ConfigError, FairgateError, RunStopped
+from fairgate.providers.python.child_output import ChildOutput
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from multiprocessing.connection import Connection
     from pathlib import Path
-    from typing import Any
+    from typing import Any, BinaryIO
 
     from fairgate.core.domain import Query
 
 START = "from fairgate.providers.python.child_main import main; main()"
 SECONDS = 5.0  # for a process that was killed to be gone
+LAST_LINES = 1.0  # seconds for what it printed to be shown; a process that it started may hold the pipe for longer
 
 
 class _Child:
     """One process that has loaded the model. Raises ConfigError where it cannot be loaded."""
 
-    def __init__(self, where: str, maker: str, given: tuple[object, ...]) -> None:
+    def __init__(
+        self, where: str, maker: str, given: tuple[object, ...], environment: Mapping[str, str], output: ChildOutput
+    ) -> None:
         self.link, far = Pipe()
         paths = os.pathsep.join(filter(None, [str(each) for each in sys.path]))
         inherited = dict(os.environ)
@@ -43,10 +49,13 @@ class _Child:
             [sys.executable, "-P", "-c", START, str(far.fileno())],
             pass_fds=[far.fileno()],
             stdin=subprocess.DEVNULL,
-            env={**inherited, "PYTHONPATH": paths},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env={**inherited, "PYTHONPATH": paths, **environment},
         )
         far.close()
-        self._kill = weakref.finalize(self, _killed, self.process, self.link)
+        shown = output.read(cast("BinaryIO", self.process.stdout))
+        self._kill = weakref.finalize(self, _killed, self.process, self.link, shown)
         try:
             self.link.send((maker, given))
             ready = self.link.recv()
@@ -67,11 +76,12 @@ class _Child:
         self._kill()
 
 
-def _killed(process: subprocess.Popen[bytes], link: Connection[Any, Any]) -> None:
+def _killed(process: subprocess.Popen[bytes], link: Connection[Any, Any], shown: threading.Thread) -> None:
     process.kill()
     with suppress(subprocess.TimeoutExpired):
         process.wait(SECONDS)
     link.close()
+    shown.join(LAST_LINES)
 
 
 def _error(problem: tuple[str, str, str | None, str | None, int]) -> FairgateError:
@@ -88,12 +98,19 @@ class Child:
     A call that takes longer fails, and with it ends the process; what else was under way there is called again in a new
     one. Of a model that answers so many calls at once (`turns`), in batches or one by one, the seconds count from the
     last reply to any of them. Where the code ends its own process, the run stops. The process starts with the first
-    call, or by `start` before.
+    call, or by `start` before, with these variables beside those of the environment.
     """
 
-    def __init__(self, identity: Identity, maker: str, given: tuple[object, ...], timeout: float) -> None:
+    def __init__(
+        self,
+        identity: Identity,
+        maker: str,
+        given: tuple[object, ...],
+        timeout: float,
+        environment: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self._where, self._timeout = identity.label, timeout
-        self._given = (self._where, maker, given)
+        self._given = (self._where, maker, given, environment, ChildOutput(self._where))
         self._identity, self._numbers = identity, count()
         self._last = 0.0  # when a reply came
         self._waiting: dict[int, tuple[Query, asyncio.Future[Reply]]] = {}

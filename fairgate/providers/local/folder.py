@@ -1,0 +1,98 @@
+"""A model's folder: the files that it is made of, and what it may not point at elsewhere."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fairgate.core.errors import ConfigError
+from fairgate.core.files import opened, read_bytes
+from fairgate.providers.fields import parsed_json
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+LEFT_OUT = (".git", ".cache")  # what tools that fetch a model keep beside it
+ADAPTER = "adapter_config.json"
+INDEX = ".index.json"  # where weights in several files lie
+LONGEST_INDEX = 2**26  # bytes; that of the largest models has a tenth
+
+
+def digest(folder: Path, where: str) -> str:
+    """16 hexadecimal digits of a model's files: their names and all that is in them, those of linked folders too.
+
+    A tuned model can be alike at both ends of its files, so they are read whole: a second for each 1 to 2 GB.
+    Raises ConfigError where the folder cannot be read, or points at weights that are not among its files.
+    """
+    found = hashlib.sha256()
+    try:
+        files, again = contents(folder, LEFT_OUT)
+        _check(folder, files, where)
+        for name in files:
+            found.update(f"{name}|".encode("utf-8", "surrogateescape"))
+            with opened(folder / name) as file:
+                found.update(hashlib.file_digest(file, "sha256").digest())
+    except OSError as error:
+        raise ConfigError(
+            f"{error.filename} cannot be read: {error.strerror or type(error).__name__}.", where=where
+        ) from error
+    for name, first in again:
+        found.update(f"{name}|is {first}|".encode("utf-8", "surrogateescape"))
+    return found.hexdigest()[:16]
+
+
+def contents(folder: Path, left_out: Sequence[str] = ()) -> tuple[list[Path], list[tuple[Path, Path]]]:
+    """The files by their paths in the folder, in order, and folders of several names, each with its first name.
+
+    Links are followed, once into each folder. `left_out`: folders at the top. Raises OSError.
+    """
+    files: list[Path] = []
+    again: list[tuple[Path, Path]] = []
+    first: dict[str, Path] = {}
+
+    def cannot(error: OSError) -> None:
+        raise error
+
+    for place, folders, names in os.walk(folder, followlinks=True, onerror=cannot):
+        here, real = Path(place).relative_to(folder), os.path.realpath(place)
+        if real in first:
+            again.append((here, first[real]))
+            folders.clear()
+            continue
+        first[real] = here
+        folders[:] = sorted(each for each in folders if here.parts or each not in left_out)
+        files += [here / name for name in names if Path(place, name).is_file()]
+    return sorted(files), again
+
+
+def _check(folder: Path, files: Sequence[Path], where: str) -> None:
+    """Raise ConfigError where weights lie elsewhere: others could take their place, and the digest be the same."""
+    adapter = next((each for each in files if each.name == ADAPTER), None)
+    if adapter is not None:
+        raise ConfigError(
+            f"it holds an adapter, {adapter}, whose base model lies elsewhere.",
+            where=where,
+            hint="Save the whole model (merge_and_unload of peft, then save_pretrained), in a folder without adapters.",
+        )
+    held = {os.path.realpath(folder / each) for each in files}
+    for index in (each for each in files if each.name.endswith(INDEX)):
+        for name in sorted(_weights(folder / index)):
+            path = folder / index.parent / name
+            if path.is_file() and os.path.realpath(path) not in held:
+                raise ConfigError(
+                    f"{index} names {name!r}, which is not among the files of the folder.",
+                    where=where,
+                    hint="Put the weights into the folder.",
+                )
+
+
+def _weights(index: Path) -> set[str]:
+    """The files that an index names; none where it is no index, of which the library says what is wrong."""
+    try:
+        told = parsed_json(read_bytes(index, LONGEST_INDEX))
+    except (ValueError, RecursionError):
+        return set()
+    named = told.get("weight_map") if isinstance(told, dict) else None
+    return {each for each in named.values() if isinstance(each, str)} if isinstance(named, dict) else set()
