@@ -12,7 +12,7 @@ import pytest
 
 from fairgate.core.errors import ConfigError
 from fairgate.providers.local import folder, options
-from fairgate.providers.local.folder import digest
+from fairgate.providers.local.folder import check_code, digest
 from fairgate.providers.local.options import Named, TextOptions
 
 if TYPE_CHECKING:
@@ -155,3 +155,38 @@ def test_what_cannot_be_read_is_named(models: Path, monkeypatch: pytest.MonkeyPa
 def test_a_folder_is_loaded_without_the_network_and_a_name_of_the_hub_with_it(tmp_path: Path) -> None:
     assert Named.of("hf", str(tmp_path), [], TextOptions).environment == {"HF_HUB_OFFLINE": "1"}
     assert Named.of("hf", "org/other", [], TextOptions).environment == {}
+
+
+@pytest.mark.parametrize(
+    "name", ["pipe.py", "unet/evil.pyc", "unet/evil.cpython-312-x86_64-linux-gnu.so", ".cache/a.PY"]
+)
+def test_a_pipelines_folder_with_code_is_refused(models: Path, name: str) -> None:
+    check_code(models / "mine")
+    (models / "elsewhere" / name).parent.mkdir(parents=True)
+    (models / "elsewhere" / name).write_bytes(b"")
+    (models / "mine" / "part").symlink_to("../elsewhere")
+    with pytest.raises(ValueError, match=f"it holds code of its own, part/{name}"):
+        check_code(models / "mine")
+
+
+@pytest.mark.parametrize(
+    ("part", "refused"),
+    [
+        (["theirs.unet.evil", "X"], "'theirs.unet.evil'"),
+        (["antigravity", "X"], "'antigravity'"),
+        (["..antigravity", "X"], "'..antigravity'"),
+        (["diffusers", "UNet2DConditionModel"], None),
+        (["transformers", "CLIPTextModel"], None),
+        ([None, None], None),
+        ([512, 512], None),
+    ],
+)
+def test_a_pipeline_whose_parts_are_of_other_modules_is_refused(
+    models: Path, part: list[object], refused: str | None
+) -> None:
+    (models / "mine" / "model_index.json").write_text(json.dumps({"_class_name": "Pipe", "unet": part}))
+    if refused is None:
+        check_code(models / "mine")
+        return
+    with pytest.raises(ValueError, match=f"names {refused} for unet, which is no part of diffusers or transformers"):
+        check_code(models / "mine")

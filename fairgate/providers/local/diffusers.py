@@ -15,7 +15,7 @@ from fairgate.core.domain import Reply
 from fairgate.core.errors import CallFailed, ConfigError
 from fairgate.core.redaction import Redaction, of_environment
 from fairgate.ledger.images import ImageStore, said
-from fairgate.providers.local.folder import contents
+from fairgate.providers.local.folder import check_code
 from fairgate.providers.local.options import seed_of
 from fairgate.providers.local.served import Served, device_of, dtype_of
 from fairgate.providers.python.images import png
@@ -40,20 +40,13 @@ def load(named: Named[ImageOptions], places: int, ledger: str) -> Served:
     return Served(named.label, model.answer, named.options.batch, places)
 
 
-def _check_code(folder: Path) -> None:
-    """Raise ValueError for a folder with code: releases of diffusers before 0.38 run it unasked."""
-    files, _ = contents(folder) if folder.is_dir() else ([], [])
-    code = next((each for each in files if each.suffix == ".py"), None)
-    if code is not None:
-        raise ValueError(f"it holds code of its own, {code}, which is not run")
-
-
 class Diffusers:
     """A pipeline, called by one thread: its scheduler holds the state of one call. Each image has a seed of its own."""
 
     def __init__(self, named: Named[ImageOptions], store: ImageStore) -> None:
         self._store, self._label, options = store, named.label, named.options
-        _check_code(Path(named.name))
+        if Path(named.name).is_dir():
+            check_code(Path(named.name))
         dtype = dtype_of(options.dtype)
         diffusers.utils.logging.disable_progress_bar()
         transformers.utils.logging.disable_progress_bar()  # which loads the text encoder

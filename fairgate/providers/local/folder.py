@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 LEFT_OUT = (".git", ".cache")  # what tools that fetch a model keep beside it
 ADAPTER = "adapter_config.json"
 INDEX = ".index.json"  # where weights in several files lie
+PIPELINE = "model_index.json"  # of diffusers: the class of each part, and the library that has it
+CODE = (".py", ".pyc", ".pyo", ".pyd", ".so", ".zip", ".whl")
 LONGEST_INDEX = 2**26  # bytes; that of the largest models has a tenth
 
 
@@ -67,6 +70,30 @@ def contents(folder: Path, left_out: Sequence[str] = ()) -> tuple[list[Path], li
     return sorted(files), again
 
 
+def check_code(folder: Path) -> None:
+    """Raise ValueError where a pipeline's folder holds code, or names modules: older diffusers run it unasked."""
+    files, _ = contents(folder)
+    code = next((each for each in files if each.suffix.lower() in CODE), None)
+    if code is not None:
+        raise ValueError(f"it holds code of its own, {code}, which is not run")
+    told = _json(folder / PIPELINE) if Path(PIPELINE) in files else None
+    for name, part in told.items() if isinstance(told, dict) else ():
+        library = part[0] if isinstance(part, list) and part else None
+        if isinstance(library, str) and not _is_of_diffusers(library):
+            raise ValueError(
+                f"its {PIPELINE} names {library!r} for {name}, which is no part of diffusers or transformers"
+            )
+
+
+def _is_of_diffusers(library: str) -> bool:
+    if library in ("diffusers", "transformers"):
+        return True
+    try:
+        return library.isidentifier() and find_spec(f"diffusers.pipelines.{library}") is not None
+    except ImportError:
+        return False
+
+
 def _check(folder: Path, files: Sequence[Path], where: str) -> None:
     """Raise ConfigError where weights lie elsewhere: others could take their place, and the digest be the same."""
     adapter = next((each for each in files if each.name == ADAPTER), None)
@@ -90,9 +117,13 @@ def _check(folder: Path, files: Sequence[Path], where: str) -> None:
 
 def _weights(index: Path) -> set[str]:
     """The files that an index names; none where it is no index, of which the library says what is wrong."""
-    try:
-        told = parsed_json(read_bytes(index, LONGEST_INDEX))
-    except (ValueError, RecursionError):
-        return set()
+    told = _json(index)
     named = told.get("weight_map") if isinstance(told, dict) else None
     return {each for each in named.values() if isinstance(each, str)} if isinstance(named, dict) else set()
+
+
+def _json(path: Path) -> object:
+    try:
+        return parsed_json(read_bytes(path, LONGEST_INDEX))
+    except (ValueError, RecursionError):
+        return None
