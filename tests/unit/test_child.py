@@ -13,6 +13,7 @@ import pytest
 from fairgate.core.domain import Identity, Message, Reply
 from fairgate.core.errors import CallFailed, ConfigError, FairgateError, RunStopped
 from fairgate.ledger.images import ImageStore, hash_in
+from fairgate.providers.python import child_process
 from fairgate.providers.python.child_process import ChildChat
 from tests.builders import query
 
@@ -151,3 +152,10 @@ def test_a_function_whose_source_changed_is_another_model(here: Path) -> None:
     after = [identity("mine:last"), identity("shown:last"), identity("mine:last", "v2")]
     assert [one == other for one, other in zip(before, after, strict=True)] == [False, False, True]
     assert before[2].parameters == {"revision": "v2"}
+
+
+def test_what_is_never_loaded_is_given_up(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (here / "endless.py").write_text("import time; time.sleep(600)")
+    monkeypatch.setattr(child_process, "LOADING", 0.6)
+    with pytest.raises(ConfigError, match="python/endless:x: it is not loaded after 0 minutes"):
+        ChildChat("endless:x", None, 1, 60)

@@ -6,13 +6,16 @@ import errno
 import json
 import os
 import re
+import resource
+import sys
 from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
 from fairgate.core.errors import ConfigError
 from fairgate.providers.local import folder, options
-from fairgate.providers.local.folder import check_code, digest
+from fairgate.providers.local.folder import check_code, check_layers, digest
+from fairgate.providers.local.memory import room
 from fairgate.providers.local.options import Named, TextOptions
 
 if TYPE_CHECKING:
@@ -190,3 +193,22 @@ def test_a_pipeline_whose_parts_are_of_other_modules_is_refused(
         return
     with pytest.raises(ValueError, match=f"names {refused} for unet, which is no part of diffusers or transformers"):
         check_code(models / "mine")
+
+
+@pytest.mark.parametrize("part", [{"num_hidden_layers": 100}, {"text_config": {"n_layer": 100}}])
+def test_a_configuration_of_more_layers_than_the_files_hold_is_refused(models: Path, part: dict[str, object]) -> None:
+    (models / "mine" / "config.json").write_text(json.dumps(part))
+    with pytest.raises(ValueError, match=r"its config\.json has n\w+ 100, and all of its files \d+ bytes"):
+        check_layers(models / "mine")
+    (models / "mine" / "model.safetensors").write_bytes(bytes(100 * 4096))
+    check_layers(models / "mine")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such limit")
+def test_a_template_that_takes_all_memory_is_stopped() -> None:
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    with pytest.raises(MemoryError), room(2**28):
+        _ = "a" * 2**30
+    assert resource.getrlimit(resource.RLIMIT_AS) == before
+    with room(2**28):
+        assert len("a" * 2**20) == 2**20

@@ -20,6 +20,9 @@ ADAPTER = "adapter_config.json"
 INDEX = ".index.json"  # where weights in several files lie
 PIPELINE = "model_index.json"  # of diffusers: the class of each part, and the library that has it
 CODE = (".py", ".pyc", ".pyo", ".pyd", ".so", ".zip", ".whl")
+CONFIG = "config.json"
+LAYERS = ("num_hidden_layers", "num_layers", "n_layers", "n_layer")
+SMALLEST_LAYER = 2**12  # bytes; models in use have a thousand times that
 LONGEST_INDEX = 2**26  # bytes; that of the largest models has a tenth
 
 
@@ -83,6 +86,18 @@ def check_code(folder: Path) -> None:
             raise ValueError(
                 f"its {PIPELINE} names {library!r} for {name}, which is no part of diffusers or transformers"
             )
+
+
+def check_layers(folder: Path) -> None:
+    """Raise ValueError for a configuration of more layers than the files hold: each is made, with weights or not."""
+    files, _ = contents(folder)
+    told = _json(folder / CONFIG) if Path(CONFIG) in files else None
+    held = sum((folder / each).stat().st_size for each in files)
+    for part in (told, *told.values()) if isinstance(told, dict) else ():
+        for name in LAYERS if isinstance(part, dict) else ():
+            layers = part.get(name)
+            if isinstance(layers, int) and layers * SMALLEST_LAYER > held:
+                raise ValueError(f"its {CONFIG} has {name} {layers:,}, and all of its files {held:,} bytes")
 
 
 def _is_of_diffusers(library: str) -> bool:

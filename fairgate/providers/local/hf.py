@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,8 @@ from fairgate.core.domain import Reply, Token
 from fairgate.core.errors import ConfigError
 from fairgate.core.redaction import Redaction, of_environment
 from fairgate.ledger.samples import read, weighed
+from fairgate.providers.local.folder import check_layers
+from fairgate.providers.local.memory import room
 from fairgate.providers.local.options import seed_of
 from fairgate.providers.local.served import Served, device_of, dtype_of
 
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
     from fairgate.core.domain import Query
     from fairgate.providers.local.options import Named, TextOptions
 
+ROOM = 2**30  # bytes of memory while prompts are written
+LONGEST = 2**20  # characters of a prompt as the chat template writes it
 MOST = 256  # tokens that are looked at of each step: in a process of our own more cost next to nothing
 
 
@@ -49,6 +54,8 @@ class Transformers:
         self._texts: dict[int, bytes] = {}
         self._device = device_of(named.options.device)
         transformers.utils.logging.disable_progress_bar()
+        if Path(name).is_dir():
+            check_layers(Path(name))
         self._tokenizer = transformers.AutoTokenizer.from_pretrained(
             name, revision=named.options.revision, padding_side="left", trust_remote_code=False
         )
@@ -63,9 +70,11 @@ class Transformers:
     def answer(self, queries: Sequence[Query]) -> Sequence[Reply]:
         """The replies to these queries, in their order."""
         began = perf_counter()
+        with room(ROOM):  # for the template, which may write anything
+            prompts = [prompt(self._tokenizer, query, self._system) for query in queries]
         # A chat template writes the special tokens itself.
         given = self._tokenizer(
-            [prompt(self._tokenizer, query, self._system) for query in queries],
+            prompts,
             return_tensors="pt",
             padding=True,
             add_special_tokens=self._tokenizer.chat_template is None,
@@ -186,4 +195,6 @@ def prompt(tokenizer: Any, query: Query, system: str | None) -> str:
     if tokenizer.chat_template is None:
         return "\n\n".join(each["content"] for each in turns)
     text: str = tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True)
+    if len(text) > LONGEST:
+        raise ValueError(f"the chat template makes {len(text):,} characters of a prompt, more than {LONGEST:,}")
     return text

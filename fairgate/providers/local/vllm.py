@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ from vllm import LLM, SamplingParams
 from fairgate.core.domain import Reply
 from fairgate.core.errors import ConfigError
 from fairgate.core.redaction import Redaction, of_environment
+from fairgate.providers.local.folder import check_layers
 from fairgate.providers.local.options import seed_of
 from fairgate.providers.local.served import Served
 
@@ -38,6 +40,8 @@ class Vllm:
 
     def __init__(self, named: Named[TextOptions]) -> None:
         self._options, self._system = named.options, named.system
+        if Path(named.name).is_dir():
+            check_layers(Path(named.name))
         self._engine: Any = LLM(
             model=named.name,
             revision=named.options.revision,

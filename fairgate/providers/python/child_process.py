@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from fairgate.core.domain import Query
 
 START = "from fairgate.providers.python.child_main import main; main()"
+LOADING = 3_600.0  # seconds until a model is loaded, fetched from a hub perhaps
 SECONDS = 5.0  # for a process that was killed to be gone
 LAST_LINES = 1.0  # seconds for what it printed to be shown; a process that it started may hold the pipe for longer
 
@@ -58,7 +59,7 @@ class _Child:
         self._kill = weakref.finalize(self, _killed, self.process, self.link, shown)
         try:
             self.link.send((maker, given))
-            ready = self.link.recv()
+            ready = self.link.recv() if self.link.poll(LOADING) else None
         except (EOFError, OSError):
             code = self.process.wait()
             self.kill()
@@ -66,6 +67,9 @@ class _Child:
         except BaseException:
             self.kill()
             raise
+        if ready is None:
+            self.kill()
+            raise ConfigError(f"it is not loaded after {LOADING / 60:.0f} minutes.", where=where)
         if len(ready) != 3:
             self.kill()
             raise _error(ready)
