@@ -131,6 +131,18 @@ def test_a_chat_template_writes_the_conversation_and_the_system_prompt() -> None
     assert prompt(words, asked, "Be brief.") == "<system>Be brief.<user>Then?<user>Now?<assistant>"
 
 
+def test_a_chat_template_that_takes_all_memory_fails_its_calls_alone(tmp_path: Path) -> None:
+    folder = tiny_llama(tmp_path / "llama")
+    words = transformers.AutoTokenizer.from_pretrained(folder)
+    words.chat_template = (
+        "{% set ns = namespace(x='a' * 100) %}{% for a in range(40) %}{% set ns.x = ns.x + ns.x %}{% endfor %}"
+    )
+    words.save_pretrained(folder)
+    for problem in ask(text(folder), PROMPTS[:4]):
+        assert isinstance(problem, CallFailed)
+        assert "the chat template takes more than 256 MiB of memory" in str(problem)
+
+
 def test_other_weights_in_the_same_folder_are_another_model(tmp_path: Path) -> None:
     folder = tiny_llama(tmp_path / "llama")
     before = text(folder).identity

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+from contextlib import suppress
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from fairgate.core.domain import Query
     from fairgate.providers.local.options import Named, TextOptions
 
-ROOM = 2**30  # bytes of memory while prompts are written
+ROOM = 2**28  # bytes of memory while prompts are written
 LONGEST = 2**20  # characters of a prompt as the chat template writes it
 MOST = 256  # tokens that are looked at of each step: in a process of our own more cost next to nothing
 
@@ -70,8 +72,7 @@ class Transformers:
     def answer(self, queries: Sequence[Query]) -> Sequence[Reply]:
         """The replies to these queries, in their order."""
         began = perf_counter()
-        with room(ROOM):  # for the template, which may write anything
-            prompts = [prompt(self._tokenizer, query, self._system) for query in queries]
+        prompts = self._prompts(queries)
         # A chat template writes the special tokens itself.
         given = self._tokenizer(
             prompts,
@@ -105,6 +106,13 @@ class Transformers:
         ]
         # Here, so that no other process is sent all the tokens.
         return [weighed(query, reply, read(query, reply)) for query, reply in zip(queries, replies, strict=True)]
+
+    def _prompts(self, queries: Sequence[Query]) -> list[str]:
+        with suppress(MemoryError), room(ROOM):  # a template may write anything
+            return [prompt(self._tokenizer, query, self._system) for query in queries]
+        # Circles of what the template raised and of its frames hold what filled the memory.
+        gc.collect()
+        raise ValueError(f"the chat template takes more than {ROOM / 2**20:.0f} MiB of memory")
 
     def _reply(
         self, tokens: list[int], asked: int, latency: float, likely: Sequence[Sequence[tuple[int, float]]] | None
