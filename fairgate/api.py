@@ -54,8 +54,7 @@ def run(
     `stop_early=True`, `model_arg=["temperature=0"]`.
 
     Replies are kept in `ledger` (default: .fairgate/ledger.sqlite), and not requested again. Replies of a callable are
-    kept only where `ledger` or `revision` is given: `revision` names the state of your code, and another one is
-    queried anew.
+    kept only where `revision` is given: it names the state of your code, and another one is queried anew.
 
     Raises FairgateError where there is no report: an option that is wrong, a package that is missing. An endpoint that
     fails in the middle of a run has a report, with the verdict `error`.
@@ -71,8 +70,14 @@ def run(
         raise ConfigError("is said by revision already.", where=f"fairgate.run({twice[0]}=…)", hint="Remove one.")
     for name, text in (("select", select), ("marks", marks)):
         _check_expression(name, text)
+    if called and ledger is not None and revision is None:
+        raise ConfigError(
+            f"{values[min(called)]} may have changed since its replies were kept there.",
+            where="fairgate.run(ledger=…)",
+            hint='Name the state of its code, e.g. revision="1": replies of that state alone are taken from a ledger.',
+        )
     folder = None
-    if called and ledger is None and revision is None:
+    if called and revision is None:
         folder = tempfile.TemporaryDirectory(prefix="fairgate-")
         ledger = Path(folder.name) / "ledger.sqlite"
     given = [

@@ -16,7 +16,7 @@ from fairgate.comparison.baseline import make_room, save
 from fairgate.core.domain import Role
 from fairgate.core.errors import WRONG_USAGE, ConfigError, FairgateError, exit_code
 from fairgate.core.plural import counted
-from fairgate.core.redaction import printable
+from fairgate.core.redaction import Redaction, of_environment, printable
 from fairgate.reports import folder, progress, short_summary, terminal
 from fairgate.reports.allure_gates import drop_empty_containers, write_gates, write_missing
 from fairgate.reports.plots import gallery
@@ -287,6 +287,9 @@ class Controller:
             self._unwritten.append(f"{place} cannot be written: {error.strerror or type(error).__name__}.")
         except FairgateError as error:
             self._unwritten.append(str(error))
+        except Exception as error:  # noqa: BLE001 - whatever goes wrong with a report, the verdict was paid for
+            said = Redaction(of_environment()).show(f"{type(error).__name__}: {error}")
+            self._unwritten.append(f"a part of the report cannot be made: {said}")
 
     def _write(self, report: Report) -> None:
         allure_dir = self._config.getoption("allure_report_dir", None)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fairgate.case_cache import cache_of
 from fairgate.core.layout import suite
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 UNRECOGNIZED = re.compile(r"unrecognized arguments: (?P<option>--[^\s=]+)")
 INVALID = re.compile(r"error: (?P<said>argument -.*)")
 CASES = "tests_bench"
-CACHE = Path(".fairgate") / "pytest-cache"
 INSIDE = (
     *("--disable-plugin-autoload", "--assert=plain", "--capture=no"),
     *("-p", "no:cacheprovider", "-p", "no:faulthandler"),
@@ -65,7 +65,7 @@ def arguments(given: Sequence[str], here: Path) -> list[str]:
     return [
         *("-c", str(root / "pytest.ini"), f"--rootdir={root}", "-p", "fairgate.suite"),
         # Not beside the suite, which may be installed in a read-only place.
-        *(() if "no:cacheprovider" in given else ("-o", f"cache_dir={here / CACHE}")),
+        *(() if "no:cacheprovider" in given else ("-o", f"cache_dir={cache_of(here)}")),
         *placed,
         *(() if any(map(_names_cases, given)) else (str(root / CASES),)),
     ]

@@ -13,7 +13,7 @@ from fairgate.benchmarks.registry import registry
 from fairgate.benchmarks.score_result import ScoreResult
 from fairgate.comparison.baseline import load as load_baseline
 from fairgate.comparison.paired_comparison import compare, differences, scores_of
-from fairgate.comparison.saved_summary import read_summary
+from fairgate.comparison.saved_summary import LARGEST, read_summary
 from fairgate.core.domain import Modality
 from fairgate.core.errors import DataError
 from fairgate.core.files import read_text
@@ -21,10 +21,12 @@ from fairgate.core.layout import THRESHOLDS
 from fairgate.core.typed import plain
 from fairgate.gating.gate import invalid
 from fairgate.gating.thresholds import load
+from fairgate.reports.plots.drawing import canvas
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
+    from typing import Any
 
     from fairgate.benchmarks.gate_result import GateResult
     from fairgate.benchmarks.paired import Baseline, Part
@@ -72,7 +74,7 @@ def of_run(answered: Baseline, entries: Iterable[ScoreResult], sides: Sequence[S
 def of_file(path: Path, parts: Sequence[Part]) -> Column:
     """A summary.json or a baseline. Raises DataError, naming the file, for what is neither."""
     try:
-        whole = json.loads(read_text(path))
+        whole = json.loads(read_text(path, LARGEST))
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}.", where=str(path)) from error
     except (ValueError, RecursionError) as error:
@@ -208,15 +210,18 @@ def moves(columns: Sequence[Column]) -> str:
 
 def draw(columns: Sequence[Column], path: Path, parts: Sequence[Part]) -> None:
     """The scores as points with their intervals, one row a score. Needs matplotlib."""
-    from matplotlib.figure import Figure
-
     names = list(dict.fromkeys(name for each in columns for name in each.scores))
-    figure = Figure(figsize=(9, 1 + 0.28 * len(names)), layout="constrained")
+    with canvas((9, 1 + 0.28 * len(names))) as figure:
+        _draw_on(figure, columns, names, parts)
+        figure.savefig(path)
+
+
+def _draw_on(figure: Any, columns: Sequence[Column], names: Sequence[str], parts: Sequence[Part]) -> None:
     axes = figure.subplots()
     # Okabe and Ito's colours, and a marker of its own for each run: none needs colour to be told apart.
     looks = [("#0072B2", "o"), ("#D55E00", "s"), ("#009E73", "^"), ("#CC79A7", "D"), ("#E69F00", "v"), ("#000000", "x")]
     for place, (letter, each) in enumerate(zip(LETTERS, columns, strict=False)):
-        label = f"{letter}: {each.name}".replace("$", r"\$")  # else matplotlib reads a formula
+        label = f"{letter}: {each.name}"
         colour, marker = looks[place % len(looks)]
         offset = (place - (len(columns) - 1) / 2) * 0.6 / max(len(columns), 1)
         rows = [(row, each.scores[name]) for row, name in enumerate(names) if name in each.scores]
@@ -232,4 +237,3 @@ def draw(columns: Sequence[Column], path: Path, parts: Sequence[Part]) -> None:
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.set_xlabel("estimate, with its 95 % interval")
     figure.legend(loc="outside upper left", fontsize=8)
-    figure.savefig(path)

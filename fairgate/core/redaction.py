@@ -114,7 +114,7 @@ class Redaction:
         bare = [_without_end(form) for form in kept]
         plain = {each for form in bare for each in (form, form.replace("\\", "\\\\").replace('"', '\\"'))}
         self._plain = tuple(form.encode(errors=RAW) for form in sorted(plain))
-        self._traces = tuple(each.replace(b"\\", b"") for each in self._plain)
+        self._traces = tuple(each.replace(b"\\", b"").lower() for each in self._plain)
         self._kept = _pattern(kept, whole_words=True)
         self._sent = _pattern(sent, whole_words=True)
         shown = forms + _forms(name for name in names if name and len(name) >= SHORTEST_SECRET)
@@ -144,7 +144,7 @@ class Redaction:
         """Whether it is worth a closer look, which takes long for an image."""
         if b"\\u" in content or b"%" in content:
             return True
-        plain = content.replace(b"\\", b"")  # one may stand for itself, be doubled, or go before a sign
+        plain = content.replace(b"\\", b"").lower()  # one may stand for itself, be doubled, or go before a sign
         return any(form in plain for form in self._traces)
 
     def hide(self, text: str) -> str:
@@ -199,7 +199,10 @@ def _within_base64(secret: bytes) -> set[str]:
 def _pattern(forms: Sequence[str], *, whole_words: bool, flags: re.RegexFlag = re.NOFLAG) -> re.Pattern[str] | None:
     if not forms:
         return None
-    return re.compile("|".join(_spelled(form, whole_word=whole_words and _is_word(form)) for form in forms), flags)
+    spelled = (_spelled(form, whole_word=whole_words and _is_word(form)) for form in forms)
+    # Long ones in letters of any case: one of hexadecimal digits is the same key, and others are half told.
+    each = (f"(?i:{one})" if len(form) >= LONG_SECRET else one for form, one in zip(forms, spelled, strict=True))
+    return re.compile("|".join(each), flags)
 
 
 def _without_end(form: str) -> str:

@@ -107,12 +107,12 @@ def test_images_that_are_gone_are_named_and_hold_up_no_other(
     assert "2 could not be read from the disk" in told
     assert any(str(store.path(digests[number])) in told for number in (0, 4))
     (tmp_path / "files").mkdir()
-    (tmp_path / "files" / "a.png").symlink_to(tmp_path / "nowhere.png")
+    (tmp_path / "files" / "a.png").symlink_to(folder / "001.png")
     (tmp_path / "files" / "b.png").write_bytes((folder / "002.png").read_bytes())
     assert main(["faces", str(tmp_path / "files"), "--detector", DETECTOR]) == 7
     told = capsys.readouterr().err
     assert "1 image read" in told
-    assert "a.png: cannot be read" in told
+    assert "a.png: it is a link, which is not followed" in told
 
 
 def test_an_address_at_which_no_cluster_answers_is_named_at_once(

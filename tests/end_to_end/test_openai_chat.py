@@ -650,6 +650,13 @@ def test_no_reply_brings_the_key_into_the_ledger(stub: ChatStub, key: str) -> No
     assert (reply.text, reply.served_model) == ("[hidden]", "[hidden]")
 
 
+@pytest.mark.parametrize("spelled", [KEY.upper(), KEY.lower(), KEY.swapcase(), KEY.upper().replace("/", "%2F")])
+def test_no_reply_brings_the_key_into_the_ledger_in_letters_of_another_case(stub: ChatStub, spelled: str) -> None:
+    stub.plan = every_time(Fault("echo", 200, said_whole(spelled)))
+    [reply] = ask(chat(stub, key=KEY))
+    assert (reply.text, reply.served_model) == ("[hidden]", "[hidden]")
+
+
 def test_no_reply_brings_the_password_of_the_address_into_the_ledger(stub: ChatStub) -> None:
     said = b'{"choices": [{"message": {"content": "{authorization}"}}]}'
     stub.plan = every_time(Fault("echo", 200, said))

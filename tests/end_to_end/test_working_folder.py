@@ -25,7 +25,7 @@ SETTINGS = {
     "pyproject.toml": "[tool.pytest.ini_options]\naddopts = '-p evil'\n",
     "thresholds.toml": "broken =\n",
     "fairgate.toml": "broken =\n",
-    "matplotlibrc": "broken\n",
+    "matplotlibrc": "broken\ntext.usetex: True\nbackend: module://evil\n",
     ".env": "PYTEST_ADDOPTS=-p evil\n",
     "evil-1.dist-info/METADATA": "Metadata-Version: 2.1\nName: evil\nVersion: 1\n",
     "evil-1.dist-info/entry_points.txt": "[pytest11]\nevil = evil\n[fairgate.benchmarks]\nevil = evil:plugin\n",
@@ -64,14 +64,15 @@ def test_no_command_imports_what_lies_in_the_current_folder(tmp_path: Path) -> N
     for given in (
         ("run", *asked, "-n", "2"),
         ("run", *asked),
-        ("gate", str(ledger), "--inconclusive=pass"),
-        ("compare", str(ledger), str(ledger)),
+        ("gate", str(ledger), "--inconclusive=pass", f"--report-dir={tmp_path / 'report'}"),
+        ("compare", str(ledger), str(ledger), "--plot", str(tmp_path / "plot.svg")),
         ("ledger", str(ledger), "verify"),
         ("published",),
     ):
         done = run(folder, command, *given)
         assert done.returncode == 0, (given, done.stdout, done.stderr)
         assert not ran.exists(), (given, ran.read_text())
+        assert "matplotlibrc" not in done.stderr
 
 
 def test_started_as_a_module_only_what_python_needs_to_start_is_looked_for_there(tmp_path: Path) -> None:

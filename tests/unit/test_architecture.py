@@ -45,6 +45,7 @@ FLOORS = (
     "fairgate.benchmarks.bigbench",
     "fairgate.runs",
     "fairgate.enough_memory",
+    "fairgate.case_cache",
     "fairgate.launch",
     "fairgate.api",
     "fairgate.cli",

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 import fairgate
 from fairgate.benchmarks.gate_result import Verdict
 from fairgate.core.errors import ConfigError
 from tests.builders import entry, finding, gate, report
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def test_a_notebook_shows_the_verdict_why_and_the_failed_gates_first() -> None:
@@ -26,6 +31,13 @@ def test_a_report_is_one_line_in_a_shell() -> None:
 def test_an_expression_that_is_no_string_is_refused_by_name(name: str) -> None:
     with pytest.raises(ConfigError, match=rf"^fairgate\.run\({name}=…\): 3 is not a string"):
         fairgate.run("control/oracle", **{name: 3})  # type: ignore[arg-type] # what a user may write
+
+
+def test_a_function_with_a_ledger_needs_the_state_of_its_code(tmp_path: Path) -> None:
+    with pytest.raises(
+        ConfigError, match=r'^fairgate\.run\(ledger=…\): .* Name the state of its code, e\.g\. revision="1"'
+    ):
+        fairgate.run(lambda _prompt: "A", ledger=tmp_path / "ledger.sqlite")
 
 
 def test_what_others_named_is_text_in_a_notebook() -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from fairgate.core.domain import Form, Modality, Query, Reply, Role
 from fairgate.core.errors import ConfigError, FairgateError, LedgerError
 from fairgate.core.files import read_bytes
-from fairgate.ledger.images import ImageStore, hash_in
+from fairgate.ledger.images import ImageLimits, ImageStore, hash_in
 from fairgate.ledger.samples import read
 
 if TYPE_CHECKING:
@@ -111,10 +111,16 @@ class Lost:
 def images_in(
     folder: Path, names: Iterable[Path], store: ImageStore, ledger: Ledger, identity: Identity, lost: Lost
 ) -> Iterator[Query]:
-    """The files of a folder that were not read by this detector yet; each is copied beside the ledger."""
+    """The files of a folder that were not read by this detector yet; each is copied beside the ledger.
+
+    Links may lead to what is none of the folder's: they are lost, as what cannot be read is.
+    """
     for path in names:
+        if path.is_symlink():
+            lost.add(f"{path}: it is a link, which is not followed.")
+            continue
         try:
-            content = read_bytes(path)
+            content = read_bytes(path, ImageLimits().content)
         except OSError as error:
             lost.add(f"{path}: cannot be read: {error.strerror}.")
             continue

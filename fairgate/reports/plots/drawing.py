@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import io
+import sys
 import warnings
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager
 from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from fairgate.core.layout import PACKAGE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from types import ModuleType
     from typing import Any
 
     from fairgate.benchmarks.plot_spec import Sketch
@@ -65,7 +71,7 @@ def drawn(sketches: Sequence[Sketch], *, pictures: bool) -> Iterator[Plot]:
         yield from (Plot(each.name, each.title, each.alt) for each in sketches)
         return
     for sketch in sketches:
-        with _canvas(sketch.size) as figure:
+        with canvas(sketch.size) as figure:
             sketch.draw(figure)
             figure.suptitle(sketch.title, fontsize=11)
             # The layout is found once, not once for each format.
@@ -76,15 +82,25 @@ def drawn(sketches: Sequence[Sketch], *, pictures: bool) -> Iterator[Plot]:
 
 
 @contextmanager
-def _canvas(size: tuple[float, float]) -> Iterator[Any]:
-    """A figure of its own: nothing global, and no window."""
-    import matplotlib as mpl
+def canvas(size: tuple[float, float]) -> Iterator[Any]:
+    """A figure of its own: nothing global, no window, and no style but ours. Needs matplotlib."""
+    mpl = _matplotlib()
     from matplotlib.figure import Figure
 
     # A group's name in a script that the font lacks is drawn as boxes: the text alternative has it.
-    with mpl.rc_context(STYLE), warnings.catch_warnings():
+    with mpl.rc_context(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        mpl.rcdefaults()
+        mpl.rcParams.update(STYLE)
         yield Figure(figsize=size, layout="constrained")
+
+
+def _matplotlib() -> ModuleType:
+    """matplotlib, imported where no settings lie: it evaluates those of the current folder."""
+    if "matplotlib" in sys.modules or not Path("matplotlibrc").exists():
+        return import_module("matplotlib")
+    with chdir(PACKAGE):
+        return import_module("matplotlib")
 
 
 def _saved(figure: Any, kind: str) -> bytes:

@@ -1,0 +1,68 @@
+"""pytest's cache of a folder in which `fairgate run` is started: looked at before pytest opens what lies there."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fairgate.core.errors import ConfigError
+from fairgate.core.files import read_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CACHE = Path(".fairgate") / "pytest-cache"
+MOST = 2**24  # bytes of one entry
+# What pytest reads at every start, and the only forms in which it can.
+FORMS: dict[str, type[dict[str, object] | list[object]]] = {"lastfailed": dict, "nodeids": list}
+REMOVE = "Remove the folder .fairgate/pytest-cache: it holds the names of cases alone."
+
+
+def cache_of(here: Path) -> Path:
+    """Where the cases of runs in this folder are remembered.
+
+    Raises ConfigError where anything in it is a link, another file's second name, no file, or nothing that pytest
+    can have written: pytest writes to what it finds there, wherever that leads.
+    """
+    folder = here / CACHE
+    for each in (folder.parent, folder):
+        if each.is_symlink():
+            raise ConfigError("it is a link, which is not followed.", where=str(each), hint="Remove it.")
+    for path in _files(folder):
+        if path.parent.name == "cache" and path.name in FORMS:
+            _check(path, FORMS[path.name])
+    return folder
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    try:
+        entries = sorted(os.scandir(folder), key=lambda each: each.name)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise ConfigError(f"{error.strerror}.", where=str(folder), hint=REMOVE) from error
+    for each in entries:
+        held = each.stat(follow_symlinks=False)
+        if stat.S_ISDIR(held.st_mode):
+            yield from _files(Path(each.path))
+        elif stat.S_ISREG(held.st_mode) and held.st_nlink == 1:
+            yield Path(each.path)
+        else:
+            kind = "a link" if stat.S_ISLNK(held.st_mode) else "no file of its own"
+            raise ConfigError(f"it is {kind}, which is not written to.", where=each.path, hint=REMOVE)
+
+
+def _check(path: Path, form: type[dict[str, object] | list[object]]) -> None:
+    try:
+        held = json.loads(read_bytes(path, MOST))
+    except OSError as error:
+        raise ConfigError(f"{error.strerror}.", where=str(path), hint=REMOVE) from error
+    except ValueError:
+        return  # pytest takes what is no JSON for nothing
+    except RecursionError:
+        held = None
+    if not isinstance(held, form) or not all(isinstance(each, str) for each in held):
+        raise ConfigError("it is nothing that pytest writes there.", where=str(path), hint=REMOVE)
