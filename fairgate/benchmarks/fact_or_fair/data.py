@@ -255,6 +255,8 @@ class _Loading:
             return None
         for path in sorted(folder.glob("*.toml")):
             self.library.text(path, REPLIES)
+        # Another run of this process may have read it before it was mended.
+        languages.cache_clear()
         languages(folder)
         return folder
 
