@@ -15,6 +15,7 @@ SHORTEST = 16  # letters and digits of a passage, about four words: a judge's ow
 BLANK = "cited"  # a word, so that what stands before it and behind it does not come together
 
 _FENCED = re.compile(r"^(=== [0-9a-f]{12} ===)\n((?:\| .*\n)+)\1$", re.MULTILINE)
+_FIRST_WORD = re.compile(r"[\W_]*[^\W_]+[\W_]*")
 _ESCAPED = re.compile(r"\\[nrt]")  # line ends and tabs within strings of JSON
 
 
@@ -35,10 +36,7 @@ def judged_in(prompt: str) -> str | None:
 
 
 def cited(reply: str, judged: str) -> list[tuple[int, int]]:
-    """Where a reply repeats the text that it judges: begin and end of each passage of whole words.
-
-    The first word of a reply is its own.
-    """
+    """Where a reply repeats the text that it judges: begin and end of each passage of whole words."""
     if len(reply) < SHORTEST or len(judged) < SHORTEST:
         return []
     letters, places = _letters(reply)
@@ -49,18 +47,26 @@ def cited(reply: str, judged: str) -> list[tuple[int, int]]:
         if letters[start : start + SHORTEST] in pieces:
             began = runs.pop()[0] if runs and start <= runs[-1][1] else start
             runs.append((began, start + SHORTEST))
-    first = next((at for at in range(1, len(places)) if _parts(reply, places, at)), len(places))
-    whole = (_whole_words(reply, places, max(start, first), end) for start, end in runs)
+    whole = (_whole_words(reply, places, start, end) for start, end in runs)
     return [(places[start], places[end - 1] + 1) for start, end in whole if start < end]
 
 
 def without_citations(reply: str, judged: str) -> str:
-    """A reply with a blank in place of each passage that it repeats."""
+    """A reply with a blank in place of each passage that it repeats; its first word stays, as may be its own."""
     kept, done = list[str](), 0
+    word = _FIRST_WORD.match(reply)
+    first = word.end() if word else 0
     for start, end in cited(reply, judged):
-        kept += [reply[done:start], BLANK]
-        done = end
+        if end > first:
+            kept += [reply[done : max(start, first)], BLANK]
+            done = end
     return "".join([*kept, reply[done:]])
+
+
+def begins_cited(reply: str, judged: str) -> bool:
+    """Whether the first word of a reply may be of the text that it judges."""
+    passages, first = cited(reply, judged), _FIRST_WORD.match(reply)
+    return bool(passages) and first is not None and passages[0][0] < first.end()
 
 
 def _whole_words(reply: str, places: list[int], start: int, end: int) -> tuple[int, int]:

@@ -7,8 +7,8 @@ mark tells for certain where a citation ends. Prose from which a judgement could
 
 What states nothing: passages of the judged text that a reply repeats, quoted passages, and JSON anywhere but at the
 begin or the end of a reply, by itself. What is doubtful (quotation marks that do not pair, thoughts that may be cited)
-states nothing either, but may contradict; so do repeated passages, unless the reply opens with its judgement: a judged
-text may as well foresee the judge's words.
+states nothing either, but may contradict; so may repeated passages, unless the reply opens with a judgement of its own:
+a judged text may foresee the judge's words.
 
 Only the ends of a long reply are examined, and no pattern nests unbounded repetitions.
 """
@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from fairgate.core.domain import Form
-from fairgate.replies.citations import without_citations
+from fairgate.replies.citations import begins_cited, without_citations
 from fairgate.replies.quotations import ALIKE, without_fenced, without_quoted, without_quoted_lines
 from fairgate.replies.thoughts import outside_thoughts
 
@@ -107,6 +107,7 @@ def _read(
         return "refusal" if _REFUSAL.search(own) else "", set()
     begin = _bare(read)
     opens = begin[:1].isalnum() and any(pattern.match(begin) for pattern in openings)
+    opens = opens and not begins_cited(own, judged or "")
     doubtful = without_citations(every, judged or "") if opens else every
     return how, found | _first(forms(doubtful, True))[1]
 
