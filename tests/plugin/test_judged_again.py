@@ -176,6 +176,18 @@ def test_a_merge_that_is_killed_leaves_nothing_and_goes_well_the_next_time(
     assert out.is_file()
 
 
+@pytest.mark.parametrize("end", ["-wal", "-shm", "-journal"])
+def test_a_log_that_lies_where_a_ledger_is_to_be_takes_no_ledgers_place(
+    tmp_path: Path, shards: list[Outcome], end: str
+) -> None:
+    out = tmp_path / "out.sqlite"
+    left = out.with_name(f"{out.name}{end}")
+    left.write_bytes(b"")
+    with pytest.raises(LedgerError, match=f"{left.name} lies there, the log of another ledger"):
+        merge(out, ledgers(shards))
+    assert not out.exists()
+
+
 @pytest.mark.parametrize(
     ("statement", "said"),
     [
