@@ -30,7 +30,7 @@ from fairgate.providers.fields import parsed_json
 from fairgate.providers.retries import TransientError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
     from pathlib import Path
 
     from fairgate.core.domain import Identity, Query
@@ -82,6 +82,23 @@ class _Sent:
         """The provider has it, by this name."""
         self.remote = remote
         ledger.batches.name(self.id, remote)
+        self.see()
+
+    def see(self) -> None:
+        """The provider answered for it."""
+        self.known = True
+
+    def take(self, read: Collection[bytes], *, whole: bool) -> frozenset[bytes]:
+        """One of its files has an outcome of these samples; `whole`: it is that of the replies, and was read whole.
+
+        Those samples of the batch that had no outcome before.
+        """
+        ours = self.keys.intersection(read)
+        self.keys -= ours
+        self.read.update(read)
+        self.fetched = self.fetched or bool(ours)
+        self.whole = self.whole or (whole and bool(ours))
+        return ours
 
     def look(self, *, failed: bool) -> bool:
         """A look at it failed, or did not: whether that is borne no longer."""
@@ -210,7 +227,6 @@ class BatchChat:
                 raise RunStopped(what, where=problem.where, hint="Ask directly: without --batch.") from None
             sent.upload(file, ledger)
             sent.name(await self._made(sent.id, file), ledger)
-            sent.known = True
 
     async def _made(self, mark: str, file: str) -> str:
         """The new batch's id. A request that failed may still have made one: it is looked for after each try."""
@@ -278,7 +294,7 @@ class BatchChat:
                 return self._forget(sent, ledger)
             sent.name(found, ledger)
         batch = await self._call("GET", f"batches/{quote(self._id(sent.remote), safe='')}")
-        sent.known = True
+        sent.see()
         status = batch.get("status")
         if not isinstance(status, str):
             raise self._failed("the answer does not say how far the batch is.")
@@ -310,11 +326,11 @@ class BatchChat:
         """Take what its files hold; whatever is left of it then was not answered, or the look failed."""
         output, errors = batch.get("output_file_id"), batch.get("error_file_id")
         if output:
-            sent.whole |= await self._take(sent, output, ledger)
+            await self._take(sent, output, ledger, replies=True)
         said = ""
         if errors and sent.keys:
             try:
-                await self._take(sent, errors, ledger)
+                await self._take(sent, errors, ledger, replies=False)
             except (CallFailed, RunStopped) as failure:
                 # It says why requests failed, which nobody paid for.
                 said = f" Its file of errors: {failure.what}"
@@ -337,24 +353,21 @@ class BatchChat:
         for key in sent.keys & self._waiting.keys():
             self._hand_on(key, outcome)
 
-    async def _take(self, sent: _Sent, file: object, ledger: Ledger) -> bool:
-        """Hand on what a file of the batch holds: whether every line of it could be read, one of ours among them."""
+    async def _take(self, sent: _Sent, file: object, ledger: Ledger, *, replies: bool) -> None:
+        """Hand on what a file of the batch holds: that of its replies, or that of its errors."""
         path = f"files/{quote(self._id(file), safe='')}/content"
         content = await self._chat.endpoint.call("GET", path, _whole, longest=LONGEST_FILE)
         if isinstance(content, Filtered):
             raise self._failed(f"the server's filter refused {self._show(path)} ({content.said}).")
         outcomes, whole = self._outcomes(content)
-        ours = {key: outcome for key, outcome in outcomes.items() if key in sent.keys}
-        if not ours and not sent.fetched:
+        ours = sent.take(outcomes, whole=whole and replies)
+        if not sent.fetched:
             begin = self._show(content[:1000].decode("utf-8", "replace")) or "it is empty"
             raise self._failed(f"{self._show(path)} holds no reply to the batch: {begin}.")
-        sent.fetched, sent.keys = True, sent.keys - ours.keys()
-        sent.read |= outcomes.keys()
-        ledger.batches.drop([key for key, outcome in ours.items() if not isinstance(outcome, Reply)])
+        ledger.batches.drop([key for key in ours if not isinstance(outcomes[key], Reply)])
         # Replies first: they are stored before an error ends the run.
-        for key, outcome in sorted(ours.items(), key=lambda each: not isinstance(each[1], Reply)):
-            self._hand_on(key, outcome)
-        return whole and bool(ours)
+        for key in sorted(ours, key=lambda key: not isinstance(outcomes[key], Reply)):
+            self._hand_on(key, outcomes[key])
 
     def _hand_on(self, key: bytes, outcome: Outcome) -> None:
         reply = self._waiting.get(key)
