@@ -91,10 +91,24 @@ def _made_whole(out: Path) -> Iterator[Path]:
     try:
         yield unfinished
         _check_alone(aim)
-        unfinished.replace(aim)
+        _moved(unfinished, aim)
     finally:
         for end in COMPANIONS:
             unfinished.with_name(f"{unfinished.name}{end}").unlink(missing_ok=True)
+
+
+def _moved(unfinished: Path, aim: Path) -> None:
+    """Give a file its name. Raises LedgerError where a run has made a file of that name meanwhile: it is open there."""
+    try:
+        aim.hardlink_to(unfinished)
+    except FileExistsError:
+        raise LedgerError(
+            "was made meanwhile, by a run that waits.", where=str(aim), hint="Merge again when it has ended."
+        ) from None
+    except OSError:
+        unfinished.rename(aim)  # a file system without links
+    else:
+        unfinished.unlink()
 
 
 def _check_alone(aim: Path) -> None:
