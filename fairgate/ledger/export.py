@@ -17,6 +17,7 @@ from fairgate.ledger.rows import FILTERED, TRUNCATED, damaged, identity_of, show
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from fairgate.core.domain import Identity
     from fairgate.ledger.ledger import Ledger
 
 # Where a formula begins: at the start of a cell, and of what is one where semicolons, tabs or bars part cells, as in
@@ -41,7 +42,7 @@ NUMBERS = ("choice", "parser", "prompt_tokens", "completion_tokens", "attempts")
 COLUMNS = (*TEXTS, *NUMBERS, "latency", "filtered", "truncated")
 
 _ROWS = f"""
-SELECT lower(hex(samples.key)) AS key, identity, query, prompt, reply, filtered, kind, choice, how, parser,
+SELECT lower(hex(samples.key)) AS key, model AS identity, query, prompt, reply, filtered, kind, choice, how, parser,
     form, letters, prompt_tokens, completion_tokens, served_model, fingerprint, latency, attempts, asked_at, run,
     word AS mark, who AS mark_who, why AS mark_why, probabilities
 FROM samples JOIN models ON model = models.id
@@ -51,7 +52,7 @@ ORDER BY samples.key
 
 
 _TYPES: dict[str, type | tuple[type, ...]] = {
-    **dict.fromkeys(("filtered", *NUMBERS), int),
+    **dict.fromkeys(("filtered", "identity", *NUMBERS), int),
     "latency": (int, float),
     "asked_at": (int, float),
 }
@@ -60,6 +61,10 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
 def rows(ledger: Ledger) -> Iterator[dict[str, object]]:
     """Every sample, in the order of keys: `asked_at` in ISO 8601 (UTC), `kind` and `choice` as read when it came."""
     with ledger.translated():
+        models = {
+            number: _about(identity_of(identity, str(ledger.path)))
+            for number, identity in ledger.database.execute("SELECT id, identity FROM models")
+        }
         cursor = ledger.database.execute(_ROWS)
         names = [each[0] for each in cursor.description]
         for values in cursor:
@@ -67,10 +72,7 @@ def rows(ledger: Ledger) -> Iterator[dict[str, object]]:
             for name, held in row.items():
                 if held is not None and not isinstance(held, _TYPES.get(name, str)):
                     raise damaged(f"{name} of a row of samples: {shown(held)}", str(ledger.path))
-            identity = identity_of(row.pop("identity"), str(ledger.path))
-            row["model"] = identity.label
-            row["address"] = identity.address
-            row["parameters"] = json.dumps(identity.parameters, sort_keys=True)
+            row |= models[row.pop("identity")]
             row["topic"] = str(row["query"]).partition("#")[0]
             try:
                 row["asked_at"] = datetime.fromtimestamp(values[names.index("asked_at")], UTC).isoformat()
@@ -80,6 +82,11 @@ def rows(ledger: Ledger) -> Iterator[dict[str, object]]:
             assert isinstance(ending, int)  # noqa: S101 - looked at above
             row["filtered"], row["truncated"] = bool(ending & FILTERED), bool(ending & TRUNCATED)
             yield {name: row[name] for name in COLUMNS}
+
+
+def _about(identity: Identity) -> dict[str, object]:
+    parameters = json.dumps(identity.parameters, sort_keys=True)
+    return {"model": identity.label, "address": identity.address, "parameters": parameters}
 
 
 def write(ledger: Ledger, form: Format, to: IO[bytes]) -> int:

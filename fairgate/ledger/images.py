@@ -63,9 +63,9 @@ class ImageStore:
         path = self.path(digest)
         with self._translated(path):
             if not path.exists():
+                self._own(path)
                 for folder in (self.folder, path.parent):
                     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-                self._own(path)
                 _write_whole(path, content)
         return digest
 

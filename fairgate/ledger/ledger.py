@@ -204,13 +204,19 @@ class Ledger(Database):
 
 def sample_key(identity: Identity, query: Query) -> bytes:
     """The ledger's key of a sample: 16 bytes over the model's identity, the query's id and its prompt."""
-    return key_of(identity.canonical, query.id, query.text)
+    return key_ended(key_begun(identity.canonical), query.id, query.text)
 
 
-def key_of(identity: str, query: str, prompt: str) -> bytes:
-    """The same, from what the ledger holds of them."""
-    parts = "\0".join((identity, query, prompt))
-    return blake2b(parts.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+def key_begun(identity: str) -> blake2b:
+    """What the keys of a model's samples have in common, from what the ledger holds of the model."""
+    return blake2b(f"{identity}\0".encode("utf-8", "surrogatepass"), digest_size=16)
+
+
+def key_ended(begun: blake2b, query: str, prompt: str) -> bytes:
+    """The key of one of them."""
+    key = begun.copy()
+    key.update(f"{query}\0{prompt}".encode("utf-8", "surrogatepass"))
+    return key.digest()
 
 
 def row_sum(key: bytes, held: Sequence[object]) -> bytes:

@@ -14,7 +14,7 @@ from fairgate.core.domain import AnswerKind, Form
 from fairgate.core.errors import LedgerError
 from fairgate.core.plural import counted
 from fairgate.ledger.images import ImageStore, hash_in
-from fairgate.ledger.ledger import SCORED, key_of, row_sum
+from fairgate.ledger.ledger import SCORED, key_begun, key_ended, row_sum
 from fairgate.ledger.marks import MARKS
 from fairgate.ledger.paths import COMPANIONS, place_of
 from fairgate.ledger.rows import Kept, SampleCounts, Started, damaged, decoded, identity_of, shown
@@ -86,19 +86,18 @@ def survey(ledger: Ledger) -> Survey:
     """Count what a ledger holds."""
     database, where = ledger.database, str(ledger.path)
     with ledger.translated():
-        by_model: dict[str, ModelUsage] = {}
+        counts: dict[str, list[SampleCounts]] = {}
         for row in database.execute(
-            "SELECT identity, kind, count(*), total(prompt_tokens), total(completion_tokens)"
-            " FROM samples JOIN models ON model = models.id GROUP BY identity, kind ORDER BY models.id"
+            "SELECT cast(model AS TEXT), kind, count(*), total(prompt_tokens), total(completion_tokens)"
+            " FROM samples WHERE model IN (SELECT id FROM models) GROUP BY model, kind"
         ):
             each = decoded(SampleCounts, row, "samples", where)
-            before = by_model.get(each.of) or ModelUsage(identity_of(each.of, where), Counter(), 0, 0)
-            by_model[each.of] = ModelUsage(
-                before.model,
-                before.kinds + Counter({each.kind: each.count}),
-                before.prompt_tokens + int(each.prompt_tokens),
-                before.completion_tokens + int(each.completion_tokens),
-            )
+            counts.setdefault(each.of, []).append(each)
+        models = tuple(
+            _usage(identity_of(identity, where), counts[number])
+            for number, identity in database.execute("SELECT cast(id AS TEXT), identity FROM models ORDER BY id")
+            if number in counts
+        )
         topics: dict[str, Counter[str]] = {}
         for row in database.execute(
             f"SELECT {IN_TOPIC}, kind, count(*) FROM samples GROUP BY 1, 2 ORDER BY 1"  # noqa: S608 - our own words
@@ -119,14 +118,23 @@ def survey(ledger: Ledger) -> Survey:
         return Survey(
             size=pages * size,
             schema=ledger.schema,
-            models=tuple(by_model.values()),
+            models=models,
             topics=topics,
             runs=runs,
             failures=failures,
             marks=len(_marked(ledger)),
             waiting=waiting,
-            kinds=sum((each.kinds for each in by_model.values()), Counter()),
+            kinds=sum((each.kinds for each in models), Counter()),
         )
+
+
+def _usage(model: Identity, counts: Sequence[SampleCounts]) -> ModelUsage:
+    return ModelUsage(
+        model,
+        Counter({each.kind: each.count for each in counts}),
+        sum(int(each.prompt_tokens) for each in counts),
+        sum(int(each.completion_tokens) for each in counts),
+    )
 
 
 def _past(run: Started, where: str, asked: Mapping[str, int], failed: Mapping[str, int]) -> RunSummary:
@@ -194,18 +202,24 @@ def sample_problems(ledger: Ledger, *, images: bool = True) -> Iterator[str]:
         ).fetchone()
         if lost:
             yield f"{counted(lost, 'sample')} of a model that is not there."
-        for key, identity, query, prompt, kind, choice, checked, *held in ledger.database.execute(
-            f"SELECT key, identity, query, prompt, kind, choice, checked, {SCORED}"  # noqa: S608 - our own words
-            " FROM samples JOIN models ON model = models.id ORDER BY key"
+        # An identity is as long as a system prompt is: read and summed up once, not once a sample.
+        begun = {
+            number: key_begun(identity)
+            for number, identity in ledger.database.execute("SELECT id, identity FROM models")
+            if isinstance(identity, str)
+        }
+        for key, model, query, prompt, kind, choice, checked, *held in ledger.database.execute(
+            f"SELECT key, model, query, prompt, kind, choice, checked, {SCORED}"  # noqa: S608 - our own words
+            " FROM samples WHERE model IN (SELECT id FROM models) ORDER BY key"
         ):
             reply = held[0]
-            texts = all(isinstance(each, str) for each in (identity, query, prompt, kind, reply))
-            if not texts or not isinstance(key, bytes):
+            texts = all(isinstance(each, str) for each in (query, prompt, kind, reply))
+            if not texts or model not in begun or not isinstance(key, bytes):
                 wrong.setdefault("of other types than were stored", []).append(shown(query))
                 continue
             if checked is not None and checked != row_sum(key, held):
                 wrong.setdefault("not as stored", []).append(query)
-            if key != key_of(identity, query, prompt):
+            if key != key_ended(begun[model], query, prompt):
                 wrong.setdefault("not what the key says", []).append(query)
             if (kind == AnswerKind.CHOSEN) != (choice is not None):
                 wrong.setdefault("of a kind that does not go with the choice", []).append(query)

@@ -38,10 +38,12 @@ def _take_over(held: Database) -> list[str]:
     columns = [row[1] for row in run("PRAGMA main.table_info(samples)")]
     # Models are numbered by each ledger for itself.
     mapped = ", ".join("here.id" if column == "model" else f"o.{column}" for column in columns)
+    # Identities may be long: they are compared once a model, not once a sample.
     run(
-        f"INSERT INTO main.samples SELECT {mapped} FROM other.samples o"  # noqa: S608 - as above
-        " JOIN other.models there ON there.id = o.model JOIN main.models here ON here.identity = there.identity"
-        " WHERE true ON CONFLICT (key) DO NOTHING"
+        "WITH numbers AS MATERIALIZED (SELECT there.id AS theirs, here.id AS id FROM other.models there"  # noqa: S608 - as above
+        " JOIN main.models here ON here.identity = there.identity)"
+        f" INSERT INTO main.samples SELECT {mapped} FROM other.samples o"
+        " JOIN numbers here ON here.theirs = o.model WHERE true ON CONFLICT (key) DO NOTHING"
     )
     known = {row[0] for row in run("SELECT name FROM other.sqlite_master WHERE type = 'table'")}
     for (table,) in run("SELECT name FROM main.sqlite_master WHERE type = 'table'").fetchall():

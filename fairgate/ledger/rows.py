@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 Row = TypeVar("Row", bound=msgspec.Struct)
+LONGEST_NOTE = 2**22  # characters of what a run asks: real ones have some tens of thousands
 SHOWN = 60  # characters of a value
 
 Tokens = Annotated[int, msgspec.Meta(ge=0, le=2**40)]
@@ -149,6 +150,10 @@ def probabilities_of(text: str | None, where: str) -> LetterProbabilities | None
 
 def about_of(text: str, where: str) -> dict[str, object]:
     """What a run asked, as its row has it. Raises LedgerError for anything else."""
+    if len(text) > LONGEST_NOTE:
+        raise damaged(
+            f"about of a row of runs: {len(text):,} characters, and a note has {LONGEST_NOTE:,} at most", where
+        )
     try:
         return msgspec.json.decode(text, type=dict[str, object])
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:

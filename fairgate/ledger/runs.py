@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from fairgate.core.errors import LedgerError
-from fairgate.ledger.rows import Started, about_of, decoded, storable
+from fairgate.ledger.rows import LONGEST_NOTE, Started, about_of, decoded, storable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -69,6 +69,12 @@ class Runs:
 
     def start(self, run: str, about: str = "{}") -> None:
         """Say that a sampler begins; `about` is JSON that says what it asks, for who reads the ledger later."""
+        if len(about) > LONGEST_NOTE:
+            raise LedgerError(
+                f"cannot keep what the run asks: {len(about):,} characters, more than {LONGEST_NOTE:,}.",
+                where=str(self._held.path),
+                hint="Shorten the system prompt and the models' arguments.",
+            )
         with self._held.translated():
             row = (run, about, RunState.SAMPLING, time.time())
             self._db.execute("INSERT INTO runs VALUES (?, ?, ?, '', 0, ?)", row)

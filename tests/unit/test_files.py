@@ -131,6 +131,10 @@ def test_a_link_in_the_store_is_not_followed(tmp_path: Path, linked: str) -> Non
         with pytest.raises(LedgerError, match="a link"):
             store.add(b"somebody else's")
         assert not aim.exists()
+    if linked == "store":
+        with pytest.raises(LedgerError, match="a link"):
+            store.add(b"another")
+        assert [each.name for each in to.iterdir()] == [digest[:2]]
 
 
 def test_an_export_that_is_killed_leaves_no_half_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

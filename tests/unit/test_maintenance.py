@@ -22,7 +22,7 @@ from fairgate.core.domain import Answer, AnswerKind, Form, Modality, Reply
 from fairgate.core.errors import ConfigError, LedgerError
 from fairgate.ledger import export, maintenance
 from fairgate.ledger.images import ImageStore, said
-from fairgate.ledger.ledger import Ledger, key_of
+from fairgate.ledger.ledger import Ledger, sample_key
 from fairgate.ledger.merge import absorb
 from fairgate.ledger.samples import FAILED, from_ledger, read
 from fairgate.ledger.schema import SCHEMA
@@ -398,6 +398,27 @@ def test_a_sample_must_be_named_well(ledger: Ledger) -> None:
         maintenance.unmark(ledger, maintenance.find(ledger, JUDGED.id), who="me", why="so")
 
 
+def test_models_of_long_identities_and_many_kinds_hold_up_nothing(ledger: Ledger, tmp_path: Path) -> None:
+    samples, length = 10_000, 4_000_000
+    identity = replace(MODEL, name="long", parameters={"system_prompt": "x" * length}).canonical
+    added = ledger.database.execute("INSERT INTO models (identity) VALUES (?)", (identity,))
+    columns = [name for _, name, *_ in ledger.database.execute("PRAGMA table_info(samples)")]
+    new = {"key": "randomblob(16)", "model": str(added.lastrowid), "kind": "'kind ' || i"}
+    ledger.database.execute(
+        f"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {samples})"  # noqa: S608 - our own words
+        f" INSERT INTO samples SELECT {', '.join(new.get(each, each) for each in columns)}"
+        " FROM n, (SELECT * FROM samples LIMIT 1)"
+    )
+    began = process_time()
+    assert len(maintenance.survey(ledger).kinds) > samples
+    assert any("not what the key says" in each for each in maintenance.sample_problems(ledger))
+    assert sum(row["model"] == "openai/long" for row in export.rows(ledger)) == samples
+    with Ledger(tmp_path / "merged.sqlite") as merged:
+        absorb(merged, ledger.path)
+        assert len(maintenance.survey(merged).kinds) > samples
+    assert process_time() - began < 20  # once a sample, it takes minutes
+
+
 # An older schema
 
 
@@ -406,7 +427,7 @@ def old(path: Path) -> Path:
     with closing(sqlite3.connect(path, isolation_level=None)) as database:
         database.executescript(SCHEMA_1)
         database.execute("INSERT INTO models VALUES (1, ?)", (MODEL.canonical,))
-        key = key_of(MODEL.canonical, query().id, query().text)
+        key = sample_key(MODEL, query())
         values = (
             key,
             1,
@@ -450,7 +471,7 @@ def test_what_the_second_schema_holds_is_taken_over_whole(old: Path) -> None:
         database.executescript(SCHEMA_2)
         for number in range(1, 40):
             asked = query(number)
-            key = key_of(MODEL.canonical, asked.id, asked.text)
+            key = sample_key(MODEL, asked)
             counts = (None, 7) if number % 2 else (150, None)
             reply = (f"{number}: ü", number % 3 == 0, "chosen", 0, "letter", 2, *counts, "served", None, 0.25, 2)
             values = (key, 1, asked.id, asked.text, *reply, 100.0 - number, "r", "choice", "AB")

@@ -14,6 +14,7 @@ from fairgate.cli import main as cli
 from fairgate.core.domain import Answer, AnswerKind, Identity, Query, Reply, Role
 from fairgate.core.errors import ConfigError, LedgerError
 from fairgate.ledger.ledger import Ledger
+from fairgate.ledger.rows import LONGEST_NOTE
 from fairgate.ledger.runs import PastRun, RunState
 from fairgate.options.settings import Settings
 from fairgate.runs import manifest
@@ -104,6 +105,14 @@ def test_an_edited_note_is_one_line_with_its_file_and_key(
     assert len(said) < 500
     assert said.isprintable()
     assert path.read_bytes() == before
+
+
+def test_a_note_longer_than_any_is_neither_decoded_nor_kept(tmp_path: Path, noted: Note) -> None:
+    path = ledger_of(tmp_path, dict(noted) | {"x": "x" * LONGEST_NOTE})
+    with pytest.raises(LedgerError, match=r"about of a row of runs: 4,\d{3},\d{3} characters"):
+        recall(path)
+    with Ledger(path) as ledger, pytest.raises(LedgerError, match="Shorten the system prompt"):
+        ledger.runs.start("b" * 32, "x" * (LONGEST_NOTE + 1))
 
 
 def test_a_run_that_ended_without_a_sample_is_not_another_model(tmp_path: Path, noted: Note) -> None:
