@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from contextlib import chdir, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairgate.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 
 def check_unlinked(folder: Path, inner: Path, where: str, hint: str) -> None:
@@ -24,6 +25,21 @@ def check_unlinked(folder: Path, inner: Path, where: str, hint: str) -> None:
         path /= part
         if path.is_symlink():
             raise ConfigError(f"{path} is a link, which is not followed.", where=where, hint=hint)
+
+
+def check_inside(folder: Path, path: Path, where: str) -> None:
+    """Raise ConfigError where a path in `folder` leads out of it, by a link below the folder, or is no file or folder.
+
+    Somebody who named the path saw no more than its name. Paths elsewhere may be links.
+    """
+    named, whole = Path(os.path.abspath(folder / path)), Path(os.path.realpath(folder))  # noqa: PTH100 - links stay
+    if not named.is_relative_to(os.path.abspath(folder)):  # noqa: PTH100 - as above
+        return
+    place = Path(os.path.realpath(named))
+    if not place.is_relative_to(whole):
+        raise ConfigError(f"{named} is a link, or lies behind one, to {place}.", where=where, hint="Name that place.")
+    if place.exists() and not (place.is_file() or place.is_dir()):
+        raise ConfigError(f"{named} is no regular file.", where=where, hint="Name another place.")
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fairgate.core.current_folder import check_inside
 from fairgate.core.errors import ConfigError
 from fairgate.ledger.images import ImageStore
 from fairgate.ledger.paths import is_of, place_of
@@ -45,12 +46,16 @@ def check_outputs(
             if value := get(name, None):
                 yield option, Path(os.path.abspath(base / Path(os.path.expandvars(value)).expanduser()))  # noqa: PTH100 - as pytest does it
 
+    allure = dict(named({"allure_report_dir": ALLURE}))
+    if settings.report_dir is not None:
+        check_inside(base, settings.report_dir, "--report-dir")
+    for option, path in (*named(FILES), *allure.items()):
+        check_inside(base, path, option)
     for option, path in named(FILES):
         _keep_off(settings.ledger, path, option)
         if not path.is_dir():
             _try(path.parent, path, option)
     emptied = list(named(EMPTIED))
-    allure = dict(named({"allure_report_dir": ALLURE}))
     if get("clean_alluredir", False):
         emptied += allure.items()
     if cache is not None:
