@@ -28,7 +28,9 @@ pytestmark = [
     pytest.mark.skipif(importlib.util.find_spec("litellm") is None, reason="the extra litellm is not installed"),
 ]
 WITHIN = "only-within-this-machine"
-OPENAI = {"choices": [{"index": 0, "message": {"role": "assistant", "content": "B"}, "finish_reason": "stop"}]}
+OPENAI: dict[str, object] = {
+    "choices": [{"index": 0, "message": {"role": "assistant", "content": "B"}, "finish_reason": "stop"}]
+}
 ANTHROPIC = {
     "id": "m",
     "type": "message",
@@ -104,7 +106,7 @@ def test_of_an_answer_to_litellm_no_more_than_the_limit_is_read(name: str) -> No
 
 @pytest.mark.parametrize(("name", "said"), [("openai/tiny", OPENAI), ("anthropic/tiny", ANTHROPIC)])
 @pytest.mark.parametrize("packs", [False, True])
-def test_an_answer_to_litellm_is_read_packed_or_not(name: str, said: object, packs: bool) -> None:
+def test_an_answer_to_litellm_is_read_packed_or_not(name: str, said: dict[str, object], packs: bool) -> None:
     async def answer(request: web.BaseRequest) -> web.Response:
         assert request.headers["Accept-Encoding"] == "identity"
         body = json.dumps(said).encode()
@@ -113,6 +115,38 @@ def test_an_answer_to_litellm_is_read_packed_or_not(name: str, said: object, pac
         return web.Response(body=content, content_type="application/json", headers=more)
 
     assert asked(answer, name).text == "B"
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        {"prompt_tokens": "many", "completion_tokens": 2},
+        {"prompt_tokens": 7.5, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": "none"}},
+        {"prompt_tokens": 1, "completion_tokens": 2, "prompt_tokens_details": 7},
+        {"prompt_tokens": 10**30, "completion_tokens": {"a": 1}},
+        "much",
+        [7],
+    ],
+)
+def test_no_odd_count_of_tokens_loses_litellms_reply(usage: object) -> None:
+    async def answer(_: web.BaseRequest) -> web.Response:
+        return web.json_response({**OPENAI, "usage": usage})
+
+    assert asked(answer, "openai/tiny").text == "B"
+
+
+def test_what_litellm_cannot_read_counts_as_billed() -> None:
+    answers: list[dict[str, object]] = [{"choices": []}, {"choices": []}, OPENAI]
+
+    async def later(_: web.BaseRequest) -> web.Response:
+        return web.json_response(answers.pop(0) | {"usage": {"prompt_tokens": 700, "completion_tokens": 30}})
+
+    reply = asked(later, "openai/tiny", tries=3)
+    assert (reply.text, reply.prompt_tokens, reply.completion_tokens) == ("B", 2100, 90)
+    answers = [{"choices": []}] * 2
+    with pytest.raises(CallFailed) as caught:
+        asked(later, "openai/tiny", tries=2)
+    assert caught.value.tokens == (1400, 60)
 
 
 def test_a_client_of_litellms_own_is_not_used() -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import json
 import os
 from dataclasses import dataclass
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,8 +18,8 @@ from fairgate.providers.chat.http_chat import PLAIN, RESPONSE_FORMAT, Body
 from fairgate.providers.chat.logprobs import FIELDS as LOGPROBS
 from fairgate.providers.chat.logprobs import read_tokens
 from fairgate.providers.chat.openai import SCHEMA
-from fairgate.providers.endpoint import LONGEST
-from fairgate.providers.fields import body_fields, check_fields, count, name, word
+from fairgate.providers.endpoint import LONGEST, with_unread
+from fairgate.providers.fields import billed, body_fields, check_fields, count, name, parsed_json, word
 from fairgate.providers.http import httpx_bounds
 from fairgate.providers.http.addresses import parsed, secrets_of
 from fairgate.providers.http.httpx_bounds import bounded
@@ -92,19 +94,24 @@ class LiteLLMCalls:
     async def call(self, function: str, read: Callable[[Any, float, int], T | None], **given: object) -> T | Refused:
         """What `read` makes of the function's result, its latency and the number of the attempt."""
         number = 0
+        unread = [0, 0]  # tokens of answers that could not be read
 
         async def attempt() -> T | Refused:
             nonlocal number
             number += 1
-            outcome = await self._attempt(function, read, given, number)
+            answers: list[tuple[int, int]] = []
+            outcome = await self._attempt(function, read, given, number, answers)
+            if isinstance(outcome, TransientError):
+                unread[:] = map(sum, zip(unread, *answers, strict=True))
             if isinstance(outcome, TransientError | FairgateError):
                 raise outcome
-            return outcome
+            return outcome if isinstance(outcome, Refused) else with_unread(unread, outcome)
 
         try:
             return await self._retries.run(attempt)
         except TransientError as last:
-            given_up = CallFailed(f"{last}.", where=self.identity.label, attempts=number)
+            tokens = unread[0], unread[1]
+            given_up = CallFailed(f"{last}.", where=self.identity.label, attempts=number, tokens=tokens)
         # Raised here, so that nothing of another library's hangs on it as its context.
         raise given_up
 
@@ -114,15 +121,23 @@ class LiteLLMCalls:
         return None if text is None else self.redaction.hide(text)
 
     async def _attempt(
-        self, function: str, read: Callable[[Any, float, int], T | None], given: Mapping[str, object], number: int
+        self,
+        function: str,
+        read: Callable[[Any, float, int], T | None],
+        given: Mapping[str, object],
+        number: int,
+        answers: list[tuple[int, int]],
     ) -> T | Refused | TransientError | FairgateError:
-        """One call. Errors are handed back and not raised: no traceback then holds what was sent."""
+        """One call, with the tokens of each of its answers in `answers`.
+
+        Errors are handed back and not raised: no traceback then holds what was sent.
+        """
         if self._line is None:
             self._line = asyncio.Semaphore(self._places)
         sent = {**self._fields, **given, **({} if self._base_url is None else {"api_base": self._base_url})}
         async with self._line:
             began = perf_counter()
-            with bounded(self._longest, self._timeout) as bounds:
+            with bounded(self._longest, self._timeout, partial(_counted, answers)) as bounds:
                 try:
                     async with asyncio.timeout(self._timeout):
                         said = await getattr(self._library, function)(model=self._name, **sent)
@@ -229,6 +244,28 @@ def _tokens(choice: Any) -> tuple[Token, ...]:
     given: Any = getattr(choice, "logprobs", None)
     # LiteLLM makes a model of pydantic of them, and of some providers hands on what they sent.
     return read_tokens(given.model_dump() if hasattr(given, "model_dump") else given)
+
+
+def _counted(answers: list[tuple[int, int]], content: bytes) -> bytes:
+    """An answer without what its `usage` says that is no number: LiteLLM loses a reply for it."""
+    try:
+        whole = parsed_json(content)
+    except (ValueError, RecursionError):
+        return content
+    if not isinstance(whole, dict):
+        return content
+    usage = whole.get("usage")
+    answers.append(billed(whole))
+    if usage is None or (sound := _numbers(usage)) == usage:
+        return content
+    return json.dumps({**whole, "usage": sound}).encode()
+
+
+def _numbers(usage: object) -> dict[str, object]:
+    """The counts of tokens among what a server says was used, and those of their parts."""
+    said = usage if isinstance(usage, dict) else {}
+    parts = {key: _numbers(value) if key.endswith("_details") else count(value) for key, value in said.items()}
+    return {key: value for key, value in parts.items() if value is not None}
 
 
 def _loaded() -> Any:

@@ -20,7 +20,7 @@ import httpx2
 from fairgate.providers.http.transports import unpacked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 _OF_THE_WAY = (b"content-encoding", b"content-length", b"transfer-encoding")
 
@@ -29,23 +29,29 @@ _OF_THE_WAY = (b"content-encoding", b"content-length", b"transfer-encoding")
 class Bounds:
     """Of one call: answers of `longest` bytes at most when unpacked, until `ends` (of the monotonic clock, seconds).
 
+    `mend` gives what the library reads of an answer (2xx) in place of its content.
     `redirect` is the status of a redirect that was not followed, `endless` tells that an answer was broken off. The
     library's own errors say nothing of either.
     """
 
     longest: int
     ends: float
+    mend: Callable[[bytes], bytes]
     redirect: int | None = None
     endless: bool = False
+
+    def breaks_off(self, redirect: int | None = None) -> None:
+        """Tell that an answer was a redirect of this status, or else one without end."""
+        self.redirect, self.endless = redirect, redirect is None
 
 
 _BOUNDS: ContextVar[Bounds | None] = ContextVar("_BOUNDS", default=None)
 
 
 @contextmanager
-def bounded(longest: int, seconds: float) -> Iterator[Bounds]:
+def bounded(longest: int, seconds: float, mend: Callable[[bytes], bytes]) -> Iterator[Bounds]:
     """Hold to bounds what is asked by httpx in this context, and in threads and tasks that it begins."""
-    bounds = Bounds(longest, time.monotonic() + seconds)
+    bounds = Bounds(longest, time.monotonic() + seconds, mend)
     token = _BOUNDS.set(bounds)
     try:
         yield bounds
@@ -124,7 +130,7 @@ def _asked(request: Any) -> Any:
 
 def _look_at(httpx: Any, bounds: Bounds, answer: Any) -> None:
     if 300 <= answer.status_code < 400:
-        bounds.redirect = answer.status_code
+        bounds.breaks_off(answer.status_code)
         raise httpx.TooManyRedirects("redirects are not followed", request=answer.request)
 
 
@@ -135,8 +141,10 @@ def _read(httpx: Any, bounds: Bounds, answer: Any, content: bytearray) -> Any:
     except httpx2.DecodingError as error:
         return httpx.DecodingError(str(error), request=answer.request)
     if len(whole) > bounds.longest:
-        bounds.endless = True
+        bounds.breaks_off()
         return httpx.DecodingError(f"more than {bounds.longest:,} bytes", request=answer.request)
+    if answer.is_success:
+        whole = bounds.mend(whole)
     kept = [(name, value) for name, value in answer.headers.raw if name.lower() not in _OF_THE_WAY]
     made = httpx.Response(answer.status_code, headers=kept, content=whole, request=answer.request)
     made.elapsed, made.history = answer.elapsed, answer.history
