@@ -30,5 +30,14 @@ class SuiteHook(BuildHookInterface[Any]):
             return
         inside = "" if self.target_name == "sdist" else "fairgate/_suite/"
         root = Path(self.root)
+        _check_links(root)
         names = [path.relative_to(root).as_posix() for pattern in SUITE for path in root.glob(pattern)]
         build_data["force_include"] |= {each: f"{inside}{each}" for each in names}
+
+
+def _check_links(root: Path) -> None:
+    """Raise ValueError for a link in a folder of which files are published: it brings whatever it leads to."""
+    for name in ("fairgate", "fixtures", "tests_bench", "data", "tests", "benchmarks", "examples", "docs"):
+        for path in (root / name, *(root / name).rglob("*")):
+            if path.is_symlink():
+                raise ValueError(f"{path}: it is a link, and what it leads to is not to be published. Remove it.")

@@ -76,6 +76,12 @@ def run(
             where="fairgate.run(ledger=…)",
             hint='Name the state of its code, e.g. revision="1": replies of that state alone are taken from a ledger.',
         )
+    if called and len(called) == sum(each is not None for each in models.values()) and "request_timeout" in options:
+        raise ConfigError(
+            "a function in this process cannot be ended from outside.",
+            where="fairgate.run(request_timeout=…)",
+            hint="Leave it out, and give the function a limit of its own; or name it: python/pkg.module:callable.",
+        )
     folder = None
     if called and revision is None:
         folder = tempfile.TemporaryDirectory(prefix="fairgate-")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 CACHE = Path(".fairgate") / "pytest-cache"
 MOST = 2**24  # bytes of one entry
 # What pytest reads at every start, and the only forms in which it can.
-FORMS: dict[str, type[dict[str, object]] | type[list[object]]] = {"lastfailed": dict, "nodeids": list}
+FORMS: dict[str, type[dict[str, object] | list[object]]] = {"lastfailed": dict, "nodeids": list}
 REMOVE = "Remove the folder .fairgate/pytest-cache: it holds the names of cases alone."
 
 
@@ -55,7 +55,7 @@ def _files(folder: Path) -> Iterator[Path]:
             raise ConfigError(f"it is {kind}, which is not written to.", where=each.path, hint=REMOVE)
 
 
-def _check(path: Path, form: type[dict[str, object]] | type[list[object]]) -> None:
+def _check(path: Path, form: type[dict[str, object] | list[object]]) -> None:
     try:
         held = json.loads(read_bytes(path, MOST))
     except OSError as error:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from fairgate.benchmarks.base import Plugin
 from fairgate.core.errors import PluginError
+from fairgate.core.redaction import Redaction, of_environment
 from fairgate.options.option import declared
 from fairgate.options.table import OptionTable
 
@@ -84,7 +85,8 @@ def _load() -> Iterator[Plugin]:
             loaded = point.load()
         except Exception as error:
             raise PluginError(
-                f"the benchmark {point.name!r} cannot be loaded: {type(error).__name__}: {error}.",
+                f"the benchmark {point.name!r} cannot be loaded: {type(error).__name__}: "
+                f"{Redaction(of_environment()).show(str(error))}.",
                 where=f"package {package}, entry point {point.value}",
                 hint="Update or uninstall the package.",
             ) from error

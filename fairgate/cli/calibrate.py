@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairgate.core.errors import ConfigError, DataError
-from fairgate.core.files import whole
+from fairgate.core.files import read_bytes, whole
 from fairgate.core.plural import counted
 
 if TYPE_CHECKING:
@@ -81,7 +82,16 @@ def _calibrate(options: argparse.Namespace) -> str:
 
 def _readings(detector: FaceDetector, images: Sequence[Labelled]) -> Iterator[Reading]:
     for start in range(0, len(images), TOGETHER):
-        yield from detector.read_all([image.path.read_bytes() for image in images[start : start + TOGETHER]])
+        yield from detector.read_all([_content(image.path) for image in images[start : start + TOGETHER]])
+
+
+def _content(path: Path) -> bytes:
+    """An image's bytes; none where it cannot be read, which is counted as unreadable."""
+    from fairgate.ledger.images import ImageLimits
+
+    with suppress(OSError):
+        return read_bytes(path, ImageLimits().content)
+    return b""
 
 
 class _Teller:

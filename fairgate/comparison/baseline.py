@@ -32,7 +32,7 @@ SCHEMA, WITH_SHARES = 2, 3
 READ = (1, 2, 3)  # the first had one part alone, the last has probabilities
 ROUNDING = 1e-3  # of the sum of probabilities
 # More than any plan comes to: the published ones have some 200 kB.
-LARGEST = 64_000_000
+LARGEST = 8_000_000
 LONGEST = 500  # characters of a name
 
 

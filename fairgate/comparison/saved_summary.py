@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 HINT = "Name the file that --ledger or --report-dir wrote."
-LARGEST = 2**26  # bytes
+LARGEST = 2**24  # bytes
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=1000)]
 Points = Annotated[float, msgspec.Meta(ge=-1e6, le=1e6)]
 Count = Annotated[int, msgspec.Meta(ge=0, le=10**6)]

@@ -13,7 +13,7 @@ from fairgate.benchmarks.registry import registry
 from fairgate.benchmarks.score_result import ScoreResult
 from fairgate.comparison.baseline import load as load_baseline
 from fairgate.comparison.paired_comparison import compare, differences, scores_of
-from fairgate.comparison.saved_summary import read_summary
+from fairgate.comparison.saved_summary import LARGEST, read_summary
 from fairgate.core.domain import Modality
 from fairgate.core.errors import DataError
 from fairgate.core.files import read_text
@@ -74,7 +74,7 @@ def of_run(answered: Baseline, entries: Iterable[ScoreResult], sides: Sequence[S
 def of_file(path: Path, parts: Sequence[Part]) -> Column:
     """A summary.json or a baseline. Raises DataError, naming the file, for what is neither."""
     try:
-        whole = json.loads(read_text(path))
+        whole = json.loads(read_text(path, LARGEST))
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}.", where=str(path)) from error
     except (ValueError, RecursionError) as error:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from io import BufferedReader
 
-MOST = 2**28  # bytes
+MOST = 2**24  # bytes
 LOCK = ".fairgate.lock"  # the file by which a folder is locked against other processes
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 Table = dict[str, Any]
 DEEPEST = 10  # files that extend one another
+MOST = 1_000  # limits of one kind: each is held against each of the file that is extended
 BY_NAME = {"default": THRESHOLDS, "published": SUITE / "thresholds-published.toml"}
 
 
@@ -32,6 +33,9 @@ def read(path: Path, registry: Registry, extending: tuple[Path, ...] = ()) -> Ta
     a file that cannot be read.
     """
     raw = _tables(path)
+    for name, listed in (*((each, raw.get(each)) for each in ("gates", "removed", "waivers")), ("drops", _drops(raw))):
+        if isinstance(listed, list) and len(listed) > MOST:
+            raise ConfigError(f"{len(listed):,} {name} are more than {MOST:,}.", where=f"{path}: {name}")
     base_path = _extended(raw, path, extending)
     raw.pop("extend", None)
     if base_path is None:

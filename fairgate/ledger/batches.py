@@ -27,7 +27,7 @@ class Batches:
             self._db.executemany("INSERT OR REPLACE INTO batched VALUES (?, ?)", rows)
 
     def name(self, batch: str, remote: str) -> None:
-        """Say what the provider calls a batch."""
+        """Say what the provider calls a batch, or the file of which it is about to be made."""
         with self._held.translated():
             self._db.execute("UPDATE batches SET remote = ? WHERE id = ?", (remote, batch))
 

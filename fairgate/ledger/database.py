@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from fairgate.core.errors import LedgerError
+from fairgate.core.redaction import printable
 from fairgate.ledger.paths import foreign_companion, journal_of, keep_private, make_private, uri_of
 from fairgate.ledger.schema import LATER, OF_SCHEMA_2, SCHEMA, STEPS, misshapen, shapes
 
@@ -119,6 +120,8 @@ class Database:
             raise LedgerError(
                 f"is no ledger of ours: {amiss}.", where=str(self.path), hint="Name another file with --ledger."
             )
+        if not made and version > 0:
+            self._check_pages()
         if not write:
             self._pretend(version)
             self.database.execute("PRAGMA query_only=ON")
@@ -133,6 +136,17 @@ class Database:
                 for step in STEPS[self.schema :]:
                     self._do(step)
                 self.database.execute(f"PRAGMA user_version={SCHEMA}")
+
+    def _check_pages(self) -> None:
+        """Raise LedgerError where the pages are no trees of rows: few of them that stand in several places can be more
+        rows than are ever read to an end. Takes some 0.5 ms a MB.
+        """
+        # The first fault alone: behind it SQLite would read the rows.
+        [said] = self.database.execute("PRAGMA quick_check(1)").fetchone()
+        if said != "ok":
+            raise LedgerError(
+                f"is damaged: {printable(' '.join(said.split()))}.", where=str(self.path), hint=_HINTS["SQLITE_CORRUPT"]
+            )
 
     def _write_ahead(self) -> None:
         """Give the file a write-ahead log, which it keeps."""

@@ -11,6 +11,7 @@ from fairgate.core.domain import Form
 from fairgate.core.statistics.prediction_powered import Corrects, Review
 from fairgate.ledger.marks import MARKS
 from fairgate.ledger.rows import decoded, identity_of
+from fairgate.replies.citations import judged_in
 from fairgate.replies.judgements import own_value
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def reviewable(
         if reviewed is None:
             continue
         form = Form(held.form)
-        said = own_value(held.reply, form)
+        said = own_value(held.reply, form, judged_in(held.prompt))
         if said is None:
             continue
         judge = identity_of(held.identity, str(ledger.path)).label

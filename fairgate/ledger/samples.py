@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from fairgate.core.domain import Answer, AnswerKind, Form, Query, Reply
 from fairgate.ledger.images import hash_in
 from fairgate.replies.choices import read_reply
+from fairgate.replies.citations import judged_in
 from fairgate.replies.faces import Reading
 from fairgate.replies.judgements import read_mark, read_verdict
 from fairgate.replies.languages import in_english
@@ -97,7 +98,7 @@ def _read(query: Query, reply: Reply) -> Answer:
         declines = _DECLINES.match(said) is not None and read_verdict(reply.text).yes is None
         return Answer(AnswerKind.REFUSED, None, "refusal-phrase") if declines else Answer(AnswerKind.SAID, None, "text")
     if query.form is Form.KIND:
-        unsorted = read_kind(reply.text) is None
+        unsorted = read_kind(reply.text, judged_in(query.prompt)) is None
         return Answer(AnswerKind.UNREADABLE if unsorted else AnswerKind.SAID, None, "no-kind" if unsorted else "kind")
     if query.form is Form.IMAGE:
         stored = hash_in(reply.text) is not None
@@ -106,9 +107,10 @@ def _read(query: Query, reply: Reply) -> Answer:
         return Answer(AnswerKind.SAID, None, "person")
     if query.form is Form.FACES:
         return _read_faces(reply.text)
-    judged = read_verdict(reply.text) if query.form is Form.VERDICT else read_mark(reply.text)
-    unreadable = (judged.yes if query.form is Form.VERDICT else judged.value) is None  # type: ignore[union-attr]
-    return Answer(AnswerKind.UNREADABLE if unreadable else AnswerKind.SAID, None, judged.how)
+    judged = judged_in(query.prompt)
+    told = read_verdict(reply.text, judged) if query.form is Form.VERDICT else read_mark(reply.text, judged)
+    unreadable = (told.yes if query.form is Form.VERDICT else told.value) is None  # type: ignore[union-attr]
+    return Answer(AnswerKind.UNREADABLE if unreadable else AnswerKind.SAID, None, told.how)
 
 
 def _marked(query: Query, word: str) -> Answer:

@@ -176,7 +176,9 @@ class Endpoint:
         return f"Endpoint({self._provider.name}/{self._name} at {self.address})"
 
     def _at(self, path: str) -> httpx2.URL:
-        return httpx2.URL(f"{self.address}/{path}{'?' if self._query else ''}{self._query}")
+        # A gateway's own query stays behind that of the request.
+        mark = "" if not self._query else "&" if "?" in path else "?"
+        return httpx2.URL(f"{self.address}/{path}{mark}{self._query}")
 
     async def post(self, body: bytes, read: Read[T]) -> T | Filtered:
         """What `read` makes of the answer to this body: it is given the answer's bytes, the latency and the number of
@@ -416,7 +418,7 @@ class Endpoint:
         hint = f"Check --base-url or {self._provider.address}; it usually ends in /v1."
         if status >= 400 and path and path != self._path:
             what = f"{self.redaction.show(path.partition('?')[0])} is not served there ({http})."
-            return self._stop(what, "Where the server has no batches: ask directly, without --batch.")
+            return self._stop(what, "")
         if status >= 400:
             return self._stop(f"{self._path} is not served there ({http}).", hint)
         target = joined(self._url, headers.get("location", "")) if "location" in headers else None

@@ -1,11 +1,14 @@
 """A judge's reply, read: yes or no, or a mark of 0 to 10. What cannot be told is unreadable, never a "no" or a 0.
 
 Rules. A reply states its judgement by being it, by opening or closing with it ("Yes, the …", a last line
-"No"), by labelling it ("Final answer: Yes", `{"verdict": "no"}`), or in so many words ("I would say yes"). A labelled
-final answer outweighs what stands before it, unless its sentence says that somebody else states it; otherwise all
-statements must agree, JSON and words too. Quoted passages do not count, nor JSON anywhere but at the begin or the end
-of a reply, by itself, so that a judge may cite what it judges. Prose from which a judgement could only be inferred is
-unreadable.
+"No"), by labelling it ("Final answer: Yes", `{"verdict": "no"}`), or in so many words ("I would say yes"). All of its
+statements must agree, those in JSON and in words: none outweighs another, since a judge may cite what it judges, and no
+mark tells for certain where a citation ends. Prose from which a judgement could only be inferred is unreadable.
+
+What states nothing: passages of the judged text that a reply repeats, quoted passages, and JSON anywhere but at the
+begin or the end of a reply, by itself. What is doubtful (quotation marks that do not pair, thoughts that may be cited)
+states nothing either, but may contradict; so may repeated passages, unless the reply opens with a judgement of its own:
+a judged text may foresee the judge's words.
 
 Only the ends of a long reply are examined, and no pattern nests unbounded repetitions.
 """
@@ -16,14 +19,17 @@ import json
 import math
 import re
 import unicodedata
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TypeVar
 
 from fairgate.core.domain import Form
+from fairgate.replies.citations import begins_cited, without_citations
+from fairgate.replies.quotations import ALIKE, without_fenced, without_quoted, without_quoted_lines
+from fairgate.replies.thoughts import outside_thoughts
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+T = TypeVar("T")
 
 EXAMINED = 4_096  # characters at each end of a reply
 LOWEST, HIGHEST = 0.0, 10.0
@@ -45,68 +51,81 @@ class Mark:
     how: str
 
 
-def read_verdict(text: str) -> YesOrNo:
-    """The yes or no of a judge's reply."""
-    plain = _plain(text)
-    if plain is None:
-        return YesOrNo(None, "unclosed-think")
-    if not plain:
-        return YesOrNo(None, "empty")
-    for how, found in _verdicts(plain):
-        if len(found) > 1:
-            return YesOrNo(None, "both")
-        if found:
-            return YesOrNo(found.pop(), how)
-    return YesOrNo(None, "refusal" if _REFUSAL.search(plain) else "no-verdict")
+def read_verdict(text: str, judged: str | None = None) -> YesOrNo:
+    """The yes or no of a judge's reply; `judged` is the text that it judges, None where that is not known."""
+    how, found = _read(text, judged, _verdicts, _verdict_fields, _OPENINGS)
+    if not found:
+        return YesOrNo(None, how if how in _WHY else "no-verdict")
+    return YesOrNo(found.pop(), how) if len(found) == 1 else YesOrNo(None, "both")
 
 
-def read_mark(text: str) -> Mark:
-    """The mark of a judge's reply."""
-    plain = _plain(text)
-    if plain is None:
-        return Mark(None, "unclosed-think")
-    if not plain:
-        return Mark(None, "empty")
-    for how, found in _marks(plain):
-        if len(found) > 1:
-            return Mark(None, "several")
-        if found:
-            value = found.pop()
-            return Mark(value, how) if LOWEST <= value <= HIGHEST else Mark(None, "out-of-range")
-    return Mark(None, "refusal" if _REFUSAL.search(plain) else "no-mark")
+def read_mark(text: str, judged: str | None = None) -> Mark:
+    """The mark of a judge's reply; `judged` as for `read_verdict`."""
+    how, found = _read(text, judged, _marks, _mark_fields, _HEADS)
+    if not found:
+        return Mark(None, how if how in _WHY else "no-mark")
+    if len(found) > 1:
+        return Mark(None, "several")
+    value = found.pop()
+    return Mark(value, how) if LOWEST <= value <= HIGHEST else Mark(None, "out-of-range")
 
 
-def own_value(text: str, form: Form) -> float | None:
+def own_value(text: str, form: Form, judged: str | None = None) -> float | None:
     """A verdict as 1 for yes and 0 for no, a mark as a share of the highest; None for unreadable."""
     if form is Form.VERDICT:
-        yes = read_verdict(text).yes
+        yes = read_verdict(text, judged).yes
         return None if yes is None else float(yes)
-    value = read_mark(text).value
+    value = read_mark(text, judged).value
     return None if value is None else value / HIGHEST
+
+
+_WHY = frozenset({"unclosed-think", "empty", "refusal"})
+_Forms = Callable[[str, bool], Iterator[tuple[str, set[T]]]]
+
+
+def _read(
+    text: str,
+    judged: str | None,
+    forms: _Forms[T],
+    fields: Callable[[object], set[T]],
+    openings: tuple[re.Pattern[str], ...],
+) -> tuple[str, set[T]]:
+    """The first form that states something with all that is stated; or why nothing is."""
+    if (whole := _wholly_json(text)) is not None:
+        return "json", fields(whole)
+    outside = outside_thoughts(text, judged)
+    if outside is None:
+        return "unclosed-think", set()
+    own, every = map(_plain, outside)
+    if not own:
+        return "empty", set()
+    if _broken_json(own) or _broken_json(every):
+        return "", set()
+    read = without_citations(own, judged or "")
+    how, found = _first(forms(read, False))
+    if not found:
+        return "refusal" if _REFUSAL.search(own) else "", set()
+    begin = _bare(read)
+    opens = begin[:1].isalnum() and any(pattern.match(begin) for pattern in openings)
+    opens = opens and not begins_cited(own, judged or "")
+    doubtful = without_citations(every, judged or "") if opens else every
+    return how, found | _first(forms(doubtful, True))[1]
+
+
+def _first(forms: Iterator[tuple[str, set[T]]]) -> tuple[str, set[T]]:
+    return next(((how, found) for how, found in forms if found), ("", set()))
 
 
 # --- Plain text ---------------------------------------------------------------------------------------------------
 
-_THINK = re.compile(r"<(/?)(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
-_ALIKE = str.maketrans(
-    dict.fromkeys("\u201c\u201d\u201e\u00ab\u00bb\u2033", '"')
-    | dict.fromkeys("\u2018\u2019\u201a\u2032`\u00b4", "'")
-    | dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-")
-    | {"\u3002": ". ", "\uff01": "! "}
+_DASHES = str.maketrans(
+    dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-") | {"\u3002": ". ", "\uff01": "! "}
 )
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]")
 _MARKUP = r"\*+|~~|</?(?:b|strong|i|em|p|div|span|code|answer|u|br) ?/?>|<\|[^<>|]{0,40}\|>"
 _DRESS = re.compile(rf"{_MARKUP}|\\boxed|[{{}}\\$](?=\w)")
 _UNDERLINE = re.compile(r"(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)")
 _FENCE = re.compile(r"'''(?:json|text)?|^#{1,6} ", re.MULTILINE)
-_QUOTED_LINE = re.compile(r"^ *(?:>|\| ).*$", re.MULTILINE)
-# Single ones are apostrophes where a letter stands before the first, or behind the last.
-_QUOTED = re.compile(
-    r'''"[^"\s]*\s[^"\n]*(?:\n[^"\n]*)?"'''
-    r"|(?<!\w)'(?! )(?:[^'\n\s]|(?<=\w)'(?=\w))*[^\S\n](?:[^'\n]|(?<=\w)'(?=\w))*'(?!\w)"
-)
-_WHOLLY_QUOTED = re.compile(r"""(["'])([^"'\n]*)\1""")
-_BLOCK = re.compile(r"(?<=\n)'''[\s\S]*?\n'''(?=[\s\S])")  # fenced, between other text
 _REFUSAL = re.compile(
     r"\b(?:i'?m sorry|i apologi[sz]e|(?:i|we) (?:cannot|can't|can not|won't|will not|am unable|'m unable|am not able|"
     r"decline|must decline)|unable to|as an ai)\b",
@@ -114,34 +133,23 @@ _REFUSAL = re.compile(
 )
 
 
-def _plain(text: str) -> str | None:
-    """The text outside thinking blocks, in one alphabet; None where a block stays open."""
-    kept: list[str] = []
-    thinking, start = False, 0
-    for tag in _THINK.finditer(text):
-        if tag[1] and not thinking:
-            kept.clear()  # the opening tag stood in the prompt, as some chat templates have it
-        elif not thinking:
-            kept.append(text[start : tag.start()])
-        thinking, start = not tag[1], tag.end()
-    if thinking:
-        return None
-    said = _ends("\n".join([*kept, text[start:]]).strip())
+def _plain(text: str) -> str:
+    """The text in one alphabet."""
+    said = _ends(text.strip())
     # One character may be several in the other alphabet.
-    said = _ends(_INVISIBLE.sub("", unicodedata.normalize("NFKC", said).translate(_ALIKE)))
-    return said.strip()
+    said = unicodedata.normalize("NFKC", said).translate(ALIKE).translate(_DASHES).replace("\r\n", "\n")
+    return _ends(_INVISIBLE.sub("", said)).strip()
 
 
 def _ends(text: str) -> str:
     return text if len(text) <= 2 * EXAMINED else f"{text[:EXAMINED]}\n\n{text[-EXAMINED:]}"
 
 
-def _undressed(plain: str) -> str:
+def _undressed(plain: str, doubtful: bool) -> str:
     """Without markup and quoted passages, single blanks, lines kept."""
-    text = _QUOTED_LINE.sub("", _bare(_BLOCK.sub("", plain)))
-    whole = _WHOLLY_QUOTED.fullmatch(text.strip())
-    bare = whole[2] if whole else _QUOTED.sub(" ", text)
-    return "\n".join(filter(None, (" ".join(line.split()) for line in bare.splitlines())))
+    text = without_quoted_lines(_bare(without_fenced(plain, doubtful=doubtful)))
+    text = without_quoted(text, doubtful=doubtful)
+    return "\n".join(filter(None, (" ".join(line.split()) for line in text.splitlines())))
 
 
 def _bare(plain: str) -> str:
@@ -149,13 +157,16 @@ def _bare(plain: str) -> str:
 
 
 _AROUND_JSON = re.compile(rf"{_FENCE.pattern}|{_MARKUP}", re.MULTILINE)
+_FENCED_JSON = re.compile(r"```(?:json)?\s*([\[{].*)```", re.IGNORECASE | re.DOTALL)
+_BEGINS_JSON = re.compile(r"\{\s*[\"'{\[]|\[\s*\{")
 _STARTS = re.compile(r"(?:^|: )(?=[\[{])", re.MULTILINE)
-_json = json.JSONDecoder()
+# A key that stands twice counts twice.
+_json = json.JSONDecoder(strict=False, object_pairs_hook=lambda pairs: [{key: value} for key, value in pairs])
 
 
-def _fields(plain: str, keys: frozenset[str]) -> tuple[list[object], str]:
-    """What stands under these keys in the JSON with which a reply begins or ends, and the rest of the reply."""
-    text = _QUOTED_LINE.sub("", _AROUND_JSON.sub("", plain)).strip()
+def _fields(plain: str) -> tuple[list[object], str]:
+    """The JSON with which a reply begins or ends, and the rest of the reply."""
+    text = without_quoted_lines(_AROUND_JSON.sub("", plain)).strip()
     found, rest, done = list[object](), list[str](), 0
     for start in (each.end() for each in _STARTS.finditer(text)):
         if start < done or (read := _decoded(text, start)) is None:
@@ -163,7 +174,7 @@ def _fields(plain: str, keys: frozenset[str]) -> tuple[list[object], str]:
         value, end = read
         after = text[end:].lstrip(" .")
         if not after.strip() or (start == 0 and after.startswith("\n")):
-            found += _under(keys, value)
+            found.append(value)
             rest, done = [*rest, text[done:start]], end
     return found, "\n".join([*rest, text[done:]])
 
@@ -176,6 +187,24 @@ def _decoded(text: str, start: int) -> tuple[object, int] | None:
     return None
 
 
+def _wholly_json(text: str) -> object | None:
+    """An object or a list that is all of a reply, fenced or not; what its strings hold is no part of the reply."""
+    fence = _FENCED_JSON.fullmatch(text.strip())
+    bare = (fence[1] if fence else text).strip()
+    if not _BEGINS_JSON.match(bare):
+        return None
+    with suppress(ValueError, RecursionError):
+        value, end = _json.raw_decode(bare)
+        return value if end == len(bare) else None
+    return None
+
+
+def _broken_json(plain: str) -> bool:
+    """Whether a reply begins as JSON that is none, so that nobody can tell what is a string of it."""
+    text = _AROUND_JSON.sub("", plain).strip()
+    return _BEGINS_JSON.match(text) is not None and _decoded(text, 0) is None
+
+
 def _under(keys: frozenset[str], value: object) -> Iterator[object]:
     pending = [value]
     while pending:
@@ -185,24 +214,6 @@ def _under(keys: frozenset[str], value: object) -> Iterator[object]:
         elif isinstance(each, dict):
             pending += (held for held in each.values() if isinstance(held, list | dict))
             yield from (held for key, held in each.items() if str(key).lower().replace(" ", "_") in keys)
-
-
-_SENTENCE = re.compile(r"[.!?\n]")
-_CITING = re.compile(
-    r"\b(?:says?|said|claims?|states?|stated|writes?|wrote|ends|reads?|asks?|tells?|instructs?|contains?|includes?|"
-    r"demands?|quotes?|declares?|asserts?)\b",
-    re.IGNORECASE,
-)
-_NEAR = 200  # characters in which the begin of a sentence is looked for
-
-
-def _from_final(pattern: re.Pattern[str], text: str) -> str:
-    """The text from the first labelled final answer on that is no citation; empty where there is none."""
-    for match in pattern.finditer(text):
-        before = _SENTENCE.split(text[max(0, match.start() - _NEAR) : match.start()])[-1]
-        if not _CITING.search(before):
-            return text[match.start() :]
-    return ""
 
 
 # --- Yes or no ----------------------------------------------------------------------------------------------------
@@ -235,52 +246,58 @@ _OPENING = re.compile(
     r"(?=$|\n| *[.,;:!)'\"-]| (?:it|the|this|that|because|as|since|there|he|she|they|its|based|while)\b)",
     re.IGNORECASE,
 )
-_CLOSING = re.compile(r"(?:^|\n|[.!?:;] )[^\w\n]*(?P<said>yes|no)[^\w\n?]*$", re.IGNORECASE)
+_OPENINGS = (_OPENING, _FINAL, _LABELLED, _SPOKEN)
+_FIRST = re.compile(r"[^\w\n]*(?P<said>yes|no)\b(?! doubt\b|[- ]?one\b| ?\?)", re.IGNORECASE)
+_CLOSING = re.compile(r"(?:^|\n|[.!?:;)\]}>\"'] )[^\w\n]*(?P<said>yes|no)[^\w\n?]*$", re.IGNORECASE)
 _WHOLE = re.compile(r"[^\w]*(?P<said>yes|no|y|n|true|false)[^\w?]*", re.IGNORECASE)
 _STRAY_YES = re.compile(r"\byes\b", re.IGNORECASE)
-_STRAY_NO = re.compile(r"(?:^|\n|[.,;:!?(/-] ?|\b(?:or|and|but|not|say|is) )'?no'?(?=[.,;:!?)/]|$|\n)", re.IGNORECASE)
+_STRAY_NO = re.compile(
+    r"(?:^|\n|[.,;:!?(/)\]}>-] ?|\b(?:or|and|but|not|say|is) )'?no'?(?=[.,;:!?)/]|$|\n)|\bno\W*$", re.IGNORECASE
+)
 # What the judged text said, in a reply that has begun: dialogues end in a Yes or No of their own.
 _CITED = re.compile(r"(?<=\w )[\"'](?:yes|no)[.,!]?[\"']", re.IGNORECASE)
 _BOTH = re.compile(r"\byes(?: and | or | ?/ ?| & )no\b|\bno(?: and | or | ?/ ?)yes\b", re.IGNORECASE)
 
 
-def _verdicts(plain: str) -> Iterator[tuple[str, set[bool]]]:
+def _verdicts(plain: str, doubtful: bool) -> Iterator[tuple[str, set[bool]]]:
     """The forms in the order in which they count, with what each says."""
-    held, rest = _fields(plain, _VERDICT_KEYS)
-    if fields := {said for each in held if (said := _field_verdict(each)) is not None}:
-        yield "json", fields | next((found for _, found in _verdicts_in_words(rest) if found), set())
-    yield from _verdicts_in_words(plain)
+    held, rest = _fields(plain)
+    if fields := _verdict_fields(held):
+        yield "json", fields | _first(_verdicts_in_words(rest, doubtful))[1]
+    yield from _verdicts_in_words(plain, doubtful)
 
 
-def _verdicts_in_words(plain: str) -> Iterator[tuple[str, set[bool]]]:
-    text = _undressed(plain)
+def _verdicts_in_words(plain: str, doubtful: bool) -> Iterator[tuple[str, set[bool]]]:
     if whole := _WHOLE.fullmatch(_bare(plain)):
         yield "whole", {_SAID[whole["said"].lower()]}
-    if last := _from_final(_FINAL, text):
-        yield "final", _all(_FINAL, last) | _stated(last)
-    if _BOTH.search(text):
+    text = _undressed(plain, doubtful)
+    without = _BOTH.sub(" ", text)
+    stated = _stated(without)
+    if without == text:
+        yield "stated", stated
+    elif doubtful or _all(_LABELLED, without):
         # "Yes or No" is the question's own wording: an answer must stand apart from it, under a label.
-        yield "labelled", _all(_LABELLED, text)
-        return
-    stated = _stated(text)
-    if opening := _OPENING.match(text):
-        stated.add(_SAID[opening["said"].lower()])
-    if closing := _CLOSING.search(text):
-        stated.add(_SAID[closing["said"].lower()])
-    spoken = _CITED.sub("", text)
-    if stated == {True} and _STRAY_NO.search(spoken):
-        stated.add(False)
-    if stated == {False} and _STRAY_YES.search(spoken):
-        stated.add(True)
-    yield "stated", stated
+        yield "labelled", stated
 
 
 def _stated(text: str) -> set[bool]:
-    return _all(_LABELLED, text) | _all(_SPOKEN, text) | _all(_SO, text)
+    stated = _all(_FINAL, text) | _all(_LABELLED, text) | _all(_SPOKEN, text) | _all(_SO, text)
+    stated |= {_SAID[end["said"].lower()] for end in (_OPENING.match(text), _CLOSING.search(text)) if end}
+    spoken = _CITED.sub("", text)
+    first = _FIRST.match(text)
+    if stated == {True} and (_STRAY_NO.search(spoken) or (first and first["said"].lower() == "no")):
+        stated.add(False)
+    if stated == {False} and _STRAY_YES.search(spoken):
+        stated.add(True)
+    return stated
 
 
 def _all(pattern: re.Pattern[str], text: str) -> set[bool]:
     return {_SAID[match["said"].lower()] for match in pattern.finditer(text)}
+
+
+def _verdict_fields(value: object) -> set[bool]:
+    return {said for each in _under(_VERDICT_KEYS, value) if (said := _field_verdict(each)) is not None}
 
 
 def _field_verdict(value: object) -> bool | None:
@@ -312,35 +329,35 @@ _SPOKEN_MARK = re.compile(
 )
 _SCALED = re.compile(rf"(?<![\d.,/-]){_NUMBER}(?P<scale> ?(?:/|out of) ?10(?:\.0)?)(?![\d.]\d|\d)", re.IGNORECASE)
 _LINE = re.compile(rf"^[^\w\n-]*{_NUMBER}{_SCALE}[^\w\n]*$", re.MULTILINE)
-_HEAD = re.compile(rf"[^\w\n-]*{_NUMBER}{_SCALE}(?= *[.,;:)-](?: |\n|$)|\n)")
+_HEAD = re.compile(rf"[^\w\n-]*{_NUMBER}{_SCALE}(?= *[.,;:)-](?: |\n|$)|\n| (?:because|since|as|for)\b)", re.IGNORECASE)
+_HEADS = (_HEAD, _FINAL_MARK, _LABELLED_MARK, _SPOKEN_MARK, _SCALED)
 _LIST = re.compile(r"[^\w\n]*1[.)] .*(?:\n.*)*?\n[^\w\n]*2[.)] ")  # whose first number is no mark
 
 
-def _marks(plain: str) -> Iterator[tuple[str, set[float]]]:
+def _marks(plain: str, doubtful: bool) -> Iterator[tuple[str, set[float]]]:
     """The forms in the order in which they count, with what each says."""
-    held, rest = _fields(plain, _MARK_KEYS)
-    if fields := {mark for each in held if (mark := _field_mark(each)) is not None}:
-        yield "json", fields | next((found for _, found in _marks_in_words(rest) if found), set())
-    yield from _marks_in_words(plain)
+    held, rest = _fields(plain)
+    if fields := _mark_fields(held):
+        yield "json", fields | _first(_marks_in_words(rest, doubtful))[1]
+    yield from _marks_in_words(plain, doubtful)
 
 
-def _marks_in_words(plain: str) -> Iterator[tuple[str, set[float]]]:
-    text = _undressed(plain)
+def _marks_in_words(plain: str, doubtful: bool) -> Iterator[tuple[str, set[float]]]:
+    text = _undressed(plain, doubtful)
     word = text.strip(" .!").lower().removesuffix(" out of ten")
     if word in _WORDS:
         yield "word", {float(_WORDS.index(word))}
-    if last := _from_final(_FINAL_MARK, text):
-        yield "final", _numbers(_FINAL_MARK, last) | _labelled_marks(last)
-    yield "labelled", _labelled_marks(text)
-    yield "scaled", _numbers(_SCALED, text)
-    lines = _numbers(_LINE, text)
-    if (head := _HEAD.match(text)) and not _LIST.match(text):
-        lines |= _valued(head)
-    yield "line", lines
+    head = None if _LIST.match(text) else _HEAD.match(text)
+    forms = {
+        "labelled": _labelled_marks(text),
+        "scaled": _numbers(_SCALED, text),
+        "line": _numbers(_LINE, text) | (_valued(head) if head else set()),
+    }
+    yield next((how for how, found in forms.items() if found), ""), set[float]().union(*forms.values())
 
 
 def _labelled_marks(text: str) -> set[float]:
-    return _numbers(_LABELLED_MARK, text) | _numbers(_SPOKEN_MARK, text)
+    return _numbers(_FINAL_MARK, text) | _numbers(_LABELLED_MARK, text) | _numbers(_SPOKEN_MARK, text)
 
 
 def _numbers(pattern: re.Pattern[str], text: str) -> set[float]:
@@ -353,6 +370,10 @@ def _valued(match: re.Match[str]) -> set[float]:
     if scale not in ("", "10"):
         return {math.inf}
     return {float(match["number"].replace(",", "."))}
+
+
+def _mark_fields(value: object) -> set[float]:
+    return {mark for each in _under(_MARK_KEYS, value) if (mark := _field_mark(each)) is not None}
 
 
 def _field_mark(value: object) -> float | None:

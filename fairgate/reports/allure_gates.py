@@ -14,7 +14,7 @@ from allure_commons.types import LabelType, Severity
 from allure_commons.utils import md5, now, uuid4
 
 from fairgate.benchmarks.gate_result import FAILED, Verdict
-from fairgate.core.files import read_bytes
+from fairgate.core.files import read_bytes, whole
 from fairgate.reports import numbers, terminal, wording
 from fairgate.reports.allure_results import WARNING, labels, plain, title
 from fairgate.reports.markdown import escaped
@@ -37,6 +37,7 @@ STATUS = {
     Verdict.WAIVED: Status.SKIPPED,
     Verdict.INCONCLUSIVE: Status.SKIPPED,
 }
+LARGEST = 2**22  # bytes of a result of ours
 # A reader browses by benchmark, task and topic, not by files of tests.
 OPTIONS = {"singleFile": True, "groupBy": ["parentSuite", "suite", "subSuite"]}
 MISSING = "missing: "  # how the message of a case without a result begins
@@ -76,10 +77,9 @@ def write_gates(directory: Path, report: Report, plots: Sequence[Plot] = ()) -> 
 
 
 def _write(path: Path, text: str) -> None:
-    # A link by a name of Allure's may be anybody's, and lead anywhere.
-    if path.is_symlink():
-        path.unlink()
-    path.write_text(text, encoding="utf-8")
+    # A link by a name of Allure's may be anybody's, and lead anywhere; so may a FIFO, or another file's second name.
+    with whole(path, follow=False) as file:
+        file.write(text.encode())
 
 
 def write_missing(directory: Path, missing: Mapping[Case, str], about: Mapping[str, str], registry: Registry) -> None:
@@ -129,7 +129,7 @@ def drop_empty_containers(directory: Path) -> None:
 def _read(path: Path) -> _Kept:
     """A file of Allure's, nothing where it is no longer there, still being written, or somebody else's."""
     with contextlib.suppress(OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return msgspec.json.decode(read_bytes(path), type=_Kept)
+        return msgspec.json.decode(read_bytes(path, LARGEST), type=_Kept)
     return _Kept()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sqlite3
 import tempfile
@@ -86,12 +87,40 @@ def _made_whole(out: Path) -> Iterator[Path]:
         yield aim
         return
     unfinished = aim.with_name(f".{aim.name}.{uuid.uuid4().hex}")
+    _check_alone(aim)
     try:
         yield unfinished
-        unfinished.replace(aim)
+        _check_alone(aim)
+        _moved(unfinished, aim)
     finally:
         for end in COMPANIONS:
             unfinished.with_name(f"{unfinished.name}{end}").unlink(missing_ok=True)
+
+
+def _moved(unfinished: Path, aim: Path) -> None:
+    """Give a file its name. Raises LedgerError where a run has made a file of that name meanwhile: it is open there."""
+    try:
+        aim.hardlink_to(unfinished)
+    except FileExistsError:
+        raise LedgerError(
+            "was made meanwhile, by a run that waits.", where=str(aim), hint="Merge again when it has ended."
+        ) from None
+    except OSError:
+        unfinished.rename(aim)  # a file system without links
+    else:
+        unfinished.unlink()
+
+
+def _check_alone(aim: Path) -> None:
+    """Raise LedgerError where a log lies beside a ledger that is to be: SQLite would play it into whatever comes."""
+    for end in COMPANIONS[1:-1]:
+        beside = aim.with_name(f"{aim.name}{end}")
+        if os.path.lexists(beside):
+            raise LedgerError(
+                f"{beside.name} lies there, the log of another ledger of this name, and would take its place.",
+                where=str(aim),
+                hint=f"Put its ledger back, or move it away: mv {beside} ELSEWHERE",
+            )
 
 
 def _joined(parts: Sequence[Past]) -> PastRun:

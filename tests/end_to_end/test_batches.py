@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import json
 import os
 import re
 import signal
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
+from aiohttp import web
 
 from fairgate.core.domain import Reply
 from fairgate.core.errors import CallFailed, FairgateError, RunStopped
 from fairgate.ledger.ledger import Ledger, sample_key
 from fairgate.ledger.samples import read
-from fairgate.providers.chat import batch
+from fairgate.providers.chat import batch, batch_format
 from fairgate.providers.chat.batch import BatchChat
 from fairgate.providers.chat.openai import OpenAIChat
 from fairgate.providers.endpoint import LONGEST, Server
@@ -27,8 +31,10 @@ from tests.servers.chat import ChatStub
 from tests.servers.words import judges, speaks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
+
+Gate = Callable[[web.BaseRequest, web.StreamResponse], web.StreamResponse]
 
 pytestmark = pytest.mark.slow
 
@@ -50,6 +56,24 @@ def path(tmp_path: Path) -> Path:
 def chat(stub: BatchStub, path: Path, key: str = KEY) -> BatchChat:
     asked = OpenAIChat("tiny", Server(stub.base_url, key, retries=Retries(attempts=2, waits=Backoff(base=0.001))))
     return BatchChat(asked, path, quiet=0.02, poll=0.02)
+
+
+def answers(**given: object) -> web.Response:
+    return web.Response(**{"content_type": "application/json", **given})  # type: ignore[arg-type] # as aiohttp takes them
+
+
+def downloads(change: Callable[[bytes], web.Response | None], times: int) -> Gate:
+    """A gateway that lets so many downloads through as `change` says."""
+    left = iter(range(times))
+
+    def gate(request: web.BaseRequest, answer: web.StreamResponse) -> web.StreamResponse:
+        if not request.path.endswith("/content") or next(left, None) is None:
+            return answer
+        assert isinstance(answer, web.Response)
+        assert isinstance(answer.body, bytes)
+        return change(answer.body) or answer
+
+    return gate
 
 
 def ask(model: BatchChat, path: Path, until: Callable[[], bool] = lambda: False) -> list[Reply | BaseException]:
@@ -253,7 +277,7 @@ def test_a_file_that_the_provider_does_not_take_ends_the_run_and_waits_for_nothi
 def test_where_a_later_batch_is_refused_the_first_is_fetched_and_nothing_waits(
     stub: BatchStub, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batch, "MOST_REQUESTS", 4)
+    monkeypatch.setattr(batch_format, "MOST_REQUESTS", 4)
     stub.most_files = 1
     said = ask(chat(stub, path), path)
     assert len(replies(said)) == 4
@@ -265,11 +289,11 @@ def test_where_a_later_batch_is_refused_the_first_is_fetched_and_nothing_waits(
 
 
 def test_more_than_a_batch_may_hold_makes_several(stub: BatchStub, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batch, "MOST_REQUESTS", 4)
+    monkeypatch.setattr(batch_format, "MOST_REQUESTS", 4)
     assert len(replies(ask(chat(stub, path), path))) == 10
     assert stub.sizes == [4, 4, 2]
-    monkeypatch.setattr(batch, "MOST_BYTES", 1)
-    assert [len(part) for part in batch._parts({b"1": b"{}", b"2": b"{}"})] == [1, 1]  # noqa: SLF001
+    monkeypatch.setattr(batch_format, "MOST_BYTES", 1)
+    assert [len(part) for part in batch_format.parts({b"1": b"{}", b"2": b"{}"})] == [1, 1]
 
 
 def test_kill_9_while_the_batch_is_worked_off(tmp_path: Path, stub: BatchStub, path: Path) -> None:
@@ -342,3 +366,223 @@ def test_a_server_without_batches_says_so_and_is_paid_for_nothing(path: Path) ->
         replies = ask(BatchChat(asked, path, quiet=0.02, poll=0.02), path)
         assert plain.answered == 0
     assert all("files is not served there" in str(reply) and "without --batch" in str(reply) for reply in replies)
+
+
+FORBIDDEN = "Blocked by the company's content filtering policy."
+FOREIGN = json.dumps({"custom_id": "00" * 32, "response": {"status_code": 200, "body": {"choices": []}}}).encode()
+NO_FILE: list[tuple[str, Callable[[bytes], web.Response | None]]] = [
+    ("filter", lambda _: web.Response(status=403, text=FORBIDDEN)),
+    ("page", lambda _: web.Response(text="<html>Maintenance</html>", content_type="text/html")),
+    ("empty", lambda _: web.Response(body=b"")),
+    ("json", lambda _: web.Response(text="{}")),
+    ("gone", lambda _: web.Response(status=404, text="no such file")),
+    ("forbidden", lambda _: web.Response(status=403, text="not from here")),
+    ("another's", lambda _: web.Response(body=FOREIGN)),
+    ("cut", lambda whole: web.Response(body=whole[: len(whole) // 2])),
+    ("mangled", lambda whole: web.Response(body=whole.replace(b'"response"', b'"blocked"'))),
+]
+counted = pytest.mark.parametrize("counts", [True, False], ids=["counted", "uncounted"])
+each_answer = pytest.mark.parametrize("answer", [each for _, each in NO_FILE], ids=[name for name, _ in NO_FILE])
+
+
+@counted
+@each_answer
+def test_a_paid_batch_is_kept_whatever_is_answered_to_the_download(
+    stub: BatchStub,
+    path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    answer: Callable[[bytes], web.Response | None],
+    counts: bool,
+) -> None:
+    stub.counts = counts
+    monkeypatch.setattr(batch, "PATIENCE", 3)
+    stub.gate = downloads(answer, 1000)
+    said = ask(chat(stub, path), path)
+    lost = [each for each in said if not isinstance(each, Reply)]
+    assert lost
+    for problem in lost:
+        assert isinstance(problem, FairgateError)
+        assert "stays in the ledger: run again with --batch" in str(problem)
+        assert "ask directly" not in str(problem)
+    assert left(path, chat(stub, path)) == len(lost)
+    stub.gate = lambda _, through: through
+    assert len(replies(ask(chat(stub, path), path))) == 10
+    assert stub.sizes == [10]
+    assert set(stub.paid.values()) == {1}
+    assert left(path, chat(stub, path)) == 0
+
+
+@counted
+@each_answer
+def test_a_download_that_goes_wrong_for_a_while_is_repeated_in_the_same_run(
+    stub: BatchStub, path: Path, answer: Callable[[bytes], web.Response | None], counts: bool
+) -> None:
+    stub.counts = counts
+    stub.gate = downloads(answer, 3)
+    assert len(replies(ask(chat(stub, path), path))) == 10
+    assert stub.sizes == [10]
+    assert left(path, chat(stub, path)) == 0
+
+
+@counted
+@pytest.mark.parametrize("errors", ["none", 7, {"id": "none"}, "../files/file-0", "x" * 2**20])
+def test_a_file_of_errors_that_is_not_there_loses_no_reply(
+    stub: BatchStub, path: Path, errors: object, counts: bool
+) -> None:
+    stub.counts = counts
+    stub.rejects = lambda prompt: prompt.startswith("3")
+    stub.spelt = lambda content: _changed(content, error_file_id=errors)
+    said = ask(chat(stub, path), path)
+    assert len(replies(said)) == stored(path) == 9
+    assert isinstance(said[3], CallFailed)
+    assert "ended (completed) without a reply" in str(said[3])
+    assert left(path, chat(stub, path)) == 0
+
+
+def _changed(content: bytes, **fields: object) -> bytes:
+    """An answer about a batch that has ended, with other fields; all else as it is."""
+    whole = json.loads(content) if content.startswith(b'{"id":"batch_') else {}
+    ended = whole.get("status") not in (None, "in_progress")
+    return json.dumps({**whole, **fields}).encode() if ended else content
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"output_file_id": None},
+        {"output_file_id": 7},
+        {"output_file_id": ["file-1"]},
+        {"output_file_id": "../batches"},
+        {"output_file_id": "file-0"},  # that of the requests
+        {"output_file_id": None, "status": "failed", "request_counts": {"completed": 10}},
+        {"output_file_id": None, "status": "expired", "request_counts": {"total": 10, "completed": 4, "failed": 6}},
+        {"output_file_id": None, "error_file_id": "none", "request_counts": None},
+        {"status": None},
+        {"status": {}},
+    ],
+)
+def test_a_paid_batch_is_kept_whatever_its_state_says(
+    stub: BatchStub, path: Path, monkeypatch: pytest.MonkeyPatch, fields: dict[str, object]
+) -> None:
+    monkeypatch.setattr(batch, "PATIENCE", 3)
+    stub.spelt = lambda content: _changed(content, **fields)
+    said = ask(chat(stub, path), path)
+    assert replies(said) == []
+    assert "stays in the ledger" in str(said[0])
+    assert left(path, chat(stub, path)) == 10
+    stub.spelt = bytes
+    assert len(replies(ask(chat(stub, path), path))) == 10
+    assert stub.sizes == [10]
+
+
+@pytest.mark.parametrize(
+    "listed",
+    [
+        {"text": '{"data": null}'},
+        {"text": '{"data": "none"}'},
+        {"text": '{"data": [7]}'},
+        {"text": '{"id": "list"}'},
+        {"text": '{"data": [{"id": "batch_9"}], "has_more": true}'},
+        {"text": '{"data": [{"id": "../9"}], "has_more": true}'},
+        {"text": "<html>Maintenance</html>", "content_type": "text/html"},
+        {"text": FORBIDDEN, "status": 403},
+        {"text": "not found", "status": 404},
+    ],
+)
+def test_a_batch_that_was_made_is_looked_for_until_a_list_can_be_read(
+    stub: BatchStub, path: Path, monkeypatch: pytest.MonkeyPatch, listed: dict[str, object]
+) -> None:
+    """On a server that keeps no marks: the next run finds it by its file."""
+    monkeypatch.setattr(batch, "PATIENCE", 3)
+    stub.markless, stub.lose = True, 1
+    stub.gate = lambda request, answer: (
+        answers(**listed) if request.method == "GET" and request.path.endswith("/batches") else answer
+    )
+    said = ask(chat(stub, path), path)
+    assert "stays in the ledger" in str(said[0])
+    assert left(path, chat(stub, path)) == 10
+    stub.gate = lambda _, answer: answer
+    assert len(replies(ask(chat(stub, path), path))) == 10
+    assert stub.sizes == [10]
+    assert set(stub.paid.values()) == {1}
+
+
+def test_a_batch_that_is_gone_keeps_no_other_from_being_fetched(
+    stub: BatchStub, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batch_format, "MOST_REQUESTS", 4)
+    stub.hold = True
+    ask(chat(stub, path), path, until=lambda: stub.looks > 3)
+    stub.hold = False
+    del stub.batches["batch_0"]
+    said = ask(chat(stub, path), path)
+    assert len(replies(said)) == 6
+    assert "batches/batch_0 is not served there" in str(said)
+    assert "prune --batches" in str(said)
+    assert "ask directly" not in str(said)
+    assert (stub.sizes, left(path, chat(stub, path))) == ([4, 4, 2], 4)
+
+
+def test_what_is_asked_after_its_batch_was_fetched_is_not_paid_again(stub: BatchStub, path: Path) -> None:
+    stub.hold = True
+    ask(chat(stub, path), path, until=lambda: stub.looks > 1)
+    stub.hold = False
+
+    async def one_after_another() -> list[Reply]:
+        model = chat(stub, path)
+        try:
+            return [await model.ask(each) for each in QUERIES]
+        finally:
+            await model.close()
+
+    assert len(asyncio.run(one_after_another())) == 10
+    assert stub.sizes == [10]
+    assert set(stub.paid.values()) == {1}
+
+
+SECRETS = [base64.b64encode(f"({KEY})".encode()).decode().strip("="), KEY.upper()]
+
+
+@pytest.mark.parametrize(
+    "name", ["..", ".", "../files", "a/b", "a%2fb", "a?b=c", "a#b", "a b", "a\nb", "a\r\nb", "é", "x" * 1001, *SECRETS]
+)
+@pytest.mark.parametrize("which", ["file-0", "batch_0", "file-1"])
+def test_no_name_of_a_batch_or_a_file_leads_elsewhere_or_is_kept_with_the_key(
+    stub: BatchStub, path: Path, monkeypatch: pytest.MonkeyPatch, name: str, which: str
+) -> None:
+    monkeypatch.setattr(batch, "PATIENCE", 2)
+    monkeypatch.setattr(batch, "TRIES", 1)
+    stub.spelt = lambda content: content.replace(f'"{which}"'.encode(), json.dumps(name).encode())
+    said = ask(chat(stub, path), path)
+    assert all(
+        (isinstance(each, FairgateError) and "which is no id" in str(each)) or "the key" in str(each) for each in said
+    )
+    known = r"/v1/(files(/file-\d/content)?|batches(\?limit=100|/batch_\d)?)"
+    assert not [each for each in stub.paths if not re.fullmatch(known, each)]
+    for secret in (KEY, *SECRETS):
+        assert secret not in str(said)
+        assert not [each for each in path.parent.iterdir() if secret.encode() in each.read_bytes()]
+
+
+def test_batches_are_listed_behind_a_gateway_whose_address_has_a_query(stub: BatchStub, path: Path) -> None:
+    stub.lose = 1
+    asked = OpenAIChat("tiny", Server(f"{stub.base_url}?tenant=one", KEY, retries=Retries(attempts=1)))
+    assert len(replies(ask(BatchChat(asked, path, quiet=0.02, poll=0.02), path))) == 10
+    assert "/v1/batches?limit=100&tenant=one" in stub.paths
+    assert stub.sizes == [10]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda content: content.replace(b'"status_code":200,', b""),
+        lambda content: content.replace(b'"status_code":200,', b'"status_code":"200",'),
+        lambda content: content.replace(b'"error":null', b'"error":"none"'),
+        lambda content: content + b"\n" + re.sub(rb'"response":.*?,"error":null', b'"error":"late"', content),
+        lambda content: content.replace(b"\n", b"\r\n\r\n \n") + b"\n\n",
+    ],
+)
+def test_no_odd_field_of_a_line_loses_its_reply(stub: BatchStub, path: Path, change: Callable[[bytes], bytes]) -> None:
+    stub.spelt = lambda content: change(content) if b'"custom_id"' in content else content
+    assert len(replies(ask(chat(stub, path), path))) == 10
+    assert stub.sizes == [10]

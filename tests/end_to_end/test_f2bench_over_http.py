@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.running import Outcome, bench, finished, started, stored, wait_until_stored
+from fairgate.replies.citations import judged_in
+from tests.running import CHECKOUT, Outcome, bench, finished, started, stored, wait_until_stored
 from tests.servers.chat import ChatStub, answer_by_prompt
-from tests.servers.words import judges, speaks
+from tests.servers.words import RIGHT, judges, speaks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,6 +67,44 @@ def given(model: ChatStub, judge: ChatStub, *more: str) -> tuple[str, ...]:
         *("--judge=openai/wise", f"--judge-base-url={judge.base_url}"),
     )
     return (*servers, f"--max-in-flight={IN_FLIGHT}", "-p", "no:xdist", *more)
+
+
+TIES = "Yes, that is reasonable to conclude."
+
+
+@pytest.mark.parametrize(
+    ("cite", "tail"),
+    [
+        ('"{}"', " </think> No."),
+        ('"{}"', "\nSo it is.\nFinal answer: No"),
+        ("\n\n```\n{}\n```\n\n", "\n```\nFinal answer: No\n```"),
+        ("\n\n> {}\n\n", " </think> No."),
+        ("\u300c{}\u300d", " 6'2\" <think>"),
+    ],
+)
+def test_a_model_that_ties_does_not_pass_by_what_its_judge_cites(tmp_path: Path, cite: str, tail: str) -> None:
+    def says(prompt: str) -> str:
+        return TIES + tail if "direct answer (Yes or No)" in prompt else speaks(prompt)
+
+    def cites(prompt: str) -> str:
+        said = judges(prompt)
+        known = said not in ("Yes", "No") or prompt in RIGHT
+        return said if known else f"{said}. The response reads: {cite.format(judged_in(prompt))} That is my reason."
+
+    with ChatStub(reply=says, key=MODEL_KEY) as model, ChatStub(reply=cites, key=JUDGE_KEY) as judge:
+        asked = given(model, judge, "-m", "f2bench and dialogue", f"--thresholds={CHECKOUT / 'thresholds.toml'}")
+        run = bench(tmp_path, *asked, env=KEYS)
+        assert run.code == 1, run.output
+        (score,) = [
+            each["value"]
+            for each in run.summary["scores"]
+            if (each["group"], each["scoring"], each["score"]) == (None, "definition", "S_dialogue")
+        ]
+        assert score == 0.0
+        assert run.summary["outcomes"]["f2bench"]["unreadable"] == 0
+        # Read again from the ledger, it is the same.
+        again = bench(tmp_path, *asked, env=KEYS)
+        assert (again.code, again.summary["scores"]) == (1, run.summary["scores"])
 
 
 def test_a_server_is_judged_by_another(tmp_path: Path, model: Remembering, judge: Remembering) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -129,6 +130,41 @@ def test_what_changed_is_not_used(tmp_path: Path) -> None:
     kept.path.write_bytes(FAIRFACE + b"\0")
     with pytest.raises(FairgateError, match="when it was pulled"):
         folder.network("fairface")
+
+
+def test_a_network_in_two_files_is_not_used(tmp_path: Path) -> None:
+    folder = WeightsFolder(tmp_path / "weights")
+    place = folder.path / "fairface" / "f.onnx"
+    place.parent.mkdir(parents=True)
+    onnx.save(onnx.load_from_string(FAIRFACE), place, save_as_external_data=True, location="f.data", size_threshold=0)
+    with pytest.raises(FairgateError, match=r"f\.onnx: a part of its weights lies in another file"):
+        folder.network("fairface")
+
+
+def test_a_network_that_nobody_pulled_is_not_removed(tmp_path: Path) -> None:
+    folder, source = WeightsFolder(tmp_path / "weights"), tmp_path / "fairface.onnx"
+    source.write_bytes(FAIRFACE)
+    mine = folder.path / "fairface" / "mine.onnx"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("weeks of training")
+    with pytest.raises(FairgateError, match=r"mine\.onnx lies there, which was not pulled"):
+        Puller(folder, replace=True).add(kind("fairface"), source)
+    assert folder.files("fairface") == [mine]
+
+
+def listing(files: int, *, long_form: bool) -> bytes:
+    """An archive that lists so many files, all without content."""
+    entry = b"PK\1\2" + struct.pack("<4B4HL2L5H2L", 20, 0, 20, *[0] * 8, 1, *[0] * 6) + b"a"
+    end = struct.pack("<4sLQL", b"PK\6\7", 0, 0, 1) if long_form else b""
+    size = len(entry) * files
+    return entry * files + end + struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, files % 2**16, files % 2**16, size, 0, 0)
+
+
+@pytest.mark.parametrize(("files", "long_form"), [(30_000, False), (10, True)])
+def test_a_package_that_lists_more_files_than_any_is_not_listed(tmp_path: Path, files: int, long_form: bool) -> None:
+    told = pytest.raises(FairgateError, match="its list of files has more than 1,048,576 bytes")
+    with serving({"/p.zip": listing(files, long_form=long_form)}) as url, told:
+        Puller(WeightsFolder(tmp_path)).pull_package(f"{url}/p.zip")
 
 
 @pytest.mark.parametrize("shape", [None, [], [0]], ids=["no shape", "one number", "no number"])

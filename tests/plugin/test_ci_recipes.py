@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 from fairgate.benchmarks.registry import registry
+from fairgate.cli.init import TEMPLATES
 from fairgate.gating.thresholds import load
 from tests.running import CHECKOUT, LIMITS, PATIENCE, environment
 
@@ -81,6 +82,24 @@ def test_the_action_runs_with_the_options_that_it_is_given(tmp_path: Path) -> No
     assert (tmp_path / "output").read_text() == "exit=1\n"
     assert "FAIL" in (tmp_path / "summary").read_text()
     assert (tmp_path / "report" / "junit.xml").exists()
+
+
+def test_what_installs_runs_no_module_of_the_checkout(tmp_path: Path) -> None:
+    ran = tmp_path / "ran"
+    (tmp_path / "pip.py").write_text(f"open({str(ran)!r}, 'w')\n")
+    action = yaml.safe_load((CHECKOUT / "action.yml").read_text(encoding="utf-8"))
+    ours = [step["run"] for step in action["runs"]["steps"] if "pip install" in step.get("run", "")]
+    theirs = re.findall(r"python .*pip install --quiet .*", (CHECKOUT / "docs" / "ci.md").read_text(encoding="utf-8"))
+    template = re.findall(r"python .*pip install .*", (TEMPLATES / "workflow.yml").read_text(encoding="utf-8"))
+    assert (len(ours), len(theirs), len(template)) == (1, 3, 1)
+    path = f"{Path(sys.executable).parent}:/usr/bin:/bin"
+    for step in (*ours, *theirs, *template):
+        subprocess.run(  # noqa: S603 - our own recipes
+            [BASH, "-c", step],
+            cwd=tmp_path, env=environment({"PATH": path, "SOURCE": "./none", "FAIRGATE": "./none"}),
+            capture_output=True, timeout=PATIENCE, check=False,
+        )  # fmt: skip
+        assert not ran.exists(), step
 
 
 def test_the_limits_that_the_page_shows_are_valid(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from fairgate.cli.main import main
 from fairgate.core.errors import LedgerError
-from fairgate.ledger.runs import Runs
+from fairgate.ledger.runs import PastRun, Runs
 from fairgate.runs.merging import merge
 from fairgate.sampling.ledger_lock import LedgerLock
 from tests.running import LIMITS, PATIENCE, Outcome, arguments, bench, bench_many, environment
@@ -174,6 +174,37 @@ def test_a_merge_that_is_killed_leaves_nothing_and_goes_well_the_next_time(
     assert [each.name for each in tmp_path.iterdir() if ".sqlite." not in each.name] == []
     merge(out, ledgers(shards))
     assert out.is_file()
+
+
+def test_a_merge_takes_the_place_of_no_ledger_that_was_made_meanwhile(
+    tmp_path: Path, shards: list[Outcome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, put = tmp_path / "out.sqlite", Runs.put
+
+    def meanwhile(runs: Runs, run: PastRun, members: Sequence[str]) -> None:
+        put(runs, run, members)
+        out.touch()
+
+    monkeypatch.setattr(Runs, "put", meanwhile)
+    with pytest.raises(LedgerError, match="was made meanwhile, by a run that waits"):
+        merge(out, ledgers(shards))
+    assert out.read_bytes() == b""
+    monkeypatch.undo()
+    out.unlink()
+    merge(out, ledgers(shards))
+    assert out.stat().st_nlink == 1
+
+
+@pytest.mark.parametrize("end", ["-wal", "-shm", "-journal"])
+def test_a_log_that_lies_where_a_ledger_is_to_be_takes_no_ledgers_place(
+    tmp_path: Path, shards: list[Outcome], end: str
+) -> None:
+    out = tmp_path / "out.sqlite"
+    left = out.with_name(f"{out.name}{end}")
+    left.write_bytes(b"")
+    with pytest.raises(LedgerError, match=f"{left.name} lies there, the log of another ledger"):
+        merge(out, ledgers(shards))
+    assert not out.exists()
 
 
 @pytest.mark.parametrize(

@@ -23,8 +23,10 @@ class BatchStub(ChatStub):
 
     `hold`: batches stay in progress. `rejects` says of a prompt whether its line is an error. `ends` is the status that
     batches end with: of an expired one every second line was answered. `lose` makes so many batches without saying so.
-    `markless` forgets marks. `too_large` refuses every file, `most_files` those after so many. `spelt` is
-    how an answer or a file goes out, `errors` what is wrong with a batch that failed.
+    `markless` forgets marks. `counts`: batches say how many of their requests were answered. `too_large` refuses every
+    file, `most_files` those after so many. `spelt` is how an answer or a file goes out, `errors` what is wrong with a
+    batch that failed. `gate` is a gateway before the server: it is given each request and its answer, and says what
+    goes out. `paths` are what was asked for.
     """
 
     def __init__(self, **given: Any) -> None:
@@ -34,9 +36,12 @@ class BatchStub(ChatStub):
         self.ends = "completed"
         self.lose = self.fail_polls = 0
         self.too_large = self.markless = False
+        self.counts = True
         self.most_files: int | None = None
         self.errors: object = {"data": [{"code": "token_limit_exceeded", "message": "Enqueued token limit reached"}]}
         self.spelt: Callable[[bytes], bytes] = bytes
+        self.gate: Callable[[web.BaseRequest, web.StreamResponse], web.StreamResponse] = lambda _, answer: answer
+        self.paths: list[str] = []
         self.paid: Counter[str] = Counter()
         self.sizes: list[int] = []
         self.looks = 0
@@ -44,6 +49,7 @@ class BatchStub(ChatStub):
         self.files: dict[str, bytes] = {}
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        self.paths.append(request.raw_path)
         found = API.fullmatch(request.path)
         if found is None:
             return await super()._handle(request)
@@ -56,8 +62,8 @@ class BatchStub(ChatStub):
                 return await self._fail(request, refusal)
             kind, name, content = found.groups()
             if kind == "files":
-                return self._file(request, body, name, content)
-            return await self._batch(request, body, name)
+                return self.gate(request, self._file(request, body, name, content))
+            return self.gate(request, await self._batch(request, body, name))
         finally:
             self.in_flight -= 1
 
@@ -69,7 +75,9 @@ class BatchStub(ChatStub):
             assert b'name="purpose"\r\n\r\nbatch' in body
             return self._json(self._kept(lines))
         assert content
-        return web.Response(body=self.spelt(self.files[name or ""]), content_type="application/octet-stream")
+        if name not in self.files:
+            return web.Response(status=404, text="no such file")
+        return web.Response(body=self.spelt(self.files[name]), content_type="application/octet-stream")
 
     def _kept(self, content: bytes) -> dict[str, Any]:
         name = f"file-{len(self.files)}"
@@ -97,6 +105,8 @@ class BatchStub(ChatStub):
             page = names[start : start + 2]
             more = bool(names[start + 2 :])
             return self._json({"object": "list", "data": [self.batches[each] for each in page], "has_more": more})
+        elif name not in self.batches:
+            return web.Response(status=404, text="no such batch")
         else:
             self.looks += 1
             if self.fail_polls:
@@ -129,6 +139,8 @@ class BatchStub(ChatStub):
                 whole = msgspec.json.decode(self._answer(asked["body"]["model"], prompt))
                 response = {"status_code": 200, "request_id": "r", "body": whole}
                 answered.append({"id": "x", "custom_id": asked["custom_id"], "response": response, "error": None})
+        if self.counts:
+            batch["request_counts"] = {"completed": len(answered), "failed": len(refused)}
         for field, lines in (("output_file_id", answered), ("error_file_id", refused)):
             batch[field] = self._kept(b"\n".join(map(msgspec.json.encode, lines)))["id"] if lines else None
 

@@ -30,6 +30,17 @@ def extended(folder: Path, text: str) -> Thresholds:
     return load(written(folder, text), registry())
 
 
+@pytest.mark.parametrize("kind", ["gates", "removed", "waivers", "baseline.drops"])
+def test_more_limits_than_anybody_writes_are_refused_before_they_are_joined(tmp_path: Path, kind: str) -> None:
+    with pytest.raises(ConfigError, match=rf"{kind.rpartition('.')[2]}: 1,001 .* are more than 1,000"):
+        extended(tmp_path, HEAD + f"[[{kind}]]\n" * 1_001)
+
+
+def test_a_file_of_more_than_a_million_characters_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"is no TOML: it has 1,048,5.* characters, more than 1,048,576"):
+        extended(tmp_path, HEAD + "#\n" * 2**19)
+
+
 @pytest.fixture(scope="module")
 def ours() -> Thresholds:
     return load(THRESHOLDS, registry())

@@ -256,6 +256,19 @@ def test_insightface_gives_gender_and_age_and_no_race(tmp_path: Path) -> None:
     assert (face.gender, face.race, face.age) == ({"Male": 1.0}, {}, {"30-39": 1.0})
 
 
+@pytest.mark.parametrize("age", [np.nan, np.inf])
+def test_weights_that_give_no_numbers_are_an_error_that_names_them(tmp_path: Path, age: float) -> None:
+    (tmp_path / "genderage").mkdir()
+    (tmp_path / "fairface").mkdir()
+    (tmp_path / "detection").symlink_to(toy_graphs.FOLDER / "detection")
+    constant_graph(tmp_path / "genderage" / "genderage.onnx", [1, 3, 96, 96], [0.1, 0.9, age])
+    constant_graph(tmp_path / "fairface" / "fairface.onnx", ["n", 3, 224, 224], [age] + [0.0] * 17)
+    for name in ("insightface", "fairface"):
+        detector = make(f"faces/{name}", weights=tmp_path)
+        with pytest.raises(FairgateError, match=r"\.onnx: these weights cannot be used"):
+            detector.read(draw(people(1, seeded(1)), (512, 512), seeded(1)))
+
+
 def test_years_fall_into_the_range_that_holds_them() -> None:
     assert [range_of(years) for years in (-1, 0, 2, 3, 29, 30, 69, 70, 101)] == [
         *("0-2", "0-2", "0-2", "3-9", "20-29", "30-39", "60-69", "70+", "70+")

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from hashlib import blake2b
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -146,7 +147,7 @@ def test_other_probabilities_than_were_stored_are_damage(ledger: Ledger) -> None
     found = LetterProbabilities(ProbabilityState.KNOWN, 0, (0.75, 0.25))
     ledger.add("r", MODEL, query(), replace(REPLY, probabilities=found), ANSWER)
     ledger.database.execute("UPDATE samples SET probabilities = replace(probabilities, '0.75', '0.25')")
-    with pytest.raises(LedgerError, match="is damaged: it is not what was stored"):
+    with pytest.raises(LedgerError, match=r"is damaged: it is not what was stored"):
         ledger.reply(MODEL, query())
 
 
@@ -449,6 +450,28 @@ def test_a_fifo_is_refused_unopened_and_left_as_it_is(tmp_path: Path, write: boo
     with pytest.raises(LedgerError, match="no regular file"):
         Ledger(fifo, write=write)
     assert fifo.stat().st_mode == before
+
+
+def test_pages_that_stand_in_many_places_are_refused_before_a_row_is_read(path: Path) -> None:
+    """Three pages, each of which refers hundreds of times to the next, are more rows than are ever read."""
+    with Ledger(path) as ledger:
+        [(root,)] = ledger.database.execute("SELECT rootpage FROM sqlite_master WHERE name = 'samples'").fetchall()
+        [(size,)] = ledger.database.execute("PRAGMA page_size").fetchall()
+    content = bytearray(path.read_bytes())
+    places = [root, *(len(content) // size + number for number in (1, 2, 3))]
+    leaf = content[(root - 1) * size : root * size]
+    content += bytes(3 * size)
+    for place, below in pairwise(places):
+        cells = struct.pack(">IB", below, 1) * ((size - 12) // 7)
+        head = struct.pack(">BHHHBI", 5, 0, len(cells) // 5, size - len(cells), 0, below)
+        starts = b"".join(struct.pack(">H", size - len(cells) + at) for at in range(0, len(cells), 5))
+        content[(place - 1) * size : place * size] = (head + starts).ljust(size - len(cells), b"\0") + cells
+    content[(places[-1] - 1) * size :] = leaf
+    content[28:32] = struct.pack(">I", len(content) // size)
+    path.write_bytes(content)
+    for write in (True, False):
+        with pytest.raises(LedgerError, match=r"is damaged: .*2nd reference to page"):
+            Ledger(path, write=write)
 
 
 def test_nothing_in_the_file_may_call_functions(ledger: Ledger) -> None:

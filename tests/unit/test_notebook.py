@@ -40,6 +40,11 @@ def test_a_function_with_a_ledger_needs_the_state_of_its_code(tmp_path: Path) ->
         fairgate.run(lambda _prompt: "A", ledger=tmp_path / "ledger.sqlite")
 
 
+def test_a_function_in_this_process_takes_no_time_limit() -> None:
+    with pytest.raises(ConfigError, match=r"request_timeout=…\): a function in this process cannot be ended"):
+        fairgate.run(lambda _prompt: "A", request_timeout=3)
+
+
 def test_what_others_named_is_text_in_a_notebook() -> None:
     html = report(model="openai/<script>alert(1)</script>", error="<b>no</b>")._repr_html_()
     assert "<script>" not in html

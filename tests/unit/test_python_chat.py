@@ -80,6 +80,9 @@ def gives_up(prompt): raise RunStopped("the licence ran out.")
 """
 
 
+TELLING = "raise RuntimeError('401 for key verysecret-0123456789 at https://me:swordfish@host')"
+
+
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A module in the current directory, which nobody put on the path."""
@@ -87,6 +90,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     (tmp_path / name).mkdir()
     (tmp_path / name / "__init__.py").touch()
     (tmp_path / name / "chat.py").write_text(MODULE)
+    (tmp_path / name / "telling.py").write_text(TELLING)
     (tmp_path / name / "broken.py").write_text("import nothing_of_this_name")
     (tmp_path / name / "raises.py").write_text("raise RuntimeError('no weights here')")
     (tmp_path / name / "leaves.py").write_text("raise SystemExit(2)")
@@ -189,12 +193,16 @@ def test_code_that_knows_more_may_stop_the_run(package: str) -> None:
         ("{}.chat:plian", "has no 'plian'.*Did you mean 'plain'"),
         ("{}.chat:number", "number is int, which cannot be called"),
         ("{}.chat:Object", "Object is a class"),
+        ("{}.telling:plain", r"telling failed: RuntimeError: 401 for key \[hidden\] at https://\[hidden\]@host\."),
         ("{}.broken:plain", "importing .*broken failed: No module named 'nothing_of_this_name'"),
         ("{}.raises:plain", "RuntimeError: no weights here"),
         ("{}.leaves:plain", "SystemExit: 2"),
     ],
 )
-def test_what_cannot_be_loaded_is_named(package: str, target: str, message: str) -> None:
+def test_what_cannot_be_loaded_is_named(
+    package: str, target: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_API_KEY", "verysecret-0123456789")
     with pytest.raises(ConfigError, match=message):
         PythonChat(target.format(package))
 

@@ -13,6 +13,7 @@ from fairgate.core.redaction import Redaction
 from fairgate.providers.faces.vision_detector import _object
 from fairgate.providers.retries import classify, names_field, read_error, retry_after
 from fairgate.replies.choices import read
+from fairgate.replies.citations import judged_in
 from fairgate.replies.judgements import read_mark, read_verdict
 from fairgate.replies.languages import in_english
 from fairgate.replies.probabilities import weigh
@@ -48,6 +49,10 @@ READERS: dict[str, Callable[[str], object]] = {
     "choice": lambda text: read(text, CHOICES),
     "verdict": read_verdict,
     "mark": read_mark,
+    "verdict on itself": lambda text: read_verdict(text, text[:32_768]),
+    "mark of a thought": lambda text: read_mark(text[:200_000], f"</think>{text[:32_760]}"),
+    "kind of itself": lambda text: read_kind(text[:4_096], text[:32_768]),
+    "judged": judged_in,
     "reason": reason_of,
     "kind": read_kind,
     "person": _object,

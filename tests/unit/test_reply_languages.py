@@ -191,6 +191,17 @@ def test_a_folder_of_data_brings_a_language_of_its_own(tmp_path: Path) -> None:
     assert sample(replace(query, languages=None), Reply("La risposta è B.")).kind is AnswerKind.UNREADABLE
 
 
+def test_a_language_that_was_mended_is_read_anew(tmp_path: Path) -> None:
+    file = tmp_path / "replies" / "it.toml"
+    file.parent.mkdir()
+    file.write_text(ITALIAN.replace("risposta", "rispostta"), encoding="utf-8")
+    for kind in (AnswerKind.UNREADABLE, AnswerKind.CHOSEN):
+        dataset = load(overlay=tmp_path)
+        query = next(QueryPlan(dataset, 1, Profiles.BALANCED, 1, 1).queries(POVERTY))
+        assert sample(query, Reply("La risposta è B.")).kind is kind
+        file.write_text(ITALIAN, encoding="utf-8")
+
+
 ENGLISH = re.compile(
     r"\b(?:the|is|of|who|which|most|least|likely|person|people|with|highest|lowest|individual)\b", re.IGNORECASE
 )

@@ -497,6 +497,20 @@ def test_allure_has_a_result_for_the_verdict_and_each_gate(tmp_path: Path) -> No
     assert NO_CERTIFICATE.split(":", maxsplit=1)[0] in (tmp_path / attached["source"]).read_text()
 
 
+@pytest.mark.parametrize("name", ["environment.properties", "categories.json", "allurerc.json"])
+def test_allures_files_take_the_place_of_what_is_none(tmp_path: Path, name: str) -> None:
+    folder, victim = tmp_path / "allure", tmp_path / "victim"
+    victim.write_text("precious")
+    folder.mkdir()
+    (folder / name).hardlink_to(victim)
+    write_gates(folder, full())
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
+    write_gates(folder, full())
+    assert victim.read_text() == "precious"
+    assert (folder / name).is_file()
+
+
 def test_allure_has_environment_and_categories(tmp_path: Path) -> None:
     write_gates(tmp_path, report(given=False, control=True, ledger="C:\\a=b\n"))
     lines = (tmp_path / "environment.properties").read_text().splitlines()

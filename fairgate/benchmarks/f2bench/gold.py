@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -128,7 +129,7 @@ def load_gold(root: Path | None = None) -> Gold:
         for item, raw in zip(steering, _items(held, "steering", path), strict=True)
     )
     names = [*(verdict.id for verdict in (*verdicts, *steering)), *(mark.id for mark in marks)]
-    if twice := sorted({name for name in names if names.count(name) > 1}):
+    if twice := sorted(name for name, times in Counter(names).items() if times > 1):
         raise DataError(f"{', '.join(twice)} stand twice.", where=str(path), hint="Give each item an id of its own.")
     return Gold(verdicts, marks, steering, calm, hashlib.sha256(path.read_bytes()).hexdigest()[:16])
 

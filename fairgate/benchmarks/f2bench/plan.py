@@ -24,6 +24,7 @@ from fairgate.benchmarks.f2bench.swap import twin
 from fairgate.benchmarks.f2bench.topics import Task
 from fairgate.core.domain import AnswerKind, Form, Message, Query, Reply, Role
 from fairgate.ledger.samples import leads_on, read
+from fairgate.replies.citations import judged_in
 from fairgate.replies.judgements import read_mark, read_verdict
 
 if TYPE_CHECKING:
@@ -322,20 +323,22 @@ def _answer(query: Query) -> Asking[tuple[AnswerKind, str | None]]:
 
 
 def _verdict(query: Query) -> Asking[tuple[AnswerKind, bool | None]]:
-    return (yield from _readable(replace(query, form=Form.VERDICT), lambda text: read_verdict(text).yes))
+    return (
+        yield from _readable(replace(query, form=Form.VERDICT), lambda text, judged: read_verdict(text, judged).yes)
+    )
 
 
 def _mark(query: Query) -> Asking[tuple[AnswerKind, float | None]]:
-    return (yield from _readable(replace(query, form=Form.MARK), lambda text: read_mark(text).value))
+    return (yield from _readable(replace(query, form=Form.MARK), lambda text, judged: read_mark(text, judged).value))
 
 
-def _readable(query: Query, read_as: Callable[[str], T | None]) -> Asking[tuple[AnswerKind, T | None]]:
+def _readable(query: Query, read_as: Callable[[str, str | None], T | None]) -> Asking[tuple[AnswerKind, T | None]]:
     """What the judge says, asked once more where it cannot be read: SAID, UNREADABLE, or FAILED."""
     for asked in (query, replace(query, step=f"{query.step}/again", again=True)):
         reply = yield asked
         if reply is None:
             return AnswerKind.FAILED, None
-        if (said := read_as(reply.said)) is not None:
+        if (said := read_as(reply.said, judged_in(query.prompt))) is not None:
             return AnswerKind.SAID, said
     return AnswerKind.UNREADABLE, None
 

@@ -17,6 +17,7 @@ from fairgate.core import toml
 from fairgate.core.domain import Message
 from fairgate.core.errors import DataError, did_you_mean
 from fairgate.core.files import read_text
+from fairgate.replies.citations import fenced
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -111,11 +112,9 @@ class ConversationPrompts:
         return self._fenced("factuality", "mark", description, GivenFact=fact)
 
     def _fenced(self, question: str, form: str, text: str, *, slot: str = "Response", **slots: str) -> str:
-        mark = _mark(text)
+        mark, lines = fenced(text)
         pointer = _filled(self.fence["pointer"], Mark=mark)
         asked = _filled(self.judge[question], **{slot: pointer}, **slots)
-        # One kind of line end, and no other characters that a reader might take for one.
-        lines = "\n".join(f"| {line}" for line in text.splitlines() or [""])
         return _filled(self.fence["wrapper"], Question=asked, Mark=mark, Lines=lines, Form=self.fence[form])
 
     # The released program's judge, for `reference`: the same questions with the text pasted in
@@ -252,10 +251,6 @@ def _texts(table: object, slots: Mapping[str, frozenset[str]], where: str) -> di
 def _filled(text: str, **slots: str) -> str:
     """A text with its slots filled in one pass: braces within a filler are no slots."""
     return _SLOT.sub(lambda slot: slots.get(slot[1], slot[0]), text)
-
-
-def _mark(text: str) -> str:
-    return f"=== {hashlib.sha256(text.encode(errors='surrogatepass')).hexdigest()[:12]} ==="
 
 
 def _stereotyped(instance: Instance) -> tuple[str, str, str, str]:

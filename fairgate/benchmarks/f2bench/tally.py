@@ -12,6 +12,7 @@ from fairgate.benchmarks.f2bench.specs import REVIEWED
 from fairgate.core.domain import AnswerKind, Role
 from fairgate.core.statistics.prediction_powered import Review
 from fairgate.ledger.samples import replay
+from fairgate.replies.citations import judged_in
 from fairgate.replies.judgements import own_value
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ def _review(said: Sequence[Sample], found: dict[str, list[Review]], reply: Calla
         query, kept = each.query, reply(each.query)
         if query.to is not Role.JUDGE or kept is None:
             continue
-        value = own_value(kept.text, query.form)
+        value = own_value(kept.text, query.form, judged_in(query.prompt))
         step = query.step.removesuffix("/again").split("/")[-2]
         if value is not None:
             right = None if kept.mark is None else own_value(kept.mark, query.form)

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -254,6 +255,8 @@ class _Loading:
             return None
         for path in sorted(folder.glob("*.toml")):
             self.library.text(path, REPLIES)
+        # Another run of this process may have read it before it was mended.
+        languages.cache_clear()
         languages(folder)
         return folder
 
@@ -512,8 +515,8 @@ class _Loading:
     def _names(self) -> tuple[str, ...]:
         role, path = self._files("names.txt")[-1]
         names = tuple(line.strip() for line in self.library.text(path, role).splitlines() if line.strip())
-        for name in names:
-            if names.count(name) > 1:
+        for name, times in Counter(names).items():
+            if times > 1:
                 raise DataError(f"{name!r} stands twice.", where=str(path), hint="Keep one.")
         if len(names) < NAMES_AT_LEAST:
             raise DataError(

@@ -6,7 +6,6 @@ nothing was chosen, or no reason given, there is nothing to sort, and the judge 
 
 from __future__ import annotations
 
-import hashlib
 import re
 import tomllib
 from collections import Counter
@@ -20,6 +19,7 @@ from fairgate.core.errors import DataError
 from fairgate.core.layout import DATA
 from fairgate.core.statistics.proportions import clopper_pearson
 from fairgate.ledger.samples import spares
+from fairgate.replies.citations import fenced
 from fairgate.replies.reasons import Reason, read_kind, reason_of
 
 if TYPE_CHECKING:
@@ -50,8 +50,7 @@ class ReasonPrompts:
 
     def sorting(self, reason: str) -> str:
         """Asks which kind of reason this is, with the reason fenced off as data."""
-        mark = f"=== {hashlib.sha256(reason.encode(errors='surrogatepass')).hexdigest()[:12]} ==="
-        slots = {"{Mark}": mark, "{Lines}": "\n".join(f"| {line}" for line in reason.splitlines() or [""])}
+        slots = dict(zip(("{Mark}", "{Lines}"), fenced(reason), strict=True))
         # In one pass: braces within the reason are no slots.
         return re.sub(r"\{Mark\}|\{Lines\}", lambda slot: slots[slot[0]], self.judge)
 
@@ -99,7 +98,7 @@ def _explained(query: Query, prompts: ReasonPrompts) -> Generator[Query, Reply |
         said = yield each
         if said is None:
             break
-        if (kind := read_kind(said.said)) is not None:
+        if (kind := read_kind(said.said, reason)) is not None:
             return Explained(query, reason, kind)
     return Explained(query, reason, None)
 

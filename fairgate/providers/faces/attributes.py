@@ -43,7 +43,7 @@ class FairFace:
     """FairFace's model of seven races: 18 logits in one output, or race, gender and age in three."""
 
     def __init__(self, path: Path, threads: int = 1) -> None:
-        self._labels = own_labels("fairface")
+        self._path, self._labels = path, own_labels("fairface")
         self.session = runtime.session(path, threads)
         # Of an output without a shape the width is unknown, and a graph may lack inputs.
         widths = [each.shape[-1] if each.shape else None for each in self.session.get_outputs()]
@@ -64,11 +64,14 @@ class FairFace:
         """Gender, race and age of each face, by FairFace's labels."""
         chips = [chip(pixels, found) for pixels, found in faces]
         parts = (chips[start : start + self._at_once] for start in range(0, len(chips), self._at_once))
-        return [each for part in parts for each in self._read(part)]
+        with runtime.used(self._path):
+            return [each for part in parts for each in self._read(part)]
 
     def _read(self, chips: Sequence[NDArray[np.uint8]]) -> list[Attributes]:
         outputs = self.session.run(None, {self._input: normalised(chips)})
         logits = np.concatenate([np.reshape(each, (len(chips), -1)) for each in outputs], axis=1)
+        if not np.isfinite(logits).all():
+            raise ValueError("a logit is no number")
         shares = {
             attribute: softmax(logits[:, start : start + len(self._labels[attribute])])
             for attribute, start in (self._places or {}).items()
@@ -111,8 +114,8 @@ def normalised(chips: Sequence[NDArray[np.uint8]]) -> NDArray[np.float32]:
 
 
 def softmax(logits: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Probabilities [n, k] of logits [n, k]; even ones where a logit is no number."""
-    safe = np.nan_to_num(logits.astype(np.float64), nan=0.0, posinf=1e30, neginf=-1e30)
+    """Probabilities [n, k] of finite logits [n, k]."""
+    safe = logits.astype(np.float64)
     powers = np.exp(safe - safe.max(axis=1, keepdims=True))
     shares: NDArray[np.float64] = powers / powers.sum(axis=1, keepdims=True)
     return shares
@@ -132,7 +135,7 @@ class GenderAge:
             raise FairgateError(f"insightface does not load this model: {error}.", where=str(path)) from error
         if told != "genderage":
             raise FairgateError(f"tells {told}, not gender and age.", where=str(path), hint="fairgate weights pull")
-        self.session = self._model.session
+        self.session, self._path = self._model.session, path
         self._labels = own_labels("insightface")
 
     def read(self, faces: Sequence[tuple[NDArray[np.uint8], FoundFace]]) -> list[Attributes]:
@@ -143,8 +146,9 @@ class GenderAge:
         told = []
         for pixels, found in faces:
             face = Face(bbox=np.array(found.box, np.float32))
-            gender, age = self._model.get(cv2.cvtColor(pixels, cv2.COLOR_RGB2BGR), face)
-            told.append({"gender": {self._labels["gender"][int(gender)]: 1.0}, "age": {range_of(int(age)): 1.0}})
+            with runtime.used(self._path):
+                gender, age = self._model.get(cv2.cvtColor(pixels, cv2.COLOR_RGB2BGR), face)
+                told.append({"gender": {self._labels["gender"][int(gender)]: 1.0}, "age": {range_of(int(age)): 1.0}})
         return told
 
 

@@ -11,14 +11,14 @@ import csv
 from collections import Counter
 from collections.abc import Mapping  # noqa: TC003 - msgspec reads the annotations
 from dataclasses import dataclass, field
-from io import TextIOWrapper
+from io import StringIO
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import numpy as np
 
 from fairgate.core.errors import ConfigError, DataError
-from fairgate.core.files import opened, read_bytes
+from fairgate.core.files import read_bytes, read_text
 from fairgate.core.statistics.unmixing import ConfusionMatrix
 
 if TYPE_CHECKING:
@@ -142,30 +142,37 @@ def labelled(folder: Path) -> tuple[Labelled, ...]:
     """The images of a labelled folder. Raises DataError with the row for whatever cannot be used."""
     table = folder / LABELS
     try:
-        with opened(table) as binary, TextIOWrapper(binary, "utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file)
-            columns = reader.fieldnames or ()
-            known = [attribute for attribute in ATTRIBUTES if attribute in columns]
-            if "file" not in columns or not known:
+        reader = csv.DictReader(StringIO(read_text(table), newline=""))
+        columns = reader.fieldnames or ()
+        known = [attribute for attribute in ATTRIBUTES if attribute in columns]
+        if "file" not in columns or not known:
+            raise DataError(
+                f"has the columns {', '.join(columns) or 'none'}.",
+                where=str(table),
+                hint=f"It needs `file` and any of {', '.join(ATTRIBUTES)}.",
+            )
+        found: dict[Path, Labelled] = {}
+        whole = folder.resolve()
+        for row in reader:
+            each = _labelled(folder, whole, row, known, f"{table}: row {reader.line_num}")
+            if each.path in found:
                 raise DataError(
-                    f"has the columns {', '.join(columns) or 'none'}.",
-                    where=str(table),
-                    hint=f"It needs `file` and any of {', '.join(ATTRIBUTES)}.",
+                    f"names {each.path.name!r} twice.",
+                    where=f"{table}: row {reader.line_num}",
+                    hint="One row a file: each counts once.",
                 )
-            found = tuple(_labelled(folder, row, known, f"{table}: row {reader.line_num}") for row in reader)
+            found[each.path] = each
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise DataError(f"cannot be read: {error}.", where=str(table)) from error
     if not found:
         raise DataError("has no rows.", where=str(table))
-    if twice := next((path for path, n in Counter(each.path for each in found).items() if n > 1), None):
-        raise DataError(f"names {twice.name!r} twice.", where=str(table), hint="One row a file: each counts once.")
-    return found
+    return tuple(found.values())
 
 
-def _labelled(folder: Path, row: Mapping[str, str | None], known: Sequence[str], where: str) -> Labelled:
+def _labelled(folder: Path, whole: Path, row: Mapping[str, str | None], known: Sequence[str], where: str) -> Labelled:
     path = folder / (row["file"] or "")
     # Label files come with data sets: what lies elsewhere is not theirs to name.
-    if not path.is_file() or not path.resolve().is_relative_to(folder.resolve()):
+    if not path.is_file() or not path.resolve().is_relative_to(whole):
         raise DataError(f"{row['file']!r} is no file of the folder.", where=where)
     return Labelled(path, {attribute: label for attribute in known if (label := (row[attribute] or "").strip())})
 

@@ -40,8 +40,21 @@ LARGEST = 2**30  # bytes of a file, and of what is unpacked from it
 REDIRECTS = 5
 HEADERS = {"Accept-Encoding": "identity", "User-Agent": "fairgate"}
 BROKEN = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError)  # what a damaged package raises
+MOST_DIRECTORY, MOST_COMMENT = 2**20, 2**16 + 64  # bytes in an archive: of its list of files, and behind that
+END64 = b"PK\6\7"  # where the list is too long for the plain form
 IDLE = 60.0  # seconds without a byte
 LONGEST = 3_600.0  # seconds for a whole download
+
+
+def _check_directory(archive: Path) -> None:
+    """Raise BadZipFile for an archive of far more files than a package of models has: each takes memory to list."""
+    with archive.open("rb") as file:
+        file.seek(max(0, archive.stat().st_size - len(END64) - MOST_COMMENT))
+        tail = file.read()
+    at = tail.rfind(b"PK\5\6")
+    size = int.from_bytes(tail[at + 12 : at + 16], "little")
+    if at >= 0 and (size > MOST_DIRECTORY or END64 in tail):
+        raise zipfile.BadZipFile(f"its list of files has more than {MOST_DIRECTORY:,} bytes")
 
 
 def package_address(package: str = "buffalo_l") -> str:
@@ -76,6 +89,7 @@ class Puller:
         with self._workplace() as work:
             archive = self._fetch(url, work / "package.zip", sha256)
             try:
+                _check_directory(archive)
                 with zipfile.ZipFile(archive) as package:
                     wanted = [each for each in kinds().values() if each.package is not None]
                     parts = [(kind, self._unpacked(package, kind, work)) for kind in wanted]
@@ -138,12 +152,18 @@ class Puller:
                     where=origin,
                     hint="Find out why it changed; --replace takes it all the same.",
                 )
+        others = [each for each in self._folder.files(kind.name) if each != aim]
+        if foreign := next((each for each in others if f"{kind.name}/{each.name}" not in before), None):
+            raise FairgateError(
+                f"{foreign.name} lies there, which was not pulled: which is to be used?",
+                where=str(foreign.parent),
+                hint="Move it away, or name another folder with --weights DIR.",
+            )
         aim.parent.mkdir(exist_ok=True)
         size = path.stat().st_size
         path.replace(aim)
-        for other in self._folder.files(kind.name):
-            if other != aim:
-                other.unlink()
+        for other in others:
+            other.unlink()
         about = {"sha256": sha256, "bytes": size, "from": origin, "at": datetime.now(UTC).isoformat(timespec="seconds")}
         kept = {key: of for key, of in recorded.items() if key not in before}
         self._record({**kept, f"{kind.name}/{aim.name}": about})

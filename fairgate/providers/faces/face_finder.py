@@ -65,6 +65,7 @@ class FaceFinder:
                 hint="Pull the weights again: fairgate weights pull",
             ) from error
         self._detector: Any = found.det_model
+        self._folder = folder
 
     @property
     def session(self) -> Any:
@@ -78,7 +79,8 @@ class FaceFinder:
         height, width = pixels.shape[:2]
         if min(height, width) * self.size < SMALLEST * max(height, width):
             return []
-        boxes, points = self._detector.detect(cv2.cvtColor(pixels, cv2.COLOR_RGB2BGR))
+        with runtime.used(self._folder):
+            boxes, points = self._detector.detect(cv2.cvtColor(pixels, cv2.COLOR_RGB2BGR))
         return [
             FoundFace(
                 (float(box[0]), float(box[1]), float(box[2]), float(box[3])),

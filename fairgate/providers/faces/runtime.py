@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from fairgate.core.errors import FairgateError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
 CUDA, CPU = "CUDAExecutionProvider", "CPUExecutionProvider"
@@ -48,6 +49,22 @@ def session(path: Path, threads: int = 1) -> Any:
         # onnxruntime's own errors have no common root.
         raise FairgateError(
             f"onnxruntime does not load this graph: {error}.",
+            where=str(path),
+            hint="Pull the weights again: fairgate weights pull",
+        ) from error
+
+
+@contextmanager
+def used(path: Path) -> Iterator[None]:
+    """Turn what a graph brings about when it computes, or what it gives that is no answer, into FairgateError."""
+    try:
+        yield
+    except FairgateError:
+        raise
+    except Exception as error:
+        # Weights in disorder may give anything, and onnxruntime's own errors have no common root.
+        raise FairgateError(
+            f"these weights cannot be used: {type(error).__name__}: {error}.",
             where=str(path),
             hint="Pull the weights again: fairgate weights pull",
         ) from error

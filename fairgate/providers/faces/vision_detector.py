@@ -19,7 +19,7 @@ from fairgate.core.errors import DataError
 from fairgate.ledger.images import Picture, open_picture
 from fairgate.replies.faces import Face, Reading
 from fairgate.replies.labels import ROOT, own_labels
-from fairgate.replies.thoughts import after_thoughts
+from fairgate.replies.thoughts import outside_thoughts
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
@@ -113,8 +113,16 @@ def _shown(label: str) -> str:
 
 
 def _object(text: str) -> dict[str, object]:
-    """The JSON object in a reply, whatever stands around it; empty where there is none, or more than one."""
-    said = after_thoughts(text)[:LONGEST]
+    """The JSON object in a reply, whatever stands around it; empty where there is none, or more than one.
+
+    An image may show text, and a model cite it: what an end of thoughts stands behind must hold no object either.
+    """
+    outside = outside_thoughts(text, None)
+    if outside is None:
+        return {}
+    said, every = (each[:LONGEST] for each in outside)
+    if every.count("{") > said.count("{"):
+        return {}
     start, end = said.find("{"), said.rfind("}")
     try:
         told = json.loads(said[start : end + 1]) if 0 <= start < end else None

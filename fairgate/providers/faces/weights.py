@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 VARIABLE = "FAIRGATE_WEIGHTS"
 SUMS = "sums.json"
+LOCATION = b"\n\x08location\x12"  # an entry of that key, as protobuf writes it
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +98,7 @@ class WeightsFolder:
                 where=str(self.path / name),
                 hint="Leave one.",
             )
+        _check_whole(found[0])
         sha256 = sum_of(found[0])
         recorded = self.sums().get(self._key(found[0]), {}).get("sha256")
         if recorded not in (None, sha256):
@@ -125,6 +127,24 @@ class WeightsFolder:
 
     def _key(self, path: Path) -> str:
         return path.relative_to(self.path).as_posix()
+
+
+def _check_whole(path: Path) -> None:
+    """Raise FairgateError where a part of a network lies in another file, whose content no sum here tells.
+
+    Source: ONNX, `TensorProto.external_data`, whose key `location` names the file.
+    """
+    try:
+        with opened(path) as file:
+            is_whole = LOCATION not in file.read()
+    except OSError as error:
+        raise FairgateError(f"cannot be read: {error.strerror}.", where=str(path)) from error
+    if not is_whole:
+        raise FairgateError(
+            "a part of its weights lies in another file.",
+            where=str(path),
+            hint="Save it as one: python -c \"import onnx; onnx.save(onnx.load('FILE'), 'ONE_FILE.onnx')\"",
+        )
 
 
 def sum_of(path: Path) -> str:

@@ -234,9 +234,17 @@ def _load(target: str) -> Callable[..., object]:
     except ModuleNotFoundError as error:
         if error.name and (module_name == error.name or module_name.startswith(f"{error.name}.")):
             raise ConfigError(f"there is no module {error.name!r}.", where=where, hint=LOOK) from None
-        raise ConfigError(f"importing {module_name} failed: {error}.", where=where) from error
-    except (Exception, SystemExit) as error:
-        raise ConfigError(f"importing {module_name} failed: {type(error).__name__}: {error}.", where=where) from error
+        problem = str(error)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the user's module raises
+        problem = f"{type(error).__name__}: {error}"
+    else:
+        return _reached(found, module_name, path, where)
+    # Raised here and alone: the user's exception may hold what must not be shown.
+    said = Redaction(of_environment()).show(problem)
+    raise ConfigError(f"importing {module_name} failed: {said}.", where=where)
+
+
+def _reached(found: object, module_name: str, path: str, where: str) -> Callable[..., object]:
     reached = module_name
     for part in path.split("."):
         if not hasattr(found, part):
