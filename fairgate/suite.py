@@ -13,9 +13,11 @@ import pytest
 from fairgate.benchmarks.gate_result import Verdict
 from fairgate.benchmarks.registry import registry
 from fairgate.controller import LOST, Controller, end
+from fairgate.core.current_folder import check_unlinked
 from fairgate.core.errors import ClaimRefuted, FairgateError, Unsampled
 from fairgate.core.redaction import printable
 from fairgate.launch import CONTROLLER, Session
+from fairgate.options.settings import DEFAULT_LEDGER
 from fairgate.options.table import OptionTable
 from fairgate.runs.opening import open_run
 from fairgate.runs.outputs import check_debug, check_outputs
@@ -63,6 +65,9 @@ def pytest_configure(config: pytest.Config) -> None:
     try:
         options = registry().options
         given = options.read(config.getoption, config.invocation_params.dir)
+        if config.getoption("ledger") == DEFAULT_LEDGER:
+            hint = "Remove it, or name the ledger itself: --ledger PATH."
+            check_unlinked(config.invocation_params.dir, DEFAULT_LEDGER, "--ledger", hint)
         if not hasattr(config, "workerinput"):
             mine = {each.name for each in options}
             others = {name: value for name, value in vars(config.option).items() if name not in mine}

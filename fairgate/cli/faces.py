@@ -8,12 +8,14 @@ import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fairgate.core.current_folder import check_unlinked
 from fairgate.core.errors import ConfigError, FairgateError
 from fairgate.core.plural import counted
 
 if TYPE_CHECKING:
     import argparse
 
+FACES = Path("faces.sqlite")  # the ledger of a folder's faces, in it
 PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff")
 
 
@@ -34,7 +36,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     faces.add_argument("--detector-arg", action="append", default=[], metavar="KEY=VALUE", help="as in a run")
     faces.add_argument("--weights", type=Path, metavar="DIR", help="where its weights are, on every node")
     faces.add_argument("--batch", type=int, default=32, metavar="N", help="images in a batch. Default: 32")
-    faces.add_argument("--ledger", type=Path, metavar="PATH", help="of a folder: default DIR/faces.sqlite")
+    faces.add_argument("--ledger", type=Path, metavar="PATH", help=f"of a folder: default DIR/{FACES}")
     faces.set_defaults(command=_faces)
 
 
@@ -49,7 +51,9 @@ def _faces(options: argparse.Namespace) -> str:
     path, folder = options.path, options.path.is_dir()
     if not folder and not path.is_file():
         raise ConfigError("no such ledger or folder.", where=str(path))
-    file = (options.ledger or path / "faces.sqlite") if folder else path
+    file = (options.ledger or path / FACES) if folder else path
+    if folder and options.ledger is None:
+        check_unlinked(path, FACES, "--ledger", "Remove it, or name the ledger itself: --ledger PATH.")
     maker = bulk.Maker(options.detector, options.weights and str(options.weights), tuple(options.detector_arg))
     detector = maker.make()
     turn = LedgerLock(file, "fairgate faces")

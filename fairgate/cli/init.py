@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from fairgate import __version__
+from fairgate.core.current_folder import check_unlinked
 from fairgate.core.errors import ConfigError
 from fairgate.providers.chat.anthropic import ANTHROPIC
 from fairgate.providers.chat.openai import AZURE, OPENAI
@@ -48,6 +49,8 @@ def _init(options: argparse.Namespace) -> str:
         raise ConfigError(f"{options.model!r} is not PROVIDER/NAME.", where="--model", hint=f"It looks like {MODEL}.")
     environment = _environment(split(options.model)[0])
     required = requirement()
+    for name in FILES:
+        check_unlinked(folder, Path(name).parent, "DIR", "Remove it, or name another folder.")
     said = []
     for name, template in FILES.items():
         path = folder / name

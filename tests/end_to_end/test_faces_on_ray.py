@@ -175,3 +175,21 @@ def test_a_cluster_reads_the_same_and_a_killed_node_loses_nothing(
     detector.close()
     assert sum(counts) == IMAGES
     assert readings(path) == readings(alone)
+
+
+@pytest.mark.filterwarnings("default")
+def test_an_actor_imports_nothing_of_the_current_folder(
+    cluster: Any, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("numpy", "msgspec"):
+        (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'a').write(__name__)\n")
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "faces.sqlite"
+    with Ledger(path) as ledger:
+        names, store = sorted(folder.glob("*.png"))[:4], ImageStore(path)
+        detector = make(DETECTOR)
+        pending = bulk.images_in(folder, names, store, ledger, detector.identity, bulk.Lost())
+        done = bulk.on_ray(bulk.Maker(DETECTOR), store, pending, cluster.address, bulk.Lost(), batch=2, actors=1)
+        assert sum(bulk.keep(ledger, "run", detector.identity, done)) == 4
+    detector.close()
+    assert not (tmp_path / "ran").exists()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.running import environment
+from tests.running import CHECKOUT, environment
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -81,3 +81,54 @@ def test_started_as_a_module_only_what_python_needs_to_start_is_looked_for_there
     done = run(folder, "-m", "fairgate", "run", *SOME)
     assert done.returncode == 0, done.stdout + done.stderr
     assert not ran.exists(), ran.read_text()
+
+
+@pytest.mark.parametrize("link", [".fairgate", ".fairgate/ledger.sqlite"])
+@pytest.mark.parametrize("how", ["run", "pytest"])
+def test_a_default_ledger_that_is_a_link_is_refused(tmp_path: Path, link: str, how: str) -> None:
+    folder, elsewhere = tmp_path / "theirs", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    empty = elsewhere / "ledger.sqlite"
+    empty.touch(mode=0o644)
+    (folder / link).parent.mkdir(parents=True)
+    (folder / link).symlink_to(elsewhere if link == ".fairgate" else empty)
+    plain = ("-p", "no:cacheprovider")  # with its cache, links in .fairgate are refused anyway
+    asked = (
+        (*SOME, *plain) if how == "run" else ("-c", CHECKOUT / "pytest.ini", *SOME, *plain, CHECKOUT / "tests_bench")
+    )
+    done = run(folder, "-m", *(("fairgate", "run") if how == "run" else ("pytest",)), *asked)
+    assert done.returncode == 4, done.stdout + done.stderr
+    assert f"{link} is a link, which is not followed" in done.stderr
+    assert list(elsewhere.iterdir()) == [empty]
+    assert empty.stat().st_size == 0
+    assert empty.stat().st_mode & 0o777 == 0o644
+
+
+def test_a_ledger_that_the_user_named_may_be_a_link(tmp_path: Path) -> None:
+    folder, ledger = tmp_path / "mine", tmp_path / "disk" / "ledger.sqlite"
+    folder.mkdir()
+    ledger.parent.mkdir()
+    (folder / "ledger.sqlite").symlink_to(ledger)
+    done = run(folder, "-m", "fairgate", "run", *SOME, "--ledger=ledger.sqlite")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert ledger.stat().st_size
+
+
+def test_no_default_output_follows_a_link(tmp_path: Path) -> None:
+    folder, elsewhere, ledger = tmp_path / "theirs", tmp_path / "elsewhere", tmp_path / "ledger.sqlite"
+    for each in (folder, elsewhere, folder / "images"):
+        each.mkdir()
+    assert run(tmp_path, "-m", "fairgate", "run", *SOME, f"--ledger={ledger}").returncode == 0
+    (elsewhere / "empty").touch()
+    for link, command in {
+        "fairgate-evidence": ("evidence", ledger),
+        ".github": ("init",),
+        "images/faces.sqlite": ("faces", "images", "--detector=control/fairface"),
+    }.items():
+        (folder / link).symlink_to(elsewhere / "empty" if link.endswith("sqlite") else elsewhere)
+        done = run(folder, "-m", "fairgate", *command)
+        assert done.returncode == 4, done.stdout + done.stderr
+        assert f"{link} is a link, which is not followed" in done.stderr
+    assert [each.name for each in elsewhere.iterdir()] == ["empty"]
+    assert not (elsewhere / "empty").stat().st_size
+    assert not (folder / "fairgate.toml").exists()

@@ -6,8 +6,10 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import contextmanager
 from importlib.machinery import ModuleSpec
-from types import ModuleType
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -20,7 +22,7 @@ from tests.builders import entry, gate, report
 from tests.running import LIMITS, bench, environment
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
 
 SCORES = (
     entry("TV", value=12.0, estimate=10.5, ci=(8.0, 13.0)),
@@ -66,7 +68,9 @@ def test_mlflow_holds_scores_verdict_and_report(
 ) -> None:
     mlflow = pytest.importorskip("mlflow")
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
-    mlflow.set_tracking_uri((tmp_path / "mlruns").as_uri())
+    address = (tmp_path / "mlruns").as_uri()
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", address)
+    mlflow.set_tracking_uri(address)
     more = ["--scores-only"] if scores_only else []
     assert main(["export", str(folder), "--to=mlflow", "--project=release", *more]) == 0
     client = mlflow.MlflowClient()
@@ -77,8 +81,96 @@ def test_mlflow_holds_scores_verdict_and_report(
     assert held == (set() if scores_only else {f"fairgate/{name}" for name in FILES})
 
 
+@pytest.mark.parametrize("address", [None, ""])
+def test_nothing_is_sent_to_mlflow_where_no_address_is_given(
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    address: str | None,
+) -> None:
+    """The client would take `mlruns` or `mlflow.db` of the current folder, which says where artifacts are written."""
+    client = ModuleType("mlflow")
+    client.__spec__ = ModuleSpec("mlflow", None)
+    monkeypatch.setitem(sys.modules, "mlflow", client)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    if address is not None:
+        monkeypatch.setenv("MLFLOW_TRACKING_URI", address)
+    monkeypatch.chdir(tmp_path)
+    experiment = tmp_path / "mlruns" / "123456789012345678"
+    experiment.mkdir(parents=True)
+    (experiment / "meta.yaml").write_text(f"name: fairgate\nartifact_location: {(tmp_path / 'elsewhere').as_uri()}\n")
+    assert main(["export", str(folder), "--to=mlflow"]) == 4
+    assert "MLFLOW_TRACKING_URI" in capsys.readouterr().err
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_wandb_reads_no_settings_of_the_current_folder(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = dict[str, Path]()
+
+    class Settings(SimpleNamespace):
+        """Those of a client that looks for settings where it is made."""
+
+        def __init__(self, **given: object) -> None:
+            seen["looked in"] = Path.cwd()
+            seen["written below"] = Path(str(given["root_dir"]))
+            assert not list(Path.cwd().iterdir())
+            super().__init__(**given)
+
+    class Artifact(SimpleNamespace):
+        def add_file(self, path: str) -> None:
+            assert Path(path).is_file()
+
+    @contextmanager
+    def init(**_: object) -> Iterator[SimpleNamespace]:
+        yield SimpleNamespace(summary={}, id="1", offline=True, log_artifact=lambda _: None)
+
+    client = ModuleType("wandb")
+    client.__dict__.update(
+        Settings=Settings,
+        init=init,
+        Artifact=lambda *_, **__: Artifact(),
+        Error=ValueError,
+        __spec__=ModuleSpec("w", None),
+    )
+    monkeypatch.setitem(sys.modules, "wandb", client)
+    monkeypatch.delenv("WANDB_DIR", raising=False)
+    monkeypatch.setenv("WANDB_SILENT", "false")
+    monkeypatch.setenv("WANDB_CACHE_DIR", "cache")
+    monkeypatch.chdir(tmp_path)
+    assert main(["export", "report", "--to=wandb"]) == 0
+    assert seen["looked in"] != tmp_path
+    assert not seen["looked in"].exists()
+    assert seen["written below"] == tmp_path == Path.cwd()
+    assert os.environ["WANDB_CACHE_DIR"] == str(tmp_path / "cache")
+    monkeypatch.setenv("WANDB_DIR", "elsewhere")
+    assert main(["export", str(folder), "--to=wandb"]) == 0
+    assert seen["written below"] == tmp_path / "elsewhere"
+
+
+@pytest.mark.parametrize("name", ["wandb", ".wandb"])
+def test_wandb_writes_through_no_link_of_the_current_folder(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    client = ModuleType("wandb")
+    client.__spec__ = ModuleSpec("wandb", None)
+    monkeypatch.setitem(sys.modules, "wandb", client)
+    monkeypatch.delenv("WANDB_DIR", raising=False)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).symlink_to(folder)
+    assert main(["export", str(folder), "--to=wandb"]) == 4
+    assert f"{name} is a link, which is not followed" in capsys.readouterr().err
+
+
 def test_wandb_holds_scores_and_report_offline(folder: Path, tmp_path: Path) -> None:
     pytest.importorskip("wandb")
+    # A clone's, which is not obeyed.
+    (tmp_path / "wandb").mkdir()
+    (tmp_path / "wandb" / "settings").write_text(
+        "[default]\nrun_group = planted-group\nbase_url = http://127.0.0.1:1\n"
+    )
     own = {f"WANDB_{name}_DIR": str(tmp_path / name) for name in ("CACHE", "DATA", "CONFIG")}
     # In a process of its own: the client writes from a second one, which ends with the first.
     done = subprocess.run(  # noqa: S603 - our own interpreter
@@ -97,6 +189,7 @@ def test_wandb_holds_scores_and_report_offline(folder: Path, tmp_path: Path) -> 
     for name in read_figures(folder).metrics:
         assert name.encode() in content
     assert b"fairgate-report" in content
+    assert b"planted-group" not in content
     # Nothing of the machine goes along.
     assert not [path for path in (run / "files").rglob("*") if path.is_file()]
 
@@ -122,6 +215,7 @@ def test_no_trouble_with_a_tracking_server_shows_its_password(
     client = Client("mlflow")
     client.__spec__ = ModuleSpec("mlflow", None)
     monkeypatch.setitem(sys.modules, "mlflow", client)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", address)
     monkeypatch.setenv("MLFLOW_TRACKING_TOKEN", PLANTED[::-1])
     monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
     monkeypatch.setenv("MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT", "false")

@@ -6,8 +6,10 @@ again, whatever dies.
 
 from __future__ import annotations
 
+import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import chdir
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -174,10 +176,26 @@ def on_ray(
     except ImportError as error:
         raise ConfigError("ray is not installed.", where="--ray", hint=INSTALL) from error
     _reached(address)
-    try:
-        ray.init(address=address, ignore_reinit_error=True, log_to_driver=False, logging_level="warning")
-    except (OSError, RuntimeError, ValueError) as error:
-        raise FairgateError(f"no Ray cluster answers: {error}.", where=f"--ray {address}", hint=START) from error
+    # Actors look for modules in the folder in which Ray was reached, which may be anybody's: here, an empty one.
+    with tempfile.TemporaryDirectory(prefix="fairgate-", ignore_cleanup_errors=True) as empty:
+        try:
+            with chdir(empty):
+                ray.init(address=address, ignore_reinit_error=True, log_to_driver=False, logging_level="warning")
+        except (OSError, RuntimeError, ValueError) as error:
+            raise FairgateError(f"no Ray cluster answers: {error}.", where=f"--ray {address}", hint=START) from error
+        yield from _by_actors(ray, maker, store, pending, address, lost, batch, actors)
+
+
+def _by_actors(
+    ray: Any,
+    maker: Maker,
+    store: ImageStore,
+    pending: Iterable[Query],
+    address: str,
+    lost: Lost,
+    batch: int,
+    actors: int | None,
+) -> Iterator[tuple[Sequence[Query], Sequence[str], float]]:
     resources = ray.cluster_resources()
     gpus = int(resources.get("GPU", 0))
     many = actors or gpus or max(1, int(resources.get("CPU", 1)))
