@@ -181,6 +181,9 @@ _OTHER_FORMATS = (b"ftypavif", b"ftypavis", b"ftypheic", b"ftypheix", b"ftypmif1
 _TILES, _STRIPS, _MOST_STRIPS = (322, 323, 324, 325), 273, 65_536
 _JPEG = b"\xff\xd8\xff"
 _MOST_IN_JPEG = {b"\xff\xda": 200, b"Exif\0\0": 100}
+# Reads of a file: Pillow takes each marker, chunk, block and fill byte by one or more, about 1 µs and 100 bytes each.
+# Encoders put 255 bytes into a block of a GIF, 4 KiB and more into a chunk of a PNG.
+_FEW_READS, _BYTES_A_READ = 20_000, 64
 
 
 def open_picture(content: bytes, *, limits: ImageLimits | None = None) -> Picture | Problem:
@@ -196,16 +199,35 @@ def open_picture(content: bytes, *, limits: ImageLimits | None = None) -> Pictur
         return Problem.TOO_LARGE
     pillow = _pillow()
     try:
-        with pillow.open(BytesIO(content), formats=_known_here(pillow)) as image:
+        with pillow.open(_Pieces(content), formats=_known_here(pillow)) as image:
             if image.width * image.height > limits.pixels:
                 return Problem.TOO_LARGE
             return _opened(image)
-    except (pillow.DecompressionBombError, pillow.DecompressionBombWarning):
+    except (pillow.DecompressionBombError, pillow.DecompressionBombWarning, _TooManyPieces):
         return Problem.TOO_LARGE
     except _UnknownColours:
         return Problem.UNSUPPORTED
     except Exception:  # noqa: BLE001 - decoders of a dozen formats raise nearly anything on hostile bytes
         return _what_is_wrong(content)
+
+
+class _TooManyPieces(Exception):
+    """More parts than any encoder makes."""
+
+
+class _Pieces(BytesIO):
+    """A file that may be read so many times as its size calls for. Raises _TooManyPieces at the next one."""
+
+    def __init__(self, content: bytes) -> None:
+        super().__init__(content)
+        self._left = _FEW_READS + len(content) // _BYTES_A_READ
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """As of any file."""
+        self._left -= 1
+        if self._left < 0:
+            raise _TooManyPieces
+        return super().read(size)
 
 
 def _takes_long(content: bytes) -> bool:

@@ -216,7 +216,7 @@ class Endpoint:
                 unread[:] = map(sum, zip(unread, outcome.tokens, strict=True))
             if isinstance(outcome, TransientError | FairgateError):
                 raise outcome
-            return _with(unread, outcome)
+            return with_unread(unread, outcome)
 
         try:
             return await retries.run(attempt)
@@ -467,7 +467,7 @@ class Endpoint:
         return RunStopped(what, where=self._where, hint=hint)
 
 
-def _with(unread: Sequence[int], outcome: T) -> T:
+def with_unread(unread: Sequence[int], outcome: T) -> T:
     """A reply that counts what was billed for the answers before it, too, none of which could be read."""
     if not any(unread) or not isinstance(outcome, Reply):
         return outcome

@@ -163,6 +163,8 @@ FOREIGN = {
     "fairgate.providers.chat.litellm": {"library"},
     "fairgate.providers.faces.download": {"answer"},
     "fairgate.providers.faces.runtime": {"chosen"},
+    "fairgate.providers.http.aiohttp_transport": {"protocol"},
+    "fairgate.providers.http.httpx_bounds": {"client", "client.send", "made"},
     "fairgate.providers.http.socks_transport": {"request"},
     "fairgate.providers.http.traces": {"response"},
     "fairgate.providers.local.hf": {"self._tokenizer"},

@@ -140,6 +140,38 @@ def test_a_jpeg_with_exif_in_thousands_of_parts_is_not_opened() -> None:
     assert open_picture(whole[:2] + part * 101 + whole[2:]) is Problem.TOO_LARGE
 
 
+def gif_of(comment: bytes, times: int) -> bytes:
+    whole = written(Image.new("RGB", (8, 8)), "GIF")
+    at = whole.index(b"\x2c")
+    return whole[:at] + comment * times + whole[at:]
+
+
+MARKER, FILL, JPEG = segment(0xE5, b""), b"\xff", written(Image.new("RGB", (8, 8)), "JPEG")
+CHUNK, PNG = chunk(b"aaAa", b""), written(Image.new("RGB", (8, 8)))
+
+
+@pytest.mark.parametrize(
+    ("few", "many"),
+    [
+        (JPEG[:2] + MARKER * 5_000 + JPEG[2:], JPEG[:2] + MARKER * 50_000 + JPEG[2:]),
+        (JPEG[:2] + FILL * 5_000 + JPEG[2:], JPEG[:2] + FILL * 50_000 + JPEG[2:]),
+        (gif_of(b"\x21\xfe\x01a\0", 3_000), gif_of(b"\x21\xfe\x01a\0", 50_000)),
+        (PNG[:33] + CHUNK * 3_000 + PNG[33:], PNG[:33] + CHUNK * 50_000 + PNG[33:]),
+        (PNG[:-12] + CHUNK * 3_000 + PNG[-12:], PNG[:-12] + CHUNK * 50_000 + PNG[-12:]),
+    ],
+    ids=["markers", "fill bytes", "comments", "chunks", "chunks at the end"],
+)
+def test_an_image_of_ten_thousands_of_empty_parts_is_not_opened(few: bytes, many: bytes) -> None:
+    assert opened(few).size == (8, 8)
+    assert open_picture(many) is Problem.TOO_LARGE
+
+
+@pytest.mark.parametrize("form", ["PNG", "JPEG", "GIF", "TIFF", "WEBP", "BMP"])
+def test_a_picture_of_noise_is_opened_in_any_format(form: str) -> None:
+    pixels = np.random.default_rng(2).integers(0, 256, (600, 600, 3), np.uint8)
+    assert opened(written(Image.fromarray(pixels), form)).size == (600, 600)
+
+
 def tiff_of_tiles(side: int) -> bytes:
     """A TIFF of 16 x 16 pixels in one tile of far more, packed."""
     packed = zlib.compress(bytes(16 * side))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import json
 import os
 from dataclasses import dataclass
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,8 +18,11 @@ from fairgate.providers.chat.http_chat import PLAIN, RESPONSE_FORMAT, Body
 from fairgate.providers.chat.logprobs import FIELDS as LOGPROBS
 from fairgate.providers.chat.logprobs import read_tokens
 from fairgate.providers.chat.openai import SCHEMA
-from fairgate.providers.fields import body_fields, check_fields, count, name, word
+from fairgate.providers.endpoint import LONGEST, with_unread
+from fairgate.providers.fields import billed, body_fields, check_fields, count, name, parsed_json, word
+from fairgate.providers.http import httpx_bounds
 from fairgate.providers.http.addresses import parsed, secrets_of
+from fairgate.providers.http.httpx_bounds import bounded
 from fairgate.providers.retries import (
     CROWDED,
     LONGEST_MESSAGE,
@@ -33,9 +38,11 @@ if TYPE_CHECKING:
 
     from fairgate.core.domain import Query, Token
     from fairgate.providers.endpoint import Server
+    from fairgate.providers.http.httpx_bounds import Bounds
 
 T = TypeVar("T")
 OURS = ("model", "messages", "stream", "system_prompt", "api_key", "api_base", "num_retries", "timeout")
+UNBOUNDED = "aiohttp_openai/"  # asks with a client of its own
 FILTERED = "ContentPolicyViolationError"
 LEFT_AWAY = {
     RESPONSE_FORMAT: "Leave --answer-format away.",
@@ -55,7 +62,8 @@ class LiteLLMCalls:
     """Calls of LiteLLM's functions for one model. Keys are where LiteLLM looks for them, in the environment.
 
     `fields` are those that the user set, `by_options` names of others that options of the command line add, `stated`
-    what tells replies apart. Raises ConfigError where LiteLLM is not installed.
+    what tells replies apart. No redirect is followed, and of no answer are more than `longest` bytes read. Raises
+    ConfigError where LiteLLM is not installed, or asks with another client than httpx.
     """
 
     def __init__(
@@ -65,12 +73,17 @@ class LiteLLMCalls:
         fields: Mapping[str, object],
         stated: Mapping[str, object],
         by_options: Collection[str] = (),
+        longest: int = LONGEST,
     ) -> None:
         base_url = server.address
         self._name, self._base_url, self._fields = name, base_url, fields
         self._removable = {*fields, *by_options}
         address = None if base_url is None else base_url.partition("?")[0].rpartition("@")[2]
         self.identity = Identity("litellm", name, address, stated)
+        if name.startswith(UNBOUNDED):
+            hint = f"--model openai/{name.removeprefix(UNBOUNDED)}"
+            raise ConfigError("LiteLLM holds its answers to no bounds.", where=f"litellm/{name}", hint=hint)
+        self._longest = longest
         self._places, self._timeout, self._retries = server.max_in_flight, server.timeout, server.retries
         url = None if base_url is None else parsed(base_url.strip())
         secrets, words = ([], []) if url is None else secrets_of(url)
@@ -81,19 +94,24 @@ class LiteLLMCalls:
     async def call(self, function: str, read: Callable[[Any, float, int], T | None], **given: object) -> T | Refused:
         """What `read` makes of the function's result, its latency and the number of the attempt."""
         number = 0
+        unread = [0, 0]  # tokens of answers that could not be read
 
         async def attempt() -> T | Refused:
             nonlocal number
             number += 1
-            outcome = await self._attempt(function, read, given, number)
+            answers: list[tuple[int, int]] = []
+            outcome = await self._attempt(function, read, given, number, answers)
+            if isinstance(outcome, TransientError):
+                unread[:] = map(sum, zip(unread, *answers, strict=True))
             if isinstance(outcome, TransientError | FairgateError):
                 raise outcome
-            return outcome
+            return outcome if isinstance(outcome, Refused) else with_unread(unread, outcome)
 
         try:
             return await self._retries.run(attempt)
         except TransientError as last:
-            given_up = CallFailed(f"{last}.", where=self.identity.label, attempts=number)
+            tokens = unread[0], unread[1]
+            given_up = CallFailed(f"{last}.", where=self.identity.label, attempts=number, tokens=tokens)
         # Raised here, so that nothing of another library's hangs on it as its context.
         raise given_up
 
@@ -103,26 +121,41 @@ class LiteLLMCalls:
         return None if text is None else self.redaction.hide(text)
 
     async def _attempt(
-        self, function: str, read: Callable[[Any, float, int], T | None], given: Mapping[str, object], number: int
+        self,
+        function: str,
+        read: Callable[[Any, float, int], T | None],
+        given: Mapping[str, object],
+        number: int,
+        answers: list[tuple[int, int]],
     ) -> T | Refused | TransientError | FairgateError:
-        """One call. Errors are handed back and not raised: no traceback then holds what was sent."""
+        """One call, with the tokens of each of its answers in `answers`.
+
+        Errors are handed back and not raised: no traceback then holds what was sent.
+        """
         if self._line is None:
             self._line = asyncio.Semaphore(self._places)
         sent = {**self._fields, **given, **({} if self._base_url is None else {"api_base": self._base_url})}
         async with self._line:
             began = perf_counter()
-            try:
-                async with asyncio.timeout(self._timeout):
-                    said = await getattr(self._library, function)(model=self._name, **sent)
-            except TimeoutError:
-                return TransientError("timeout", f"no whole answer within {self._timeout:g} s", crowded=True)
-            except Exception as error:  # noqa: BLE001 - whatever the library raises is judged by its status
-                return self._classified(error, perf_counter() - began, number)
+            with bounded(self._longest, self._timeout, partial(_counted, answers)) as bounds:
+                try:
+                    async with asyncio.timeout(self._timeout):
+                        said = await getattr(self._library, function)(model=self._name, **sent)
+                except TimeoutError:
+                    return TransientError("timeout", f"no whole answer within {self._timeout:g} s", crowded=True)
+                except Exception as error:  # noqa: BLE001 - whatever the library raises is judged by its status
+                    return self._beyond(bounds) or self._classified(error, perf_counter() - began, number)
         try:
             found = read(said, perf_counter() - began, number)
         except (AttributeError, IndexError, TypeError):
             found = None
         return TransientError("no choices in the answer") if found is None else found
+
+    def _beyond(self, bounds: Bounds) -> TransientError | RunStopped | None:
+        if bounds.redirect is not None:
+            what = f"the server redirects (HTTP {bounds.redirect}), and redirects are not followed."
+            return RunStopped(what, where=self.identity.label, hint="Check the name, and --base-url.")
+        return TransientError("endless answer", f"more than {bounds.longest:,} bytes") if bounds.endless else None
 
     def _classified(self, error: Exception, latency: float, number: int) -> Refused | TransientError | FairgateError:
         kind, status = type(error).__name__, getattr(error, "status_code", None)
@@ -213,6 +246,28 @@ def _tokens(choice: Any) -> tuple[Token, ...]:
     return read_tokens(given.model_dump() if hasattr(given, "model_dump") else given)
 
 
+def _counted(answers: list[tuple[int, int]], content: bytes) -> bytes:
+    """An answer without what its `usage` says that is no number: LiteLLM loses a reply for it."""
+    try:
+        whole = parsed_json(content)
+    except (ValueError, RecursionError):
+        return content
+    if not isinstance(whole, dict):
+        return content
+    usage = whole.get("usage")
+    answers.append(billed(whole))
+    if usage is None or (sound := _numbers(usage)) == usage:
+        return content
+    return json.dumps({**whole, "usage": sound}).encode()
+
+
+def _numbers(usage: object) -> dict[str, object]:
+    """The counts of tokens among what a server says was used, and those of their parts."""
+    said = usage if isinstance(usage, dict) else {}
+    parts = {key: _numbers(value) if key.endswith("_details") else count(value) for key, value in said.items()}
+    return {key: value for key, value in parts.items() if value is not None}
+
+
 def _loaded() -> Any:
     # It would fetch a price list from the network at its import.
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
@@ -224,6 +279,9 @@ def _loaded() -> Any:
         raise ConfigError(
             "LiteLLM is not installed.", where="litellm/NAME", hint="pip install 'fairgate[litellm]'"
         ) from None
+    httpx_bounds.install()
+    # aiohttp, which it would ask with, keeps interim answers without end.
+    library.disable_aiohttp_transport = True
     library.telemetry = False
     library.suppress_debug_info = True
     return library

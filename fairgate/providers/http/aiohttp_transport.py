@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     import ssl
     from collections.abc import AsyncIterator
 
+    from aiohttp.connector import Connection
+    from aiohttp.http import RawResponseMessage
+
 # Shorter than the five seconds after which common servers close an idle connection: reused at that moment, it is cut.
 KEEP_ALIVE = 4.0
 # aiohttp warns of longer bodies that are not sent in pieces.
@@ -25,6 +28,7 @@ LONG_BODY = 2**20
 # As long as other clients take it: gateways add policies and cookies of more than aiohttp's 8 kB.
 LONGEST_HEADER = 2**16  # bytes
 GRACE = 0.1  # seconds
+MOST_INTERIM = 20  # answers of 1xx before the one that counts
 
 
 class AiohttpTransport(httpx2.AsyncBaseTransport):
@@ -90,6 +94,7 @@ class AiohttpTransport(httpx2.AsyncBaseTransport):
         )
         return aiohttp.ClientSession(
             connector=connector,
+            response_class=_Answer,
             timeout=self._timeout,
             auto_decompress=False,
             max_line_size=LONGEST_HEADER,
@@ -97,6 +102,29 @@ class AiohttpTransport(httpx2.AsyncBaseTransport):
             cookie_jar=aiohttp.DummyCookieJar(),
             skip_auto_headers=("Accept", "Accept-Encoding", "Content-Type", "User-Agent"),
         )
+
+
+class _Answer(aiohttp.ClientResponse):
+    """A response. aiohttp drops interim ones before it without end, and takes memory for each."""
+
+    async def start(self, connection: Connection) -> aiohttp.ClientResponse:
+        """Read up to the end of the headers."""
+        protocol, left = connection.protocol, 1 + MOST_INTERIM
+        assert protocol is not None  # noqa: S101 - of an open connection
+        read = protocol.read
+
+        async def counted() -> tuple[RawResponseMessage, aiohttp.StreamReader]:
+            nonlocal left
+            left -= 1
+            if left < 0:
+                raise aiohttp.http_exceptions.BadHttpMessage("interim answers without end")
+            return await read()
+
+        protocol.read = counted  # type: ignore[method-assign] # of this connection, while it is begun
+        try:
+            return await super().start(connection)
+        finally:
+            del protocol.read
 
 
 class _Body(httpx2.AsyncByteStream):

@@ -125,7 +125,12 @@ async def content_of(response: httpx2.Response, limit: int) -> bytes:
         content += block
         if len(content) > limit:
             break
-    packed = response.headers.get("content-encoding", "").strip().lower()
+    return unpacked(content, response.headers.get("content-encoding", ""), limit)
+
+
+def unpacked(content: bytes | bytearray, encoding: str, limit: int) -> bytes:
+    """What a server packed, one byte more than the limit at most. Raises DecodingError for what is not so packed."""
+    packed = encoding.strip().lower()
     if packed not in {"gzip", "x-gzip", "deflate"}:
         return bytes(content[: limit + 1])
     try:

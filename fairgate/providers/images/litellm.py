@@ -33,7 +33,7 @@ class LiteLLMImages:
         fields: Mapping[str, object],
     ) -> None:
         check_fields(fields, OURS)
-        self._calls = LiteLLMCalls(name, server, fields, fields)
+        self._calls = LiteLLMCalls(name, server, fields, fields, longest=2 * LARGEST)
         timeout, retries = server.timeout, server.retries
         self._fetcher = Fetcher(
             server.address or ANYWHERE, timeout=timeout, limit=LARGEST, retries=retries, redaction=self._calls.redaction
