@@ -48,6 +48,24 @@ def test_no_output_takes_the_place_of_the_ledger(
     assert ledger.read_bytes() == before
 
 
+@pytest.mark.parametrize(
+    "option", ["--junitxml=report/junit.xml", "--report-dir=report/page", "--alluredir=report/all"]
+)
+def test_no_output_leads_out_of_the_current_folder_by_a_link(tmp_path: Path, option: str) -> None:
+    elsewhere, here = tmp_path / "elsewhere", tmp_path / "here"
+    (here / "report").mkdir(parents=True)
+    place = here / option.partition("=")[2]
+    if place.suffix:
+        elsewhere.write_text("precious")
+    else:
+        elsewhere.mkdir()
+    place.symlink_to(elsewhere)
+    [run] = bench_many(here, [arguments(here, *SOME, option)])
+    assert run.code == 4, run.output
+    assert "is a link, or lies behind one" in " ".join(run.output.split())
+    assert elsewhere.read_text() == "precious" if place.suffix else list(elsewhere.iterdir()) == []
+
+
 def test_links_in_folders_of_reports_are_replaced_and_not_followed(tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
