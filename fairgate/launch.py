@@ -66,8 +66,9 @@ def arguments(given: Sequence[str], here: Path) -> list[str]:
         *("-c", str(root / "pytest.ini"), f"--rootdir={root}", "-p", "fairgate.suite"),
         # Not beside the suite, which may be installed in a read-only place.
         *(() if "no:cacheprovider" in given else ("-o", f"cache_dir={cache_of(here)}")),
-        *placed,
+        # Before the user's options, of which the last may take a value that is left out.
         *(() if any(map(_names_cases, given)) else (str(root / CASES),)),
+        *placed,
     ]
 
 

@@ -25,8 +25,8 @@ def test_an_installation_has_the_suite_inside_and_a_checkout_beside_it(tmp_path:
 
 
 def test_the_whole_suite_is_collected_where_no_case_is_named() -> None:
-    found = arguments(["-k", "race", "--ledger", "/elsewhere/x"], HERE)
-    assert found[-5:] == ["-k", "race", "--ledger", "/elsewhere/x", str(SUITE / "tests_bench")]
+    found = arguments(["-k", "race", "--ledger", "/elsewhere/x", "--debug"], HERE)
+    assert found[-6:] == [str(SUITE / "tests_bench"), "-k", "race", "--ledger", "/elsewhere/x", "--debug"]
 
 
 @pytest.mark.parametrize("case", ["tests_bench", "tests_bench/f2bench", "tests_bench/a/test_b.py::test_b[c]"])
