@@ -58,18 +58,38 @@ def arguments(given: Sequence[str], here: Path) -> list[str]:
     """pytest's arguments for the suite, with the user's own behind them; what is written lies below `here`.
 
     Root folder, settings and plugin are named, so that pytest derives none of them from paths among the user's options.
-    `tests_bench/…` names cases of the suite, wherever it is installed; without such a path, all of them are collected.
     """
     root = suite()
-    placed = [str(root / each) if _names_cases(each) else each for each in given]
     return [
         *("-c", str(root / "pytest.ini"), f"--rootdir={root}", "-p", "fairgate.suite"),
         # Not beside the suite, which may be installed in a read-only place.
         *(() if "no:cacheprovider" in given else ("-o", f"cache_dir={cache_of(here)}")),
-        # Before the user's options, of which the last may take a value that is left out.
-        *(() if any(map(_names_cases, given)) else (str(root / CASES),)),
-        *placed,
+        *given,
     ]
+
+
+def _placement() -> object:
+    """A pytest plugin: cases are those of the suite, wherever it is installed, and nothing else is collected."""
+    import pytest
+
+    class Placement:
+        @staticmethod
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) -> None:
+            # pytest alone tells paths from the values of options, and imports conftest.py of paths, or of the current
+            # folder.
+            known, cases = early_config.known_args_namespace, suite() / CASES
+            if not known.file_or_dir:
+                # Before the user's options, of which the last may take a value that is left out.
+                args.insert(0, str(cases))
+            places = {each: str(cases.parent / each) for each in known.file_or_dir if _names_cases(each)}
+            args[:] = [places.get(each, each) for each in args]
+            known.file_or_dir = [places.get(each, each) for each in known.file_or_dir] or [str(cases)]
+            for each in known.file_or_dir:
+                if not Path(each.partition("::")[0]).resolve().is_relative_to(cases.resolve()):
+                    raise pytest.UsageError(f"fairgate run: {each} is no case of fairgate. Cases are {CASES}/….")
+
+    return Placement()
 
 
 def _spelling() -> object:
@@ -114,9 +134,9 @@ def start(given: Sequence[str], session: Session | None = None) -> int:
     if session is None:
         # Workers of pytest-xdist would look for modules in the current folder first.
         os.environ["PYTHONSAFEPATH"] = "1"
-        return int(pytest.main(arguments(given, Path.cwd()), [_spelling()]))
+        return int(pytest.main(arguments(given, Path.cwd()), [_spelling(), _placement()]))
     with _apart():
-        return int(pytest.main(arguments([*INSIDE, *given], Path.cwd()), [session]))
+        return int(pytest.main(arguments([*INSIDE, *given], Path.cwd()), [session, _placement()]))
 
 
 @contextmanager

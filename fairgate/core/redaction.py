@@ -164,9 +164,10 @@ class Redaction:
         whole, text = text, text[:EXAMINED]
         if self._known is not None:
             text = self._known.sub(HIDDEN, text)
-        text = without_orders(LOOKS_SECRET.sub(HIDDEN, text))
-        if len(whole) > EXAMINED and len(text) <= longest:
-            text = HIDDEN  # nearly all of it was secret, and a secret may have been cut in two
+        text = LOOKS_SECRET.sub(HIDDEN, text)
+        if len(whole) > EXAMINED and text != whole[:EXAMINED]:
+            text = HIDDEN  # a secret may have been cut in two, and what is hidden before it brings it to the front
+        text = without_orders(text)
         text = "".join(
             each if each.isprintable() else each.encode("unicode_escape").decode() for each in text[: longest + 1]
         )

@@ -129,7 +129,9 @@ def billed(answer: object) -> tuple[int, int]:
 
 def name(value: object) -> str | None:
     """What a server calls its model, or the build of it: as `word`, of at most 200 characters, as it is kept."""
-    return word(value[:LONGEST_NAME] if isinstance(value, str) else value)
+    if isinstance(value, str) and len(value) > LONGEST_NAME:
+        return f"[a name of {len(value):,} characters]"  # cut, it might end in half a secret, which is none to look for
+    return word(value)
 
 
 def word(value: object) -> str | None:

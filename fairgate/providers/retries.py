@@ -14,13 +14,16 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
+from fairgate.core.redaction import EXAMINED
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
 T = TypeVar("T")
 
 LONGEST_WAIT = 100  # characters of a header that says how long to wait
-LONGEST_MESSAGE = 16_384  # characters of an error that are looked at
+# Characters of an error that are kept: more than are looked at, so that whoever shows it knows that it was cut.
+LONGEST_MESSAGE = 2 * EXAMINED
 
 
 class TransientError(Exception):

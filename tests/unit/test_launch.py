@@ -24,16 +24,6 @@ def test_an_installation_has_the_suite_inside_and_a_checkout_beside_it(tmp_path:
     assert suite(package) == package / "_suite"
 
 
-def test_the_whole_suite_is_collected_where_no_case_is_named() -> None:
-    found = arguments(["-k", "race", "--ledger", "/elsewhere/x", "--debug"], HERE)
-    assert found[-6:] == [str(SUITE / "tests_bench"), "-k", "race", "--ledger", "/elsewhere/x", "--debug"]
-
-
-@pytest.mark.parametrize("case", ["tests_bench", "tests_bench/f2bench", "tests_bench/a/test_b.py::test_b[c]"])
-def test_named_cases_are_those_of_the_suite(case: str) -> None:
-    assert arguments(["-v", case], HERE)[-2:] == ["-v", str(SUITE / case)]
-
-
 @pytest.mark.parametrize(
     ("option", "said"),
     [
@@ -54,6 +44,36 @@ def fairgate(here: Path, *given: str, **env: str) -> tuple[int, str]:
         cwd=here, env=environment(env), capture_output=True, text=True, timeout=PATIENCE, check=False,
     )  # fmt: skip
     return done.returncode, done.stdout + done.stderr
+
+
+CASE = "tests_bench/fact_or_fair/test_subjective.py"
+
+
+def collected(here: Path, *given: str) -> set[str]:
+    code, said = fairgate(here, "run", *given, "--collect-only", "-q")
+    assert code == 0, said
+    return {line.partition("::")[0] for line in said.splitlines() if "::" in line}
+
+
+def test_cases_are_those_of_the_suite_whatever_stands_on_the_command_line(tmp_path: Path) -> None:
+    """Values of options may look like cases; in a folder of somebody else's nothing is collected or imported."""
+    ran = tmp_path / "ran"
+    (tmp_path / "conftest.py").write_text(f"open({str(ran)!r}, 'w')\n")
+    (tmp_path / "test_theirs.py").write_text("def test_theirs(): pass\n")
+    whole = collected(tmp_path)
+    assert len(whole) > 3
+    assert all(each.startswith("tests_bench/") for each in whole)
+    assert collected(tmp_path, "--ignore", "tests_bench/bigbench") == whole
+    assert collected(tmp_path, "--deselect", f"{CASE}::none", "--junitxml", "tests_bench/x.xml") == whole
+    assert collected(tmp_path, "-s", CASE) == {CASE}
+    for foreign in ("test_theirs.py", ".", str(tmp_path)):
+        code, said = fairgate(tmp_path, "run", foreign)
+        assert (code, said.strip()) == (
+            4,
+            f"ERROR: fairgate run: {foreign} is no case of fairgate. Cases are tests_bench/….",
+        )
+    assert fairgate(tmp_path, "run", "-q", "-k", "tests_bench/")[0] == 5
+    assert not ran.exists()
 
 
 def test_what_the_environment_tells_pytest_changes_no_verdict_of_gate(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ import msgspec
 
 from fairgate.core.domain import Reply
 from fairgate.core.errors import CallFailed, FairgateError, RunStopped
+from fairgate.core.redaction import EXAMINED
 from fairgate.ledger.ledger import Ledger, sample_key
 from fairgate.providers.chat import batch_format
 from fairgate.providers.endpoint import Filtered
@@ -362,7 +363,7 @@ class BatchChat:
         outcomes, whole = self._outcomes(content)
         ours = sent.take(outcomes, whole=whole and replies)
         if not sent.fetched:
-            begin = self._show(content[:1000].decode("utf-8", "replace")) or "it is empty"
+            begin = self._show(content[: 2 * EXAMINED].decode("utf-8", "replace")) or "it is empty"
             raise self._failed(f"{self._show(path)} holds no reply to the batch: {begin}.")
         ledger.batches.drop([key for key in ours if not isinstance(outcomes[key], Reply)])
         # Replies first: they are stored before an error ends the run.
