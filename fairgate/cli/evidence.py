@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from fairgate import __version__
 from fairgate.cli import gate
-from fairgate.core.current_folder import check_unlinked
+from fairgate.core.current_folder import check_inside
 from fairgate.core.errors import FairgateError
 from fairgate.core.files import whole
 
@@ -56,8 +56,7 @@ def _evidence(options: argparse.Namespace) -> str:
         )
     origin = _origin(options.ledger, past, before)
     folder: Path = options.output
-    if folder == FOLDER:
-        check_unlinked(Path(), FOLDER, "--output", "Remove it, or name another folder.")
+    check_inside(Path(), folder, "--output")
     folder.mkdir(parents=True, exist_ok=True)
     for name, render in (("evidence.md", to_markdown), ("evidence.html", to_html), ("evidence.json", to_json)):
         with whole(folder / name, follow=False) as file:

@@ -139,6 +139,22 @@ def test_a_network_in_two_files_is_not_used(tmp_path: Path) -> None:
     onnx.save(onnx.load_from_string(FAIRFACE), place, save_as_external_data=True, location="f.data", size_threshold=0)
     with pytest.raises(FairgateError, match=r"f\.onnx: a part of its weights lies in another file"):
         folder.network("fairface")
+    # Fields come in any order.
+    plain = b"\n\x08location\x12\x06f.data"
+    assert plain in place.read_bytes()
+    place.write_bytes(place.read_bytes().replace(plain, b"\x12\x06f.data\n\x08location"))
+    with pytest.raises(FairgateError, match=r"f\.onnx: a part of its weights lies in another file"):
+        folder.network("fairface")
+
+
+def test_a_network_that_only_has_the_word_for_it_is_used(tmp_path: Path) -> None:
+    graph = onnx.load_from_string(FAIRFACE)
+    graph.graph.doc_string = "location"
+    folder = WeightsFolder(tmp_path / "weights")
+    place = folder.path / "fairface" / "f.onnx"
+    place.parent.mkdir(parents=True)
+    onnx.save(graph, place)
+    assert folder.network("fairface").path == place
 
 
 def test_a_network_that_nobody_pulled_is_not_removed(tmp_path: Path) -> None:

@@ -49,12 +49,17 @@ def test_no_output_takes_the_place_of_the_ledger(
 
 
 @pytest.mark.parametrize(
-    "option", ["--junitxml=report/junit.xml", "--report-dir=report/page", "--alluredir=report/all"]
+    "option",
+    [
+        *("--junitxml=report/junit.xml", "--report-dir=report/page", "--alluredir=report/all", "--debug=report/d.txt"),
+        *("--save-baseline=report/base.json", "--log-file=report/log.txt"),
+        *("--basetemp=report/temp", "--debug"),
+    ],
 )
 def test_no_output_leads_out_of_the_current_folder_by_a_link(tmp_path: Path, option: str) -> None:
     elsewhere, here = tmp_path / "elsewhere", tmp_path / "here"
     (here / "report").mkdir(parents=True)
-    place = here / option.partition("=")[2]
+    place = here / (option.partition("=")[2] or "pytestdebug.log")
     if place.suffix:
         elsewhere.write_text("precious")
     else:
@@ -64,6 +69,27 @@ def test_no_output_leads_out_of_the_current_folder_by_a_link(tmp_path: Path, opt
     assert run.code == 4, run.output
     assert "is a link, or lies behind one" in " ".join(run.output.split())
     assert elsewhere.read_text() == "precious" if place.suffix else list(elsewhere.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ledger l.sqlite export --output e/f.jsonl", "compare l.sqlite l.sqlite --plot e/p.svg",
+        "evidence l.sqlite --output e/f", "merge e/m.sqlite l.sqlite", "calibrate faces --output e/c.json",
+    ],
+)  # fmt: skip
+def test_no_command_writes_out_of_the_current_folder_by_a_link(tmp_path: Path, command: str) -> None:
+    here, elsewhere = tmp_path / "here", tmp_path / "elsewhere"
+    here.mkdir()
+    elsewhere.mkdir()
+    bench_many(here, [arguments(here, *SOME, f"--ledger={here / 'l.sqlite'}")])
+    (here / "e").symlink_to(elsewhere)
+    done = subprocess.run(  # noqa: S603 - our own command
+        [sys.executable, "-m", "fairgate", *command.split()],
+        cwd=here, env=environment(), capture_output=True, text=True, timeout=PATIENCE, check=False,
+    )  # fmt: skip
+    assert (done.returncode, "lies behind one" in done.stderr) == (4, True), done.stderr
+    assert list(elsewhere.iterdir()) == []
 
 
 def test_links_in_folders_of_reports_are_replaced_and_not_followed(tmp_path: Path) -> None:
