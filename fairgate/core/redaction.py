@@ -75,6 +75,8 @@ _NO_SECRETS = frozenset({
     "bos", "cache", "cls", "end", "eos", "mask", "max", "min", "pad", "sep", "skip", "special", "start",
     "stop", "think", "unk",
 })  # fmt: skip
+# Of variables that say where a key is, or how many there may be.
+_SETTINGS = frozenset({"dir", "file", "home", "id", "limit", "max", "min", "name", "path", "type", "uri", "url"})
 _PURPOSES = frozenset({"dev", "prod", "read", "readonly", "ro", "rw", "staging", "test", "write"})  # HF_TOKEN_READ
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
@@ -93,9 +95,23 @@ def is_secret(name: str) -> bool:
 
 
 def of_environment() -> list[str]:
-    """What the variables of the environment hold that are called a secret, and the passwords of addresses in others."""
-    named = [value for name, value in os.environ.items() if is_secret(name)]
-    return [*named, *(found for value in os.environ.values() for found in _PASSWORD.findall(value))]
+    """What the variables of the environment hold that are called a secret, and the passwords of addresses in others.
+
+    Also without the blanks and line ends around it, which clients strip, and each of its lines.
+    """
+    named = [value for name, value in os.environ.items() if _names_secret(name, value)]
+    found = [*named, *(each for value in os.environ.values() for each in _PASSWORD.findall(value))]
+    lines = (line.strip() for value in found for line in value.splitlines())
+    return [*found, *(each.strip() for each in found), *(line for line in lines if len(line) >= LONG_SECRET)]
+
+
+def _names_secret(name: str, value: str) -> bool:
+    """Whether a variable holds a secret by its name, or a long one by a part of it (`TOKEN_GITHUB`, `API_KEY_EU`)."""
+    if is_secret(name):
+        return True
+    parts = [part.lower() for part in _PART.findall(name)]
+    told = not {"key", "keys", "token", "tokens"}.isdisjoint(parts) and _SETTINGS.isdisjoint(parts)
+    return told and len(value.strip()) >= LONG_SECRET
 
 
 class Redaction:

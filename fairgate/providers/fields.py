@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import re
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
 from fairgate.core.errors import ConfigError
-from fairgate.core.redaction import LONG_SECRET, LOOKS_SECRET, Redaction, is_secret
+from fairgate.core.redaction import LONG_SECRET, LOOKS_SECRET, Redaction, is_secret, of_environment
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -81,8 +80,7 @@ def _secret_in(place: str, value: object) -> str | None:
 
 def _is_of_environment(value: str) -> bool:
     """Whether a text holds what a variable of the environment keeps secret."""
-    kept = (each for name, each in os.environ.items() if is_secret(name) and len(each) >= LONG_SECRET)
-    return any(each in value for each in kept)
+    return any(each in value for each in of_environment() if len(each) >= LONG_SECRET)
 
 
 def check_fields(fields: Mapping[str, object], ours: Collection[str]) -> None:

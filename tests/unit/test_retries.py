@@ -18,7 +18,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairgate.core.domain import Reply
-from fairgate.core.redaction import EXAMINED, HIDDEN, LONGEST, Redaction, is_secret
+from fairgate.core.errors import ConfigError
+from fairgate.core.redaction import EXAMINED, HIDDEN, LONGEST, Redaction, is_secret, of_environment
+from fairgate.providers.fields import body_fields
 from fairgate.providers.retries import (
     Backoff,
     ErrorClass,
@@ -399,6 +401,38 @@ def test_a_secret_that_comes_in_parts_is_hidden_when_they_are_joined() -> None:
     reply = Reply("so planted-key-123 it is", served_model="planted-key-123")
     cleaned = Redaction(["planted-key-123"]).clean(reply)
     assert (cleaned.text, cleaned.served_model, cleaned.fingerprint) == ("so [hidden] it is", "[hidden]", None)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("MY_API_KEY", "{}\n"),
+        ("MY_API_KEY", " {} "),
+        ("MY_API_KEY", "first-key-of-sixteen\n{}\r\n"),
+        ("API_KEY_OPENAI", "{}"),
+        ("OPENAI_API_KEY_EU", "{}"),
+        ("TOKEN_GITHUB", "{}"),
+        ("OPENAI_KEYS", "{}"),
+    ],
+)
+def test_a_secret_of_the_environment_is_hidden_as_its_client_sends_it(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    key = "planted-key-of-the-environment"
+    monkeypatch.setenv(name, value.format(key))
+    redaction = Redaction(of_environment())
+    assert redaction.hide(f"You sent {key}.") == redaction.show(f"You sent {key}.") == "You sent [hidden]."
+    with pytest.raises(ConfigError, match="looks like a secret"):
+        body_fields([f"user={key}"])
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("SSH_KEY_FILE", "/home/planted/folder/key"), ("TOKEN_TYPE", "bearer"), ("KEYBOARD", "u" * 18)],
+)
+def test_a_setting_of_the_environment_is_no_secret(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+    monkeypatch.setenv(name, value)
+    assert value not in of_environment()
 
 
 def test_names_of_secrets_are_told_from_those_of_settings() -> None:
