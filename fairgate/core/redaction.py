@@ -36,6 +36,11 @@ PLACEHOLDERS = frozenset({
 # Variables of the environment need be no UTF-8.
 RAW = "surrogateescape"
 
+# What is long and may be Base64 is written in lines, as MIME and openssl do.
+_IN_LINES = re.compile(rf"[A-Za-z0-9+/_-]{{{LONG_SECRET},}}")
+_BREAKS = r"(?:[\r\n]|\\++[nr]|%(?:25)*0[aAdD])*+"
+_LINE_ENDS = re.compile(rb"[\r\n]|(?<!\\)\\++[nr]")
+
 _PASSWORD = re.compile(r"://[^/\s:@]*:([^/\s@]+)@")
 _BASE64 = (base64.b64encode, base64.urlsafe_b64encode)
 
@@ -161,7 +166,10 @@ class Redaction:
         if b"\\u" in content or b"%" in content:
             return True
         plain = content.replace(b"\\", b"").lower()  # one may stand for itself, be doubled, or go before a sign
-        return any(form in plain for form in self._traces)
+        if any(form in plain for form in self._traces):
+            return True
+        joined = _LINE_ENDS.sub(b"", content).replace(b"\\", b"").lower()
+        return len(joined) < len(plain) and any(form in joined for form in self._traces)
 
     def hide(self, text: str) -> str:
         """A decoded text without the given secrets, to be kept."""
@@ -237,8 +245,9 @@ def _spelled(form: str, *, whole_word: bool) -> str:
     """A pattern of every spelling that somebody undoes later: JSON's escapes, percents, both of them nested."""
     bare = _without_end(form)
     units = re.findall(r"\\+|[^\\]", bare)
+    between = _BREAKS if _IN_LINES.fullmatch(bare) else ""
     spelled = _spellings(units[0], first=True)
-    spelled += "".join(_spellings(unit, behind=before[0] == "\\") for before, unit in pairwise(units))
+    spelled += "".join(between + _spellings(unit, behind=before[0] == "\\") for before, unit in pairwise(units))
     spelled += f"{_spellings('=')}{{0,{len(form) - len(bare)}}}"
     return rf"(?<!\w){spelled}(?!\w)" if whole_word else spelled
 

@@ -82,7 +82,7 @@ def expected(found: LetterProbabilities | None, chosen: int | None) -> tuple[flo
     if found is None or found.state is not ProbabilityState.KNOWN or chosen is None or found.chosen != chosen:
         return None
     listed = sum(each for each in found.letters if each is not None)
-    if found.unlisted > MOST_UNLISTED * listed:
+    if listed <= 0 or found.unlisted > MOST_UNLISTED * listed:
         return None
     missing = sum(each is None for each in found.letters)
     share = found.unlisted / 2 / missing if missing else 0.0
@@ -209,6 +209,8 @@ def _weighed(tokens: Sequence[Token], at: _Place, letters: Sequence[str], chosen
     if not own:
         return LetterProbabilities(ProbabilityState.NOT_LISTED, chosen)
     listed = [each for each in masses if each is not None]
+    if sum(listed) <= 0:
+        return LetterProbabilities(ProbabilityState.NOT_LISTED, chosen)
     scale = max(sum(listed), 1.0)  # servers round
     kept = tuple(None if each is None else each / scale for each in masses)
     outside = max(1.0 - sum(listed) / scale, 0.0)

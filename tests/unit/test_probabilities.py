@@ -149,6 +149,14 @@ def test_a_reply_of_lone_letters_takes_no_memory_of_its_own() -> None:
         assert peak < 10 * len(text)
 
 
+def test_a_chance_too_small_for_a_number_is_none() -> None:
+    content = [{"token": "A", "logprob": -9998.0, "top_logprobs": [{"token": "A", "logprob": -9998.0}]}]
+    found = weighed(read_tokens({"content": content}), "A")
+    assert found.state is ProbabilityState.NOT_LISTED
+    stored = LetterProbabilities(ProbabilityState.KNOWN, 0, (0.0, None, None, None), 1.0, 0.0)
+    assert expected(stored, 0) is None
+
+
 def test_no_tokens_are_told_from_no_choice_and_from_a_letter_that_is_not_listed() -> None:
     refused = Answer(AnswerKind.REFUSED, None, "refusal-phrase")
     assert weigh((), "B", CHOICES, read("B", CHOICES)).state is ProbabilityState.NOT_GIVEN

@@ -369,6 +369,20 @@ def test_a_secret_is_hidden_in_the_base64_of_a_text_around_it(before: str) -> No
         assert len(said) - len(first) - len(second) >= 30
 
 
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+@pytest.mark.parametrize("before", ["", "Authorization: Bearer "])
+def test_a_secret_is_hidden_in_base64_in_lines(before: str, ends: str) -> None:
+    key = "sk-proj-" + "aB3dE5gH7jK9" * 13
+    lines = base64.encodebytes(f"{before}{key}, and more".encode()).decode().replace("\n", ends)
+    redaction = Redaction([key])
+    concealed = json.loads(redaction.conceal(json.dumps({"said": lines}).encode()))["said"]
+    for hidden in (redaction.hide(concealed), redaction.hide(lines), redaction.show(lines)):
+        assert HIDDEN in hidden
+        left = "".join(hidden.replace("\\r", "").replace("\\n", "").split())
+        whole = "".join(lines.split())
+        assert not any(whole[at : at + 24] in left for at in range(40, len(whole) - 60))
+
+
 def test_no_part_of_a_secret_is_shown_where_a_long_text_is_cut() -> None:
     key = "planted-key/5f1e"
     said = "".join(f"%{'25' * 504}{ord(each):02x}" for each in key)
