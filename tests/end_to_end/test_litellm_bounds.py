@@ -179,7 +179,7 @@ def test_what_litellm_cannot_read_is_neither_kept_with_the_key_nor_shown_with_it
 
     reply = asked(odd, "openai/tiny")
     kept = (reply.text, reply.served_model, reply.fingerprint)
-    assert kept == ("B, and [hidden]", "[hidden]", "[a name of 900 characters]")
+    assert kept == ("B, and [hidden]", "[hidden]", "[a name of 10,000 characters]")
     answer = {"choices": 7}
     with pytest.raises(CallFailed) as caught:
         asked(odd, "openai/tiny")
