@@ -31,7 +31,8 @@ INSIDE = (
 )
 CONTROLLER = "fairgate-gatekeeper"
 # What an outer pytest, or its user, says by the environment is not meant for a run inside of it.
-OUTER = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTEST_DISABLE_PLUGIN_AUTOLOAD", "PYTEST_CURRENT_TEST")
+PLAN = "ALLURE_TESTPLAN_PATH"  # by which allure-pytest leaves cases out, and gates with them
+OUTER = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTEST_DISABLE_PLUGIN_AUTOLOAD", "PYTEST_CURRENT_TEST", PLAN)
 
 
 @dataclass(eq=False)
@@ -105,6 +106,7 @@ def start(given: Sequence[str], session: Session | None = None) -> int:
     if session is None:
         # Workers of pytest-xdist would look for modules in the current folder first.
         os.environ["PYTHONSAFEPATH"] = "1"
+        os.environ.pop(PLAN, None)
         return int(pytest.main(arguments(given, Path.cwd()), [_spelling()]))
     with _apart():
         return int(pytest.main(arguments([*INSIDE, *given], Path.cwd()), [session]))

@@ -15,6 +15,7 @@ from fairgate.cli import gate
 from fairgate.core.current_folder import check_inside
 from fairgate.core.errors import FairgateError
 from fairgate.core.files import whole
+from fairgate.ledger.paths import place_of
 
 if TYPE_CHECKING:
     import argparse
@@ -66,6 +67,7 @@ def _evidence(options: argparse.Namespace) -> str:
 
 def hashes(ledger: Path) -> Mapping[str, str]:
     """The SHA-256 of a ledger's file, and of its write-ahead log where that holds anything."""
+    ledger = place_of(ledger)  # the log lies beside the file, not beside a link to it
     log = ledger.with_name(ledger.name + WAL)
     files = [ledger, *([log] if log.is_file() and log.stat().st_size else [])]
     found = {}

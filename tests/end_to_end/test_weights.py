@@ -168,6 +168,25 @@ def test_a_network_that_nobody_pulled_is_not_removed(tmp_path: Path) -> None:
     assert folder.files("fairface") == [mine]
 
 
+@pytest.mark.parametrize("sha256", ["x", None])
+def test_weights_behind_a_link_are_neither_removed_nor_written(tmp_path: Path, sha256: str | None) -> None:
+    folder, source, models = WeightsFolder(tmp_path / "weights"), tmp_path / "fairface.onnx", tmp_path / "models"
+    source.write_bytes(FAIRFACE)
+    models.mkdir()
+    (models / "mine.onnx").write_text("weeks of training")
+    folder.path.mkdir()
+    place = folder.path / "fairface"
+    place.symlink_to(models)
+    (folder.path / "sums.json").write_text(json.dumps({"fairface/mine.onnx": {"sha256": sha256}}))
+    with pytest.raises(FairgateError, match="fairface is a link, which is not followed"):
+        Puller(folder, replace=True).add(kind("fairface"), source)
+    place.unlink()
+    models.rename(place)
+    with pytest.raises(FairgateError, match=r"mine\.onnx lies there, which was not pulled"):
+        Puller(folder, replace=True).add(kind("fairface"), source)
+    assert (place / "mine.onnx").read_text() == "weeks of training"
+
+
 def listing(files: int, *, long_form: bool) -> bytes:
     """An archive that lists so many files, all without content."""
     entry = b"PK\1\2" + struct.pack("<4B4HL2L5H2L", 20, 0, 20, *[0] * 8, 1, *[0] * 6) + b"a"
