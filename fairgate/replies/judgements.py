@@ -330,6 +330,12 @@ _SPOKEN_MARK = re.compile(
 _SCALED = re.compile(rf"(?<![\d.,/-]){_NUMBER}(?P<scale> ?(?:/|out of) ?10(?:\.0)?)(?![\d.]\d|\d)", re.IGNORECASE)
 _LINE = re.compile(rf"^[^\w\n-]*{_NUMBER}{_SCALE}[^\w\n]*$", re.MULTILINE)
 _HEAD = re.compile(rf"[^\w\n-]*{_NUMBER}{_SCALE}(?= *[.,;:)-](?: |\n|$)|\n| (?:because|since|as|for)\b)", re.IGNORECASE)
+# What a reply opens with, and may be its own mark: it is none by itself, but contradicts another that follows.
+_FIRST_NUMBER = re.compile(
+    rf"[^\w\n-]*(?:{_MARK_LABEL}(?: is|:)? *)?(?:{_NUMBER}{_SCALE}|(?P<word>zero|one|two|three|four|five|six|seven|eight"
+    r"|nine|ten)\b)(?= points?\b| *[.,;:)!-]| (?:it|the|this|that|there|he|she)\b|\n|$)",
+    re.IGNORECASE,
+)
 _HEADS = (_HEAD, _FINAL_MARK, _LABELLED_MARK, _SPOKEN_MARK, _SCALED)
 _LIST = re.compile(r"[^\w\n]*1[.)] .*(?:\n.*)*?\n[^\w\n]*2[.)] ")  # whose first number is no mark
 
@@ -353,7 +359,11 @@ def _marks_in_words(plain: str, doubtful: bool) -> Iterator[tuple[str, set[float
         "scaled": _numbers(_SCALED, text),
         "line": _numbers(_LINE, text) | (_valued(head) if head else set()),
     }
-    yield next((how for how, found in forms.items() if found), ""), set[float]().union(*forms.values())
+    found = set[float]().union(*forms.values())
+    first = None if _LIST.match(text) else _FIRST_NUMBER.match(text)
+    if found and first:
+        found |= {float(_WORDS.index(first["word"].lower()))} if first["word"] else _valued(first)
+    yield next((how for how, each in forms.items() if each), ""), found
 
 
 def _labelled_marks(text: str) -> set[float]:

@@ -32,7 +32,7 @@ class Bucket:
     """
 
     def __init__(self, a_minute: float) -> None:
-        self._rate = a_minute / 60
+        self.a_minute, self._rate = a_minute, a_minute / 60
         self._most = max(1.0, self._rate / 10)
         self._level, self._at = self._most, 0.0
 
@@ -282,7 +282,7 @@ class Limits:
             return
         actual = self.meter(model).add(characters, reply)
         if self._tokens is not None:
-            self._tokens.take(actual.tokens - expected.tokens)
+            self._tokens.take(min(actual.tokens - expected.tokens, self._tokens.a_minute))
 
 
 def _spent(budget: str, option: str, told: str) -> BudgetSpent:

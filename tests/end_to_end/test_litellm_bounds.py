@@ -202,5 +202,6 @@ def test_what_litellm_cannot_read_counts_as_billed() -> None:
 
 
 def test_a_client_of_litellms_own_is_not_used() -> None:
-    with pytest.raises(ConfigError, match=r"no bounds.*openai/tiny"):
-        LiteLLMChat("aiohttp_openai/tiny", Server(None))
+    for provider in ("aiohttp_openai", "databricks"):
+        with pytest.raises(ConfigError, match=r"no bounds.*openai/tiny"):
+            LiteLLMChat(f"{provider}/tiny", Server(None))

@@ -186,6 +186,13 @@ def test_a_budget_of_calls_counts_repeated_ones_too() -> None:
             limits.wait(0, bill)
 
 
+def test_one_reply_holds_up_a_rate_of_tokens_for_a_minute_at_most() -> None:
+    limits = Limits(Bounds(tokens_a_minute=6_000))
+    limits.take(SMALL)
+    limits.settle("m", 100, SMALL, Reply("x", prompt_tokens=2**40, completion_tokens=0))
+    assert 1 < limits.wait(0.0, SMALL) <= 62
+
+
 def test_a_budget_of_tokens_waits_for_what_is_open_and_ends_when_nothing_is_left() -> None:
     limits = Limits(Bounds(tokens=100))
     limits.take(Bill(60, 0))

@@ -45,7 +45,7 @@ T = TypeVar("T")
 A = TypeVar("A")
 Read = Callable[[A, float, int], T | None]
 OURS = ("model", "messages", "stream", "system_prompt", "api_key", "api_base", "num_retries", "timeout")
-UNBOUNDED = "aiohttp_openai/"  # asks with a client of its own
+UNBOUNDED = ("aiohttp_openai/", "databricks/")  # ask, or have their tokens, by clients of their own
 FILTERED = "ContentPolicyViolationError"
 LEFT_AWAY = {
     RESPONSE_FORMAT: "Leave --answer-format away.",
@@ -99,7 +99,7 @@ class LiteLLMCalls:
         address = None if base_url is None else base_url.partition("?")[0].rpartition("@")[2]
         self.identity = Identity("litellm", name, address, stated)
         if name.startswith(UNBOUNDED):
-            hint = f"--model openai/{name.removeprefix(UNBOUNDED)}"
+            hint = f"--model openai/{name.partition('/')[2]}, with --base-url."
             raise ConfigError("LiteLLM holds its answers to no bounds.", where=f"litellm/{name}", hint=hint)
         self._longest = longest
         self._places, self._timeout, self._retries = server.max_in_flight, server.timeout, server.retries
