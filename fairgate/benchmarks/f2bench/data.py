@@ -182,6 +182,7 @@ def read_json(path: Path) -> dict[str, Any]:
     """The object that a JSON file holds. Raises `DataError` naming the file."""
     try:
         found = json.loads(read_text(path))
+        json.dumps(found, ensure_ascii=False).encode()  # raises for half an emoji, which no model can be sent
     except OSError as problem:
         reason = problem.strerror or str(problem)
         raise DataError(f"cannot be read ({reason}).", where=str(path), hint="Put a readable file there.") from problem
@@ -269,7 +270,7 @@ def _instance(cells: Mapping[str, object], identifier: object) -> Instance:
     if texts["type"] not in ("0", "1", "0.0", "1.0"):
         raise ValueError(f"{texts['type']!r} is no type: 0 is a fact, 1 a stereotype.")
     provenance = cells.get("provenance")
-    if provenance is not None and provenance not in set(FactSource):
+    if provenance is not None and provenance not in list(FactSource):
         raise ValueError(f"{provenance!r} is no provenance: A was read in a document, B is recalled.")
     source = cells.get("source")
     return Instance(
