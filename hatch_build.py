@@ -37,7 +37,9 @@ class SuiteHook(BuildHookInterface[Any]):
 
 def _check_links(root: Path) -> None:
     """Raise ValueError for a link in a folder of which files are published: it brings whatever it leads to."""
-    for name in ("fairgate", "fixtures", "tests_bench", "data", "tests", "benchmarks", "examples", "docs"):
-        for path in (root / name, *(root / name).rglob("*")):
-            if path.is_symlink():
-                raise ValueError(f"{path}: it is a link, and what it leads to is not to be published. Remove it.")
+    places = [path for path in root.iterdir() if path.is_file()]
+    for name in (".ci", "fairgate", "fixtures", "tests_bench", "data", "tests", "benchmarks", "examples", "docs"):
+        places += [root / name, *(root / name).rglob("*")]
+    for path in places:
+        if path.is_symlink():
+            raise ValueError(f"{path}: it is a link, and what it leads to is not to be published. Remove it.")

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 CACHE = Path(".fairgate") / "pytest-cache"
 MOST = 2**24  # bytes of one entry
+DEEPEST = 8  # folders in one another
 # What pytest reads at every start, and the only forms in which it can.
 FORMS: dict[str, type[dict[str, object] | list[object]]] = {"lastfailed": dict, "nodeids": list}
 REMOVE = "Remove the folder .fairgate/pytest-cache: it holds the names of cases alone."
@@ -38,21 +39,20 @@ def cache_of(here: Path) -> Path:
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    try:
-        entries = sorted(os.scandir(folder), key=lambda each: each.name)
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise ConfigError(f"{error.strerror}.", where=str(folder), hint=REMOVE) from error
-    for each in entries:
-        held = each.stat(follow_symlinks=False)
-        if stat.S_ISDIR(held.st_mode):
-            yield from _files(Path(each.path))
-        elif stat.S_ISREG(held.st_mode) and held.st_nlink == 1:
-            yield Path(each.path)
-        else:
-            kind = "a link" if stat.S_ISLNK(held.st_mode) else "no file of its own"
-            raise ConfigError(f"it is {kind}, which is not written to.", where=each.path, hint=REMOVE)
+    def cannot(error: OSError) -> None:
+        if not isinstance(error, FileNotFoundError):
+            raise ConfigError(f"{error.strerror}.", where=str(error.filename), hint=REMOVE) from error
+
+    for place, folders, names in os.walk(folder, onerror=cannot):
+        if len(Path(place).relative_to(folder).parts) > DEEPEST:
+            raise ConfigError("it is nothing that pytest writes there.", where=str(folder), hint=REMOVE)
+        for path in (Path(place, name) for name in sorted((*folders, *names))):
+            held = path.lstat()
+            if stat.S_ISREG(held.st_mode) and held.st_nlink == 1:
+                yield path
+            elif not stat.S_ISDIR(held.st_mode):
+                kind = "a link" if stat.S_ISLNK(held.st_mode) else "no file of its own"
+                raise ConfigError(f"it is {kind}, which is not written to.", where=str(path), hint=REMOVE)
 
 
 def _check(path: Path, form: type[dict[str, object] | list[object]]) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairgate.case_cache import cache_of
-from fairgate.core.layout import suite
+from fairgate.core.layout import CASES, suite
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 UNRECOGNIZED = re.compile(r"unrecognized arguments: (?P<option>--[^\s=]+)")
 INVALID = re.compile(r"error: (?P<said>argument -.*)")
-CASES = "tests_bench"
 INSIDE = (
     *("--disable-plugin-autoload", "--assert=plain", "--capture=no"),
     *("-p", "no:cacheprovider", "-p", "no:faulthandler"),
 )
 CONTROLLER = "fairgate-gatekeeper"
 # What an outer pytest, or its user, says by the environment is not meant for a run inside of it.
-OUTER = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTEST_DISABLE_PLUGIN_AUTOLOAD", "PYTEST_CURRENT_TEST")
+PLAN = "ALLURE_TESTPLAN_PATH"  # by which allure-pytest leaves cases out, and gates with them
+OUTER = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTEST_DISABLE_PLUGIN_AUTOLOAD", "PYTEST_CURRENT_TEST", PLAN)
 
 
 @dataclass(eq=False)
@@ -61,35 +61,11 @@ def arguments(given: Sequence[str], here: Path) -> list[str]:
     """
     root = suite()
     return [
-        *("-c", str(root / "pytest.ini"), f"--rootdir={root}", "-p", "fairgate.suite"),
+        *("-c", str(root / "pytest.ini"), f"--rootdir={root}", "-p", "fairgate.placement", "-p", "fairgate.suite"),
         # Not beside the suite, which may be installed in a read-only place.
         *(() if "no:cacheprovider" in given else ("-o", f"cache_dir={cache_of(here)}")),
         *given,
     ]
-
-
-def _placement() -> object:
-    """A pytest plugin: cases are those of the suite, wherever it is installed, and nothing else is collected."""
-    import pytest
-
-    class Placement:
-        @staticmethod
-        @pytest.hookimpl(tryfirst=True)
-        def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) -> None:
-            # pytest alone tells paths from the values of options, and imports conftest.py of paths, or of the current
-            # folder.
-            known, cases = early_config.known_args_namespace, suite() / CASES
-            if not known.file_or_dir:
-                # Before the user's options, of which the last may take a value that is left out.
-                args.insert(0, str(cases))
-            places = {each: str(cases.parent / each) for each in known.file_or_dir if _names_cases(each)}
-            args[:] = [places.get(each, each) for each in args]
-            known.file_or_dir = [places.get(each, each) for each in known.file_or_dir] or [str(cases)]
-            for each in known.file_or_dir:
-                if not Path(each.partition("::")[0]).resolve().is_relative_to(cases.resolve()):
-                    raise pytest.UsageError(f"fairgate run: {each} is no case of fairgate. Cases are {CASES}/….")
-
-    return Placement()
 
 
 def _spelling() -> object:
@@ -123,10 +99,6 @@ def _said(error: str) -> str | None:
     return f"unrecognized option {found['option']}. {hint}"
 
 
-def _names_cases(argument: str) -> bool:
-    return argument == CASES or argument.startswith(f"{CASES}/")
-
-
 def start(given: Sequence[str], session: Session | None = None) -> int:
     """Run the suite in this process, and return the exit code of the run."""
     import pytest
@@ -134,9 +106,10 @@ def start(given: Sequence[str], session: Session | None = None) -> int:
     if session is None:
         # Workers of pytest-xdist would look for modules in the current folder first.
         os.environ["PYTHONSAFEPATH"] = "1"
-        return int(pytest.main(arguments(given, Path.cwd()), [_spelling(), _placement()]))
+        os.environ.pop(PLAN, None)
+        return int(pytest.main(arguments(given, Path.cwd()), [_spelling()]))
     with _apart():
-        return int(pytest.main(arguments([*INSIDE, *given], Path.cwd()), [session, _placement()]))
+        return int(pytest.main(arguments([*INSIDE, *given], Path.cwd()), [session]))
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fairgate.core.current_folder import check_inside
 from fairgate.core.errors import ConfigError, DataError
 from fairgate.core.files import read_bytes, whole
 from fairgate.core.plural import counted
@@ -49,6 +50,7 @@ def _calibrate(options: argparse.Namespace) -> str:
     from fairgate.providers.faces.factory import make
     from fairgate.replies.labels import label_maps
 
+    check_inside(Path(), options.output, "--output")
     images = labelled(options.folder)
     detector = make(options.detector, weights=options.weights, arguments=options.detector_arg)
     known = {attribute for image in images for attribute in image.labels}

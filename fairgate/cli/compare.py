@@ -6,6 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fairgate.core.current_folder import check_inside
 from fairgate.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ def _compare(options: argparse.Namespace) -> str:
         raise ConfigError("only one run is given.", where="compare", hint="Name two or more.")
     if options.plot is not None and find_spec("matplotlib") is None:
         raise ConfigError("matplotlib is not installed.", where="--plot", hint="pip install 'fairgate[plots]'")
+    if options.plot is not None:
+        check_inside(Path(), options.plot, "--plot")
     parts = [part for plugin in registry().plugins for part in plugin.parts]
     columns = [_column(path, parts) for path in options.runs]
     if options.plot is not None:

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 from fairgate import __version__
 from fairgate.cli import gate
-from fairgate.core.current_folder import check_unlinked
+from fairgate.core.current_folder import check_inside
 from fairgate.core.errors import FairgateError
 from fairgate.core.files import whole
+from fairgate.ledger.paths import place_of
 
 if TYPE_CHECKING:
     import argparse
@@ -56,8 +57,7 @@ def _evidence(options: argparse.Namespace) -> str:
         )
     origin = _origin(options.ledger, past, before)
     folder: Path = options.output
-    if folder == FOLDER:
-        check_unlinked(Path(), FOLDER, "--output", "Remove it, or name another folder.")
+    check_inside(Path(), folder, "--output")
     folder.mkdir(parents=True, exist_ok=True)
     for name, render in (("evidence.md", to_markdown), ("evidence.html", to_html), ("evidence.json", to_json)):
         with whole(folder / name, follow=False) as file:
@@ -67,6 +67,7 @@ def _evidence(options: argparse.Namespace) -> str:
 
 def hashes(ledger: Path) -> Mapping[str, str]:
     """The SHA-256 of a ledger's file, and of its write-ahead log where that holds anything."""
+    ledger = place_of(ledger)  # the log lies beside the file, not beside a link to it
     log = ledger.with_name(ledger.name + WAL)
     files = [ledger, *([log] if log.is_file() and log.stat().st_size else [])]
     found = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 import uuid
@@ -14,6 +15,7 @@ from fairgate.core.plural import counted
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator
 
 FACES = Path("faces.sqlite")  # the ledger of a folder's faces, in it
 PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff")
@@ -62,7 +64,7 @@ def _faces(options: argparse.Namespace) -> str:
         with Ledger(file) as ledger:
             store, identity = ImageStore(file), detector.identity
             if folder:
-                names = sorted(each for each in path.rglob("*") if each.suffix.lower() in PICTURES)
+                names = sorted(each for each in _below(path) if each.suffix.lower() in PICTURES)
                 pending = bulk.images_in(path, names, store, ledger, identity, lost)
             else:
                 pending = bulk.images_of(ledger, identity)
@@ -84,3 +86,9 @@ def _faces(options: argparse.Namespace) -> str:
     if lost.count:
         raise FairgateError(f"{told}; {lost.count:,} could not be read from the disk, the first: {lost.first}")
     return f"{told}\n"
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    """All files below a folder, however deep; linked folders are not gone into."""
+    for place, _, names in os.walk(folder):
+        yield from (Path(place, name) for name in names)

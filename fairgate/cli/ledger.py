@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from fairgate.core.current_folder import check_inside
 from fairgate.core.errors import ERROR, ConfigError, LedgerError
 from fairgate.core.files import whole
 from fairgate.core.plural import counted
@@ -208,6 +209,7 @@ def _opened(path: Path | None) -> Iterator[IO[bytes]]:
             # The reader closed the pipe; the interpreter would report that again at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return
+    check_inside(Path(), path, "--output")
     try:
         with whole(path) as file:
             yield file

@@ -59,6 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options = _parsed(given)
         done: str | tuple[str, int] = options.command(options)
         text, code = (done, 0) if isinstance(done, str) else done
+        text = "\n".join(printable(line.expandtabs()) for line in text.split("\n"))
         # A terminal or a file need not know every character.
         encoding = sys.stdout.encoding or "utf-8"
         sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))

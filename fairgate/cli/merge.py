@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fairgate.core.current_folder import check_inside
 from fairgate.core.plural import counted
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 def _merge(options: argparse.Namespace) -> str:
     from fairgate.runs.merging import merge
 
+    check_inside(Path(), options.out, "OUT")
     return _said(merge(options.out, options.ledgers), options.out)
 
 

@@ -28,17 +28,23 @@ def check_unlinked(folder: Path, inner: Path, where: str, hint: str) -> None:
 
 
 def check_inside(folder: Path, path: Path, where: str) -> None:
-    """Raise ConfigError where a path in `folder` leads out of it, by a link below the folder, or is no file or folder.
+    """Raise ConfigError where a path in `folder` is a link, lies behind one below the folder, or is no file or folder.
 
     Somebody who named the path saw no more than its name. Paths elsewhere may be links.
     """
-    named, whole = Path(os.path.abspath(folder / path)), Path(os.path.realpath(folder))  # noqa: PTH100 - links stay
-    if not named.is_relative_to(os.path.abspath(folder)):  # noqa: PTH100 - as above
+    named = Path(os.path.abspath(folder / path))  # noqa: PTH100 - links stay
+    below = []
+    # The folder may have been named by way of a link to it.
+    for each in (named, *named.parents):
+        if each.exists() and each.samefile(folder):
+            break
+        below.append(each)
+    else:
         return
-    place = Path(os.path.realpath(named))
-    if not place.is_relative_to(whole):
+    if any(each.is_symlink() for each in below):
+        place = os.path.realpath(named)
         raise ConfigError(f"{named} is a link, or lies behind one, to {place}.", where=where, hint="Name that place.")
-    if place.exists() and not (place.is_file() or place.is_dir()):
+    if named.exists() and not (named.is_file() or named.is_dir()):
         raise ConfigError(f"{named} is no regular file.", where=where, hint="Name another place.")
 
 

@@ -13,6 +13,7 @@ def suite(package: Path = PACKAGE) -> Path:
     return inside if inside.is_dir() else package.parent
 
 
+CASES = "tests_bench"
 SUITE = suite()
 DATA = SUITE / "data"
 THRESHOLDS = SUITE / "thresholds.toml"

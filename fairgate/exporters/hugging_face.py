@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairgate.core.current_folder import check_unlinked
+from fairgate.core.current_folder import check_inside, check_unlinked
 from fairgate.core.errors import ConfigError, did_you_mean
 from fairgate.core.files import whole
 from fairgate.exporters.figures import name_of
@@ -33,6 +33,7 @@ def export(figures: Figures, folder: Path, dataset: str, tasks: Sequence[str], s
     known = {name_of(score): score for score in figures.report.scores}
     path = folder / PLACE
     entries = "".join(_entry(figures, dataset, *_task(each, known), source) for each in tasks)
+    check_inside(Path(), folder, "--output")
     check_unlinked(folder, PLACE.parent, "--output", "Remove it, or name another folder.")
     path.parent.mkdir(parents=True, exist_ok=True)
     with whole(path, follow=False) as file:

@@ -47,10 +47,10 @@ def check_outputs(
                 yield option, Path(os.path.abspath(base / Path(os.path.expandvars(value)).expanduser()))  # noqa: PTH100 - as pytest does it
 
     allure = dict(named({"allure_report_dir": ALLURE}))
-    if settings.report_dir is not None:
-        check_inside(base, settings.report_dir, "--report-dir")
-    for option, path in (*named(FILES), *allure.items()):
-        check_inside(base, path, option)
+    own = (("--report-dir", settings.report_dir), ("--save-baseline", settings.save_baseline))
+    for option, path in (*own, *named(FILES), *named(EMPTIED), *allure.items()):
+        if path is not None:
+            check_inside(base, path, option)
     for option, path in named(FILES):
         _keep_off(settings.ledger, path, option)
         if not path.is_dir():
@@ -72,8 +72,12 @@ def check_outputs(
 
 
 def check_debug(ledger: Path, path: str, base: Path) -> None:
-    """Raise ConfigError where pytest's --debug names the ledger: it is opened before other options are looked at."""
+    """Raise ConfigError where pytest's --debug names the ledger, or a link out of the folder.
+
+    Its file is opened before other options are looked at.
+    """
     _keep_off(base / ledger.expanduser(), base / path, "--debug")
+    check_inside(base, Path(path), "--debug")
 
 
 def _paths(value: object) -> Iterator[str]:

@@ -23,17 +23,19 @@ PRIVATE = (
 SUITE = ("conftest.py", "data/", "fixtures/", "pytest.ini", "tests_bench/", "thresholds")
 
 
-def test_a_link_is_not_published(tmp_path: Path) -> None:
+@pytest.mark.parametrize("place", ["data/faces/extra.toml", "pytest.ini", "SECURITY.md", "thresholds.toml"])
+def test_a_link_is_not_published(tmp_path: Path, place: str) -> None:
     for name in ("hatch_build.py", "pyproject.toml", "README.md"):
         shutil.copyfile(CHECKOUT / name, tmp_path / name)
     (tmp_path / "secret").write_text("precious")
-    (tmp_path / "data" / "faces").mkdir(parents=True)
-    (tmp_path / "data" / "faces" / "extra.toml").symlink_to(tmp_path / "secret")
+    (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / place).unlink(missing_ok=True)
+    (tmp_path / place).symlink_to(tmp_path / "secret")
     done = subprocess.run(
         [sys.executable, "-m", "hatchling", "build"], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert done.returncode != 0
-    assert "extra.toml: it is a link, and what it leads to is not to be published" in done.stderr
+    assert f"{place}: it is a link, and what it leads to is not to be published" in done.stderr
 
 
 def test_wheel_and_sdist_hold_all_that_is_tracked_and_nothing_else(tmp_path: Path) -> None:

@@ -139,6 +139,22 @@ def test_a_network_in_two_files_is_not_used(tmp_path: Path) -> None:
     onnx.save(onnx.load_from_string(FAIRFACE), place, save_as_external_data=True, location="f.data", size_threshold=0)
     with pytest.raises(FairgateError, match=r"f\.onnx: a part of its weights lies in another file"):
         folder.network("fairface")
+    # Fields come in any order.
+    plain = b"\n\x08location\x12\x06f.data"
+    assert plain in place.read_bytes()
+    place.write_bytes(place.read_bytes().replace(plain, b"\x12\x06f.data\n\x08location"))
+    with pytest.raises(FairgateError, match=r"f\.onnx: a part of its weights lies in another file"):
+        folder.network("fairface")
+
+
+def test_a_network_that_only_has_the_word_for_it_is_used(tmp_path: Path) -> None:
+    graph = onnx.load_from_string(FAIRFACE)
+    graph.graph.doc_string = "location"
+    folder = WeightsFolder(tmp_path / "weights")
+    place = folder.path / "fairface" / "f.onnx"
+    place.parent.mkdir(parents=True)
+    onnx.save(graph, place)
+    assert folder.network("fairface").path == place
 
 
 def test_a_network_that_nobody_pulled_is_not_removed(tmp_path: Path) -> None:
@@ -150,6 +166,25 @@ def test_a_network_that_nobody_pulled_is_not_removed(tmp_path: Path) -> None:
     with pytest.raises(FairgateError, match=r"mine\.onnx lies there, which was not pulled"):
         Puller(folder, replace=True).add(kind("fairface"), source)
     assert folder.files("fairface") == [mine]
+
+
+@pytest.mark.parametrize("sha256", ["x", None])
+def test_weights_behind_a_link_are_neither_removed_nor_written(tmp_path: Path, sha256: str | None) -> None:
+    folder, source, models = WeightsFolder(tmp_path / "weights"), tmp_path / "fairface.onnx", tmp_path / "models"
+    source.write_bytes(FAIRFACE)
+    models.mkdir()
+    (models / "mine.onnx").write_text("weeks of training")
+    folder.path.mkdir()
+    place = folder.path / "fairface"
+    place.symlink_to(models)
+    (folder.path / "sums.json").write_text(json.dumps({"fairface/mine.onnx": {"sha256": sha256}}))
+    with pytest.raises(FairgateError, match="fairface is a link, which is not followed"):
+        Puller(folder, replace=True).add(kind("fairface"), source)
+    place.unlink()
+    models.rename(place)
+    with pytest.raises(FairgateError, match=r"mine\.onnx lies there, which was not pulled"):
+        Puller(folder, replace=True).add(kind("fairface"), source)
+    assert (place / "mine.onnx").read_text() == "weeks of training"
 
 
 def listing(files: int, *, long_form: bool) -> bytes:

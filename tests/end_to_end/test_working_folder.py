@@ -98,7 +98,7 @@ def test_a_default_ledger_that_is_a_link_is_refused(tmp_path: Path, link: str, h
     )
     done = run(folder, "-m", *(("fairgate", "run") if how == "run" else ("pytest",)), *asked)
     assert done.returncode == 4, done.stdout + done.stderr
-    assert f"{link} is a link, which is not followed" in done.stderr
+    assert f"{link} is a link" in done.stderr
     assert list(elsewhere.iterdir()) == [empty]
     assert empty.stat().st_size == 0
     assert empty.stat().st_mode & 0o777 == 0o644
@@ -128,7 +128,7 @@ def test_no_default_output_follows_a_link(tmp_path: Path) -> None:
         (folder / link).symlink_to(elsewhere / "empty" if link.endswith("sqlite") else elsewhere)
         done = run(folder, "-m", "fairgate", *command)
         assert done.returncode == 4, done.stdout + done.stderr
-        assert f"{link} is a link, which is not followed" in done.stderr
+        assert f"{link} is a link" in done.stderr
     assert [each.name for each in elsewhere.iterdir()] == ["empty"]
     assert not (elsewhere / "empty").stat().st_size
     assert not (folder / "fairgate.toml").exists()

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from fairgate.cli.main import main
+from fairgate.core.current_folder import check_inside
+from fairgate.core.errors import ConfigError
 from fairgate.core.files import LOCK
 from fairgate.ledger.ledger import Ledger
 from tests.running import PATIENCE, arguments, bench, bench_many, environment
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.slow
 
@@ -49,12 +48,17 @@ def test_no_output_takes_the_place_of_the_ledger(
 
 
 @pytest.mark.parametrize(
-    "option", ["--junitxml=report/junit.xml", "--report-dir=report/page", "--alluredir=report/all"]
+    "option",
+    [
+        *("--junitxml=report/junit.xml", "--report-dir=report/page", "--alluredir=report/all", "--debug=report/d.txt"),
+        *("--save-baseline=report/base.json", "--log-file=report/log.txt"),
+        *("--basetemp=report/temp", "--debug"),
+    ],
 )
 def test_no_output_leads_out_of_the_current_folder_by_a_link(tmp_path: Path, option: str) -> None:
     elsewhere, here = tmp_path / "elsewhere", tmp_path / "here"
     (here / "report").mkdir(parents=True)
-    place = here / option.partition("=")[2]
+    place = here / (option.partition("=")[2] or "pytestdebug.log")
     if place.suffix:
         elsewhere.write_text("precious")
     else:
@@ -64,6 +68,47 @@ def test_no_output_leads_out_of_the_current_folder_by_a_link(tmp_path: Path, opt
     assert run.code == 4, run.output
     assert "is a link, or lies behind one" in " ".join(run.output.split())
     assert elsewhere.read_text() == "precious" if place.suffix else list(elsewhere.iterdir()) == []
+
+
+def test_a_link_to_the_current_folder_leads_out_of_it_no_more_than_its_name(tmp_path: Path) -> None:
+    """A shell names its folder by way of links; what lies in it may also be a link to another file there."""
+    here = tmp_path / "real" / "clone"
+    here.mkdir(parents=True)
+    (tmp_path / "home").symlink_to(tmp_path / "real")
+    (here / "sub").symlink_to(tmp_path)
+    (here / ".env").write_text("precious")
+    (here / "junit.xml").symlink_to(here / ".env")
+    for path in (tmp_path / "home" / "clone" / "sub" / "j.xml", here / "junit.xml", Path("junit.xml")):
+        with pytest.raises(ConfigError, match="is a link, or lies behind one"):
+            check_inside(here, path, "--junitxml")
+    for path in (
+        tmp_path / "home" / "clone" / "j.xml",
+        tmp_path / "home" / "j.xml",
+        Path("j.xml"),
+        Path("/dev/stdout"),
+    ):
+        check_inside(here, path, "--junitxml")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ledger l.sqlite export --output e/f.jsonl", "compare l.sqlite l.sqlite --plot e/p.svg",
+        "evidence l.sqlite --output e/f", "merge e/m.sqlite l.sqlite", "calibrate faces --output e/c.json",
+    ],
+)  # fmt: skip
+def test_no_command_writes_out_of_the_current_folder_by_a_link(tmp_path: Path, command: str) -> None:
+    here, elsewhere = tmp_path / "here", tmp_path / "elsewhere"
+    here.mkdir()
+    elsewhere.mkdir()
+    bench_many(here, [arguments(here, *SOME, f"--ledger={here / 'l.sqlite'}")])
+    (here / "e").symlink_to(elsewhere)
+    done = subprocess.run(  # noqa: S603 - our own command
+        [sys.executable, "-m", "fairgate", *command.split()],
+        cwd=here, env=environment(), capture_output=True, text=True, timeout=PATIENCE, check=False,
+    )  # fmt: skip
+    assert (done.returncode, "lies behind one" in done.stderr) == (4, True), done.stderr
+    assert list(elsewhere.iterdir()) == []
 
 
 def test_links_in_folders_of_reports_are_replaced_and_not_followed(tmp_path: Path) -> None:

@@ -46,6 +46,7 @@ FLOORS = (
     "fairgate.runs",
     "fairgate.enough_memory",
     "fairgate.case_cache",
+    "fairgate.placement",
     "fairgate.launch",
     "fairgate.api",
     "fairgate.cli",
@@ -160,6 +161,7 @@ def test_imports_run_in_no_circle() -> None:
 # Objects of pytest, Allure and other libraries, whose interface it is to be set from outside.
 FOREIGN = {
     "fairgate.controller": {"reporter", "session"},
+    "fairgate.placement": {"known"},
     "fairgate.providers.chat.litellm": {"library"},
     "fairgate.providers.faces.download": {"answer"},
     "fairgate.providers.faces.runtime": {"chosen"},
@@ -352,7 +354,7 @@ def test_one_module_knows_each_http_library_and_one_package_both() -> None:
 def test_pytest_is_known_at_the_edge_alone() -> None:
     edge = {"fairgate.plugin", "fairgate.suite", "fairgate.controller", "fairgate.reports.pytest_reports"}
     using = {module for module in modules() if stands_in(module, "fairgate") and "pytest" in imports(module).used}
-    assert using - {"fairgate.cli.main", "fairgate.launch", "fairgate.__main__"} <= edge
+    assert using - {"fairgate.cli.main", "fairgate.launch", "fairgate.placement", "fairgate.__main__"} <= edge
 
 
 @pytest.mark.parametrize("module", modules())

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from fairgate.case_cache import CACHE, cache_of
 from fairgate.core.errors import ConfigError
 from tests.unit.test_launch import fairgate
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ENTRIES = CACHE / "v" / "cache"
 RUN = ("run", "-q", "-k", "crime and base", "--model=control/oracle")
@@ -54,6 +51,18 @@ def test_a_fifo_is_not_waited_for(tmp_path: Path) -> None:
     (tmp_path / ENTRIES).mkdir(parents=True)
     os.mkfifo(tmp_path / ENTRIES / "lastfailed")
     with pytest.raises(ConfigError, match="no file of its own"):
+        cache_of(tmp_path)
+
+
+def test_folders_in_folders_are_named_and_not_gone_into_for_ever(tmp_path: Path) -> None:
+    place = tmp_path / CACHE
+    place.mkdir(parents=True)
+    for _ in range(1_200):
+        (place / "d").mkdir()
+        os.chdir(place)
+        place = Path("d")
+    os.chdir(tmp_path)
+    with pytest.raises(ConfigError, match="it is nothing that pytest writes there"):
         cache_of(tmp_path)
 
 

@@ -136,6 +136,21 @@ def test_text_and_images_are_not_mixed(tmp_path: Path, capsys: pytest.CaptureFix
     assert "51.50" in image_model
 
 
+def test_no_command_prints_what_a_terminal_or_a_runner_obeys(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = summary(tmp_path / "summary.json", entry("text", 91.25))
+    said = path.read_text(encoding="utf-8")
+    hostile = "\n::error::x\n##vso[task.setvariable variable=PATH]y\x1b[2J"
+    path.write_text(json.dumps(json.loads(said) | {"model": hostile}), encoding="utf-8")
+    for command in (["published", str(path)], ["compare", str(path), str(path)]):
+        assert exit_of(command) == 0
+        printed = capsys.readouterr().out
+        assert not any(
+            line.lstrip().startswith("::") or "##vso[" in line or "\x1b" in line for line in printed.splitlines()
+        )
+
+
 def test_partial_scores_are_left_out_and_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = summary(tmp_path / "summary.json", entry("text", 91.25, (2, 30)))
     assert main(["published", str(path)]) == 0

@@ -20,7 +20,7 @@ def test_an_exit_waits_for_threads_that_python_did_not_start_while_they_run_pyth
 
     _thread.start_new_thread(last_lines, ())
     begun.wait()
-    fast.wait_for_last_lines(longest=30)
+    fast.wait_for_last_lines(longest=5)
     assert over
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -55,6 +56,7 @@ def collected(here: Path, *given: str) -> set[str]:
     return {line.partition("::")[0] for line in said.splitlines() if "::" in line}
 
 
+@pytest.mark.slow
 def test_cases_are_those_of_the_suite_whatever_stands_on_the_command_line(tmp_path: Path) -> None:
     """Values of options may look like cases; in a folder of somebody else's nothing is collected or imported."""
     ran = tmp_path / "ran"
@@ -76,12 +78,17 @@ def test_cases_are_those_of_the_suite_whatever_stands_on_the_command_line(tmp_pa
     assert not ran.exists()
 
 
+@pytest.mark.slow
 def test_what_the_environment_tells_pytest_changes_no_verdict_of_gate(tmp_path: Path) -> None:
+    named = {"tests": [{"selector": "tests_bench.fact_or_fair.test_objective#test_objective"}], "version": "1.0"}
+    (tmp_path / "plan.json").write_text(json.dumps(named))
     run = ("run", "-q", "-k", "crime and base", "--model=control/stereotype", "--ledger=l.sqlite")
     assert fairgate(tmp_path, *run)[0] == 1
-    for told in ("--co", "-k zzz"):
-        code, said = fairgate(tmp_path, "gate", "l.sqlite", PYTEST_ADDOPTS=told)
+    plan = {"ALLURE_TESTPLAN_PATH": "plan.json"}
+    for told in ({"PYTEST_ADDOPTS": "--co"}, {"PYTEST_ADDOPTS": "-k zzz"}, plan):
+        code, said = fairgate(tmp_path, "gate", "l.sqlite", **told)
         assert (code, "FAIL: control/stereotype" in said) == (1, True), told
+    assert fairgate(tmp_path, *run, **plan)[0] == 1
 
 
 @pytest.mark.parametrize("plugin", [CONTROLLER, "fairgate.suite", "fixtures.cases"])

@@ -124,6 +124,20 @@ def test_an_index_that_names_weights_elsewhere_is_refused(models: Path, name: st
         digest(models / "mine", "hf/m")
 
 
+def test_an_index_in_a_folder_below_names_nothing_outside_of_the_model(models: Path) -> None:
+    below = models / "mine" / "sub"
+    below.mkdir()
+    (below / "x.safetensors.index.json").write_text(json.dumps({"weight_map": {"a": "../elsewhere.safetensors"}}))
+    with pytest.raises(ConfigError, match=r"sub/x\.safetensors\.index\.json names '\.\./elsewhere\.safetensors'"):
+        digest(models / "mine", "hf/m")
+
+
+def test_a_configuration_names_no_weights_of_its_own(models: Path) -> None:
+    (models / "mine" / "config.json").write_text('{"transformers_weights": ".cache/x.safetensors"}')
+    with pytest.raises(ConfigError, match=r"config\.json has 'transformers_weights', which names weights of its own"):
+        digest(models / "mine", "hf/m")
+
+
 @pytest.mark.parametrize(
     "content", ["[" * 100_000, "5", '{"weight_map": [1]}', '{"weight_map": {"a": 1, "b": "\\u0000"}}']
 )

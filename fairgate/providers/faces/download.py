@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 import httpx2
 from filelock import FileLock
 
+from fairgate.core.current_folder import check_unlinked
 from fairgate.core.errors import ConfigError, FairgateError
 from fairgate.core.files import LOCK
 from fairgate.core.redaction import Redaction
@@ -31,7 +32,7 @@ from fairgate.providers.http import addresses
 from fairgate.providers.http.transports import transport_to_others, usable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     # Bytes so far, and of how many; None where the server does not say.
     Progress = Callable[[int, int | None], None]
@@ -44,6 +45,12 @@ MOST_DIRECTORY, MOST_COMMENT = 2**20, 2**16 + 64  # bytes in an archive: of its 
 END64 = b"PK\6\7"  # where the list is too long for the plain form
 IDLE = 60.0  # seconds without a byte
 LONGEST = 3_600.0  # seconds for a whole download
+
+
+def _is_pulled(path: Path, recorded: Mapping[str, Mapping[str, object]]) -> bool:
+    """Whether a file is what was recorded when it was pulled."""
+    of = recorded.get(f"{path.parent.name}/{path.name}")
+    return of is not None and not path.is_symlink() and of.get("sha256") == sum_of(path)
 
 
 def _check_directory(archive: Path) -> None:
@@ -152,8 +159,11 @@ class Puller:
                     where=origin,
                     hint="Find out why it changed; --replace takes it all the same.",
                 )
+        # A folder of weights may be somebody else's, links in it as well.
+        inner = Path(kind.name) / path.name
+        check_unlinked(self._folder.path, inner, "--weights", "Remove it, or name another folder.")
         others = [each for each in self._folder.files(kind.name) if each != aim]
-        if foreign := next((each for each in others if f"{kind.name}/{each.name}" not in before), None):
+        if foreign := next((each for each in others if not _is_pulled(each, before)), None):
             raise FairgateError(
                 f"{foreign.name} lies there, which was not pulled: which is to be used?",
                 where=str(foreign.parent),

@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import sys
+import tempfile
 import tomllib
 from dataclasses import dataclass
 from functools import cache
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 VARIABLE = "FAIRGATE_WEIGHTS"
 SUMS = "sums.json"
-LOCATION = b"\n\x08location\x12"  # an entry of that key, as protobuf writes it
+LOCATION = b"location"
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,15 +137,30 @@ def _check_whole(path: Path) -> None:
     """
     try:
         with opened(path) as file:
-            is_whole = LOCATION not in file.read()
+            content = file.read()
     except OSError as error:
         raise FairgateError(f"cannot be read: {error.strerror}.", where=str(path)) from error
-    if not is_whole:
+    if LOCATION in content and _needs_others(content):
         raise FairgateError(
             "a part of its weights lies in another file.",
             where=str(path),
             hint="Save it as one: python -c \"import onnx; onnx.save(onnx.load('FILE'), 'ONE_FILE.onnx')\"",
         )
+
+
+def _needs_others(content: bytes) -> bool:
+    """Whether a graph, whose words include that of a file's place, has tensors in another file, or is none."""
+    try:
+        import onnx
+        from onnx.external_data_helper import load_external_data_for_model
+    except ImportError:
+        return True
+    with tempfile.TemporaryDirectory() as empty:
+        try:
+            load_external_data_for_model(onnx.load_from_string(content), empty)
+        except Exception:  # noqa: BLE001 - onnx' own errors have no common root
+            return True
+    return False
 
 
 def sum_of(path: Path) -> str:

@@ -21,6 +21,7 @@ INDEX = ".index.json"  # where weights in several files lie
 PIPELINE = "model_index.json"  # of diffusers: the class of each part, and the library that has it
 CODE = (".py", ".pyc", ".pyo", ".pyd", ".so", ".zip", ".whl")
 CONFIG = "config.json"
+ELSEWHERE = "transformers_weights"
 LAYERS = ("num_hidden_layers", "num_layers", "n_layers", "n_layer")
 SMALLEST_LAYER = 2**12  # bytes; models in use have a thousand times that
 LONGEST_INDEX = 2**26  # bytes; that of the largest models has a tenth
@@ -118,11 +119,21 @@ def _check(folder: Path, files: Sequence[Path], where: str) -> None:
             where=where,
             hint="Save the whole model (merge_and_unload of peft, then save_pretrained), in a folder without adapters.",
         )
+    # Nothing that a model is saved with has it; it names any file, one that is left out of the digest too.
+    named = next((each for each in files if each.name == CONFIG and _has(folder / each, ELSEWHERE)), None)
+    if named is not None:
+        raise ConfigError(
+            f"{named} has {ELSEWHERE!r}, which names weights of its own.",
+            where=where,
+            hint="Remove the key, and name the weights model.safetensors.",
+        )
     held = {os.path.realpath(folder / each) for each in files}
     for index in (each for each in files if each.name.endswith(INDEX)):
         for name in sorted(_weights(folder / index)):
-            path = folder / index.parent / name
-            if path.is_file() and os.path.realpath(path) not in held:
+            # Libraries join a name to the folder of the index, or to that of the model.
+            places = {os.path.realpath(folder / index.parent / name), os.path.realpath(folder / name)}
+            leads_out = Path(name).is_absolute() or ".." in Path(name).parts
+            if leads_out or any(Path(each).is_file() and each not in held for each in places):
                 raise ConfigError(
                     f"{index} names {name!r}, which is not among the files of the folder.",
                     where=where,
@@ -130,11 +141,17 @@ def _check(folder: Path, files: Sequence[Path], where: str) -> None:
                 )
 
 
+def _has(config: Path, key: str) -> bool:
+    told = _json(config)
+    return isinstance(told, dict) and key in told
+
+
 def _weights(index: Path) -> set[str]:
     """The files that an index names; none where it is no index, of which the library says what is wrong."""
     told = _json(index)
     named = told.get("weight_map") if isinstance(told, dict) else None
-    return {each for each in named.values() if isinstance(each, str)} if isinstance(named, dict) else set()
+    listed = named.values() if isinstance(named, dict) else ()
+    return {each for each in listed if isinstance(each, str) and "\0" not in each}
 
 
 def _json(path: Path) -> object:
