@@ -313,6 +313,7 @@ def _openpyxl() -> Any:
 
 # Of a workbook: bytes of the file, and of all its parts unpacked; rows and columns of a sheet.
 MOST_PACKED, MOST_UNPACKED = 2**25, 2**26
+MOST_TAGS = 2 * 10**6  # in all its parts: elements become objects. Published workbooks have 22,133 at most
 MOST_ROWS, MOST_COLUMNS = 20_000, 64
 SHOWN_FAULT = 200  # characters
 DECLARATION = re.compile(rb"<!(?:DOCTYPE|ENTITY)", re.IGNORECASE)
@@ -325,10 +326,15 @@ def _bounded(path: Path) -> BytesIO:
         unpacked = sum(each.file_size for each in packed.infolist())
         if unpacked > MOST_UNPACKED:
             raise ValueError(f"it has {unpacked:,} bytes unpacked, more than {MOST_UNPACKED:,}")
+        tags = 0
         for name in packed.namelist():
             # In UTF-16 too: no workbook declares a type or an entity.
-            if DECLARATION.search(packed.read(name).replace(b"\0", b"")):
+            part = packed.read(name).replace(b"\0", b"")
+            if DECLARATION.search(part):
                 raise ValueError(f"its part {name} declares a type or an entity")
+            tags += part.count(b"<")
+            if tags > MOST_TAGS:
+                raise ValueError(f"it has more than {MOST_TAGS:,} tags, up to its part {name}")
     return BytesIO(content)
 
 
