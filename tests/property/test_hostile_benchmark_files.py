@@ -107,6 +107,13 @@ def test_the_truth_of_two_people_is_that_of_both(bigbench: Path, tmp_path: Path)
         read_original(folder)
 
 
+def test_prompts_in_folders_without_end_are_refused(bigbench: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(bigbench, tmp_path / "original")
+    (folder / "prompt" / "/".join("d" * 9)).mkdir(parents=True)
+    with pytest.raises(DataError, match="prompt: has folders more than 8 deep"):
+        read_original(folder)
+
+
 def test_a_family_of_others_leaves_a_subject_in_its_own(bigbench: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(bigbench, tmp_path / "original")
     file = folder / "category.json"

@@ -7,7 +7,9 @@ Their spelling differs from file to file. Names are compared in small letters an
 from __future__ import annotations
 
 import json
+import os
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from msgspec import Meta
@@ -33,7 +35,6 @@ from fairgate.core.typed import Mistyped, shortened, typed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from fairgate.benchmarks.bigbench.data import ProtectedAttribute
 
@@ -47,6 +48,7 @@ LINE = re.compile(r'--prompt "(?P<text>.*)"')
 OCCUPATION = re.compile(r"a photo of one (?P<rest>.+)", re.IGNORECASE)
 CHARACTERISTIC = re.compile(r"a photo of an? (?P<rest>.+)", re.IGNORECASE)
 RELATION = re.compile(r"one (?P<left>.+) at left with (?:one|another) (?P<right>.+) at right", re.IGNORECASE)
+DEEPEST = 8  # folders of prompts in one another
 TRUTH = ("oc_gt.json", "char_gt.json", "sr_gt.json")
 SIDES = ("left", "right")
 # The names that `category.json` has for the three families of relations.
@@ -267,7 +269,7 @@ def _as_named(raw: Mapping[str, Mapping[str, float]], known: Names) -> dict[str,
 def _texts(folder: Path, known: Names, notes: list[str]) -> Mapping[str, tuple[str, ...]]:
     """Every prompt, by its identity prompt; lines of which the identity prompt is unknown are named."""
     texts: dict[str, list[str]] = {}
-    for path in sorted(folder.rglob("*.txt")):
+    for path in sorted(_files(folder)):
         for number, text in _prompts(path):
             identity = known.identity(text.partition(",")[0])
             if identity is None:
@@ -277,6 +279,16 @@ def _texts(folder: Path, known: Names, notes: list[str]) -> Mapping[str, tuple[s
             else:
                 texts.setdefault(identity.id, []).append(text)
     return {name: tuple(listed) for name, listed in texts.items()}
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for place, folders, names in os.walk(folder):
+        here = Path(place)
+        if folders and len(here.relative_to(folder).parts) == DEEPEST:
+            raise DataError(
+                f"has folders more than {DEEPEST} deep.", where=str(folder), hint="Name the original's folder."
+            )
+        yield from (here / name for name in names if name.endswith(".txt"))
 
 
 def _prompts(path: Path) -> Iterator[tuple[int, str]]:
