@@ -87,6 +87,11 @@ class CallFailed(FairgateError):
         super().__init__(what, where=where, hint=hint)
         self.attempts, self.tokens = attempts, tokens
 
+    def billed(self, tokens: tuple[int, int]) -> CallFailed:
+        """The same failure, for which so many tokens are billed."""
+        self.tokens = tokens
+        return self
+
 
 class RunStopped(FairgateError):
     """No further sample can be had: asking on would only cost time or money."""

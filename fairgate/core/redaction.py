@@ -36,6 +36,11 @@ PLACEHOLDERS = frozenset({
 # Variables of the environment need be no UTF-8.
 RAW = "surrogateescape"
 
+# What is long and may be Base64 is written in lines, as MIME and openssl do.
+_IN_LINES = re.compile(rf"[A-Za-z0-9+/_-]{{{LONG_SECRET},}}")
+_BREAKS = r"(?:[\r\n]|\\++[nr]|%(?:25)*0[aAdD])*+"
+_LINE_ENDS = re.compile(rb"[\r\n]|(?<!\\)\\++[nr]")
+
 _PASSWORD = re.compile(r"://[^/\s:@]*:([^/\s@]+)@")
 _BASE64 = (base64.b64encode, base64.urlsafe_b64encode)
 
@@ -75,6 +80,8 @@ _NO_SECRETS = frozenset({
     "bos", "cache", "cls", "end", "eos", "mask", "max", "min", "pad", "sep", "skip", "special", "start",
     "stop", "think", "unk",
 })  # fmt: skip
+# Of variables that say where a key is, or how many there may be.
+_SETTINGS = frozenset({"dir", "file", "home", "id", "limit", "max", "min", "name", "path", "type", "uri", "url"})
 _PURPOSES = frozenset({"dev", "prod", "read", "readonly", "ro", "rw", "staging", "test", "write"})  # HF_TOKEN_READ
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
@@ -93,9 +100,23 @@ def is_secret(name: str) -> bool:
 
 
 def of_environment() -> list[str]:
-    """What the variables of the environment hold that are called a secret, and the passwords of addresses in others."""
-    named = [value for name, value in os.environ.items() if is_secret(name)]
-    return [*named, *(found for value in os.environ.values() for found in _PASSWORD.findall(value))]
+    """What the variables of the environment hold that are called a secret, and the passwords of addresses in others.
+
+    Also without the blanks and line ends around it, which clients strip, and each of its lines.
+    """
+    named = [value for name, value in os.environ.items() if _names_secret(name, value)]
+    found = [*named, *(each for value in os.environ.values() for each in _PASSWORD.findall(value))]
+    lines = (line.strip() for value in found for line in value.splitlines())
+    return [*found, *(each.strip() for each in found), *(line for line in lines if len(line) >= LONG_SECRET)]
+
+
+def _names_secret(name: str, value: str) -> bool:
+    """Whether a variable holds a secret by its name, or a long one by a part of it (`TOKEN_GITHUB`, `API_KEY_EU`)."""
+    if is_secret(name):
+        return True
+    parts = [part.lower() for part in _PART.findall(name)]
+    told = not {"key", "keys", "token", "tokens"}.isdisjoint(parts) and _SETTINGS.isdisjoint(parts)
+    return told and len(value.strip()) >= LONG_SECRET
 
 
 class Redaction:
@@ -145,7 +166,10 @@ class Redaction:
         if b"\\u" in content or b"%" in content:
             return True
         plain = content.replace(b"\\", b"").lower()  # one may stand for itself, be doubled, or go before a sign
-        return any(form in plain for form in self._traces)
+        if any(form in plain for form in self._traces):
+            return True
+        joined = _LINE_ENDS.sub(b"", content).replace(b"\\", b"").lower()
+        return len(joined) < len(plain) and any(form in joined for form in self._traces)
 
     def hide(self, text: str) -> str:
         """A decoded text without the given secrets, to be kept."""
@@ -221,8 +245,9 @@ def _spelled(form: str, *, whole_word: bool) -> str:
     """A pattern of every spelling that somebody undoes later: JSON's escapes, percents, both of them nested."""
     bare = _without_end(form)
     units = re.findall(r"\\+|[^\\]", bare)
+    between = _BREAKS if _IN_LINES.fullmatch(bare) else ""
     spelled = _spellings(units[0], first=True)
-    spelled += "".join(_spellings(unit, behind=before[0] == "\\") for before, unit in pairwise(units))
+    spelled += "".join(between + _spellings(unit, behind=before[0] == "\\") for before, unit in pairwise(units))
     spelled += f"{_spellings('=')}{{0,{len(form) - len(bare)}}}"
     return rf"(?<!\w){spelled}(?!\w)" if whole_word else spelled
 

@@ -23,6 +23,7 @@ from fairgate.ledger.database import Database
 from fairgate.ledger.marks import Marks
 from fairgate.ledger.rows import (
     FILTERED,
+    MOST_TOKENS,
     TRUNCATED,
     ReplyRow,
     decoded,
@@ -79,8 +80,8 @@ class Ledger(Database):
             answer.choice,
             answer.how,
             PARSER_VERSION,
-            reply.prompt_tokens,
-            reply.completion_tokens,
+            _at_most(reply.prompt_tokens),
+            _at_most(reply.completion_tokens),
             reply.served_model,
             reply.fingerprint,
             float(reply.latency),
@@ -217,6 +218,11 @@ def key_ended(begun: blake2b, query: str, prompt: str) -> bytes:
     key = begun.copy()
     key.update(f"{query}\0{prompt}".encode("utf-8", "surrogatepass"))
     return key.digest()
+
+
+def _at_most(tokens: int | None) -> int | None:
+    """A count of tokens, as large as one may be: those of several answers may have been added up."""
+    return None if tokens is None else min(tokens, MOST_TOKENS)
 
 
 def row_sum(key: bytes, held: Sequence[object]) -> bytes:

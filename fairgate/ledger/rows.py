@@ -17,7 +17,8 @@ Row = TypeVar("Row", bound=msgspec.Struct)
 LONGEST_NOTE = 2**22  # characters of what a run asks: real ones have some tens of thousands
 SHOWN = 60  # characters of a value
 
-Tokens = Annotated[int, msgspec.Meta(ge=0, le=2**40)]
+MOST_TOKENS = 2**40  # of one sample: so many may be summed up
+Tokens = Annotated[int, msgspec.Meta(ge=0, le=MOST_TOKENS)]
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
 # Of the years 1970 to 9999, in seconds.

@@ -92,12 +92,22 @@ class Server:
 
 
 @dataclass(frozen=True, slots=True)
-class Filtered:
-    """The server's content filter refused the request: an answer, not a failure. `latency` in seconds."""
+class Answered:
+    """An answer that is more than a reply; `reply` is what is known of it so far."""
+
+    reply: Reply
+
+
+@dataclass(frozen=True, slots=True)
+class Filtered(Answered):
+    """The server's content filter refused the request: an answer, not a failure. The reply has no text."""
 
     said: str
-    latency: float
-    attempts: int
+
+    @classmethod
+    def of(cls, said: str, latency: float, attempts: int) -> Filtered:
+        """A refusal in these words after so many attempts; `latency` in seconds."""
+        return cls(Reply("", filtered=True, latency=latency, attempts=attempts), said)
 
 
 class Endpoint:
@@ -214,9 +224,10 @@ class Endpoint:
             if isinstance(outcome, TransientError):
                 failures.append(outcome.kind)
                 unread[:] = map(sum, zip(unread, outcome.tokens, strict=True))
+            outcome = with_unread(unread, outcome)
             if isinstance(outcome, TransientError | FairgateError):
                 raise outcome
-            return with_unread(unread, outcome)
+            return outcome
 
         try:
             return await retries.run(attempt)
@@ -352,7 +363,7 @@ class Endpoint:
         """Some gateways wrap an error in a 200; all else is a server in disorder, which may pass."""
         try:
             whole = parsed_json(content)
-        except (ValueError, RecursionError):
+        except ValueError:
             kind = headers.get("content-type", "").partition(";")[0].strip().lower()
             if kind and not kind.endswith("json"):
                 said = self.redaction.show(content.decode("utf-8", "replace"))
@@ -385,7 +396,7 @@ class Endpoint:
                 asked = f" (asks to wait {wait:g} s)" if wait else ""
                 return TransientError(f"HTTP {status}", said + asked, wait=wait, crowded=status in CROWDED)
             case ErrorClass.FILTERED:
-                return Filtered(said, latency, number)
+                return Filtered.of(said, latency, number)
             case ErrorClass.WRONG_KEY if self._has_key:
                 return self._stop(f"the server does not accept the key ({http}).", f"Set {self._provider.key}.")
             case ErrorClass.WRONG_KEY:
@@ -468,11 +479,16 @@ class Endpoint:
 
 
 def with_unread(unread: Sequence[int], outcome: T) -> T:
-    """A reply that counts what was billed for the answers before it, too, none of which could be read."""
-    if not any(unread) or not isinstance(outcome, Reply):
-        return outcome
-    sent, received = outcome.prompt_tokens or 0, outcome.completion_tokens or 0
-    return replace(outcome, prompt_tokens=sent + unread[0], completion_tokens=received + unread[1])
+    """What came of a request, with what was billed for the answers before it, too, none of which could be read."""
+    if any(unread):
+        if isinstance(outcome, CallFailed):
+            outcome.billed((unread[0], unread[1]))
+        if isinstance(outcome, Answered):
+            return replace(outcome, reply=with_unread(unread, outcome.reply))
+        if isinstance(outcome, Reply):
+            sent, received = outcome.prompt_tokens or 0, outcome.completion_tokens or 0
+            return replace(outcome, prompt_tokens=sent + unread[0], completion_tokens=received + unread[1])
+    return outcome
 
 
 def _times(count: int) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
+import math
+import re
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
 from fairgate.core.errors import ConfigError
-from fairgate.core.redaction import LONG_SECRET, LOOKS_SECRET, Redaction, is_secret
+from fairgate.core.redaction import LONG_SECRET, LOOKS_SECRET, Redaction, is_secret, of_environment
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -19,6 +20,10 @@ Body = TypeVar("Body", bound=msgspec.Struct)
 # More than any request has: a database cannot hold, or sum up, whatever number JSON can.
 MOST_TOKENS = 2**40
 LONGEST_NAME = 200  # characters of a model's name
+LONGEST_INTEGER = 400  # digits
+DEEPEST = 64  # levels of an answer that are read where it has more than can be
+# Strings, whose signs do not count, and what opens and ends a level.
+_NESTING = re.compile(r'"(?:[^"\\]++|\\.?)*+(?:"|\Z)|[\[\]{}]', re.DOTALL)
 
 
 def body_fields(model_args: Sequence[str], usual: Mapping[str, object] | None = None) -> dict[str, object]:
@@ -75,8 +80,7 @@ def _secret_in(place: str, value: object) -> str | None:
 
 def _is_of_environment(value: str) -> bool:
     """Whether a text holds what a variable of the environment keeps secret."""
-    kept = (each for name, each in os.environ.items() if is_secret(name) and len(each) >= LONG_SECRET)
-    return any(each in value for each in kept)
+    return any(each in value for each in of_environment() if len(each) >= LONG_SECRET)
 
 
 def check_fields(fields: Mapping[str, object], ours: Collection[str]) -> None:
@@ -87,12 +91,45 @@ def check_fields(fields: Mapping[str, object], ours: Collection[str]) -> None:
 
 
 def parsed_json(content: bytes) -> object:
-    """The JSON value in these bytes. Raises ValueError or RecursionError where they are none.
+    """The JSON value in these bytes. Raises ValueError where they are none.
 
-    They are UTF-8, in which secrets were looked for, and no other encoding that the standard library tries. Half an
-    emoji is read, which servers send that cut a reply in mid-character.
+    They are UTF-8, in which secrets were looked for, and no other encoding that the standard library tries. What one
+    field may break is read, for the sake of the others: half an emoji, which servers send that cut a reply in
+    mid-character, bytes of no character, control characters, numbers of any length. Where an answer is nested deeper
+    than can be read, what is below `DEEPEST` is null.
     """
-    return json.loads(content.decode("utf-8-sig", "surrogatepass"))
+    try:
+        text = content.decode("utf-8-sig", "surrogatepass")
+    except UnicodeDecodeError:
+        text = content.decode("utf-8-sig", "replace")
+    try:
+        return json.loads(text, strict=False, parse_int=_integer)
+    except RecursionError:
+        return json.loads(_shallow(text), strict=False, parse_int=_integer)
+
+
+def _integer(digits: str) -> int | float:
+    """More digits than Python reads are no number that anybody counts."""
+    return int(digits) if len(digits) <= LONGEST_INTEGER else math.inf
+
+
+def _shallow(text: str) -> str:
+    """JSON with null in place of the arrays and objects that are nested too deep. Raises ValueError for none."""
+    kept: list[str] = []
+    depth = done = 0
+    for each in _NESTING.finditer(text):
+        if each[0] in "[{":
+            depth += 1
+            if depth == DEEPEST + 1:
+                kept.append(text[done : each.start()])
+        elif each[0] in "]}":
+            depth -= 1
+            if depth == DEEPEST:
+                kept.append("null")
+                done = each.end()
+    if depth > 0:
+        raise ValueError("an array or an object has no end")
+    return "".join(kept) + text[done:]
 
 
 def decoded(content: bytes, decoder: msgspec.json.Decoder[Body]) -> Body | None:
@@ -102,7 +139,7 @@ def decoded(content: bytes, decoder: msgspec.json.Decoder[Body]) -> Body | None:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         try:
             return msgspec.convert(parsed_json(content), decoder.type)
-        except (ValueError, RecursionError):
+        except ValueError:
             return None
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from fairgate.core.redaction import EXAMINED
+from fairgate.providers.fields import parsed_json
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -86,7 +87,10 @@ def read_error(body: bytes) -> ServerError:
     try:
         whole: object = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return ServerError(_text(body))
+        try:
+            whole = parsed_json(body)
+        except ValueError:
+            return ServerError(_text(body))
     if isinstance(whole, list) and whole:
         whole = whole[0]
     error = whole.get("error", whole) if isinstance(whole, dict) else whole

@@ -13,6 +13,7 @@ the chance of having come so far. All else is outside the letters, words that be
 from __future__ import annotations
 
 import re
+from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
 from fairgate.core.domain import AnswerKind, LetterProbabilities, ProbabilityState
@@ -63,7 +64,9 @@ def weigh(
         return LetterProbabilities(ProbabilityState.NO_CHOICE)
     if not tokens:
         return LetterProbabilities(ProbabilityState.NOT_GIVEN, answer.choice)
-    place = place_of(text, choices, answer.choice, asked, languages)
+    # A longer one is not laid against its tokens, see `_starts`.
+    short = len(text.strip()) <= LONGEST_REPLY
+    place = place_of(text, choices, answer.choice, asked, languages) if short else None
     found = None if place is None else _covering(tokens, text, place)
     if found is None or any(_mass(each) > 1 + ROUNDING for each in tokens):
         return LetterProbabilities(ProbabilityState.OTHER_TOKENS, answer.choice)
@@ -79,7 +82,7 @@ def expected(found: LetterProbabilities | None, chosen: int | None) -> tuple[flo
     if found is None or found.state is not ProbabilityState.KNOWN or chosen is None or found.chosen != chosen:
         return None
     listed = sum(each for each in found.letters if each is not None)
-    if found.unlisted > MOST_UNLISTED * listed:
+    if listed <= 0 or found.unlisted > MOST_UNLISTED * listed:
         return None
     missing = sum(each is None for each in found.letters)
     share = found.unlisted / 2 / missing if missing else 0.0
@@ -95,7 +98,7 @@ def place_of(
 ) -> int | None:
     """The place in the reply of the letter that decides its answer; None where none does, as in an answer in words."""
     letter, other = choices[chosen].letter, 0 if chosen else 1
-    lone = list(re.finditer(rf"(?<![^\W_]){re.escape(letter)}(?![^\W_])", text, re.IGNORECASE))[-PLACES:]
+    lone = deque(re.finditer(rf"(?<![^\W_]){re.escape(letter)}(?![^\W_])", text, re.IGNORECASE), maxlen=PLACES)
     if len(choices) < 2:
         return None
 
@@ -206,6 +209,8 @@ def _weighed(tokens: Sequence[Token], at: _Place, letters: Sequence[str], chosen
     if not own:
         return LetterProbabilities(ProbabilityState.NOT_LISTED, chosen)
     listed = [each for each in masses if each is not None]
+    if sum(listed) <= 0:
+        return LetterProbabilities(ProbabilityState.NOT_LISTED, chosen)
     scale = max(sum(listed), 1.0)  # servers round
     kept = tuple(None if each is None else each / scale for each in masses)
     outside = max(1.0 - sum(listed) / scale, 0.0)

@@ -183,6 +183,20 @@ def test_half_a_character_does_not_lose_the_reply(stub: BatchStub, path: Path) -
     assert replies(ask(chat(stub, path), path)) == ['{"answer": "A"} ?'] * 10
 
 
+def test_lines_without_a_choice_count_as_billed(stub: BatchStub, path: Path) -> None:
+    body = {"choices": [], "usage": {"prompt_tokens": 1000, "completion_tokens": 5000}}
+
+    def emptied(content: bytes) -> web.Response:
+        lines = [json.loads(line) for line in content.splitlines()]
+        said = [json.dumps({**line, "response": {"status_code": 200, "body": body}}) for line in lines]
+        return web.Response(text="\n".join(said))
+
+    stub.gate = downloads(emptied, 1)
+    for failure in ask(chat(stub, path), path):
+        assert isinstance(failure, CallFailed)
+        assert failure.tokens == (1000, 5000)
+
+
 def test_an_answer_in_another_encoding_brings_no_key_into_message_or_ledger(stub: BatchStub, path: Path) -> None:
     stub.spelt = lambda content: content.decode().replace("batch_0", KEY).encode("utf-16")
     said = ask(chat(stub, path), path)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import gzip
 import importlib.util
 import json
 import tracemalloc
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable
+from itertools import product
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from aiohttp import web
@@ -19,8 +22,6 @@ from fairgate.providers.retries import Backoff, Retries
 from tests.builders import query
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from fairgate.core.domain import Reply
 
 pytestmark = [
@@ -31,7 +32,7 @@ WITHIN = "only-within-this-machine"
 OPENAI: dict[str, object] = {
     "choices": [{"index": 0, "message": {"role": "assistant", "content": "B"}, "finish_reason": "stop"}]
 }
-ANTHROPIC = {
+ANTHROPIC: dict[str, object] = {
     "id": "m",
     "type": "message",
     "role": "assistant",
@@ -48,19 +49,30 @@ def keys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "planted-key-456")
 
 
-def asked(answer: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]], name: str, tries: int = 1) -> Reply:
-    async def once() -> Reply:
+Answer = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
+
+
+def asked(answer: Answer, name: str, tries: int = 1) -> Reply:
+    [reply] = all_of(answer, name, 1, tries)
+    return reply
+
+
+def all_of(answer: Answer, name: str, count: int, tries: int = 1) -> list[Reply]:
+    """The replies to so many queries, one after the other."""
+
+    async def each() -> list[Reply]:
         runner = web.ServerRunner(web.Server(answer))
         await runner.setup()
         try:
             await web.TCPSite(runner, "127.0.0.1", 0).start()
             address = f"http://127.0.0.1:{runner.addresses[0][1]}"
             server = Server(address, timeout=30, retries=Retries(tries, Backoff(base=0.001)))
-            return await LiteLLMChat(name, server).ask(query())
+            model = LiteLLMChat(name, server)
+            return [await model.ask(query()) for _ in range(count)]
         finally:
             await runner.cleanup()
 
-    return asyncio.run(once())
+    return asyncio.run(each())
 
 
 @pytest.mark.parametrize("name", ["openai/tiny", "anthropic/tiny"])
@@ -117,22 +129,62 @@ def test_an_answer_to_litellm_is_read_packed_or_not(name: str, said: dict[str, o
     assert asked(answer, name).text == "B"
 
 
-@pytest.mark.parametrize(
-    "usage",
-    [
-        {"prompt_tokens": "many", "completion_tokens": 2},
-        {"prompt_tokens": 7.5, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": "none"}},
-        {"prompt_tokens": 1, "completion_tokens": 2, "prompt_tokens_details": 7},
-        {"prompt_tokens": 10**30, "completion_tokens": {"a": 1}},
-        "much",
-        [7],
-    ],
-)
-def test_no_odd_count_of_tokens_loses_litellms_reply(usage: object) -> None:
-    async def answer(_: web.BaseRequest) -> web.Response:
-        return web.json_response({**OPENAI, "usage": usage})
+ODD: list[Any] = [None, True, -1, 1.5, 10**30, float("nan"), float("inf"), "", "\ud83d", [], [1], {}, {"a": 1}, [None]]
+# All that stands beside the reply, and in what.
+BESIDE: dict[str, tuple[dict[str, object], Callable[[dict[str, Any]], list[dict[str, Any]]], list[str]]] = {
+    "openai/tiny": (
+        OPENAI | {"usage": {"prompt_tokens": 7, "completion_tokens": 2}},
+        lambda said: [said, said["choices"][0], said["choices"][0]["message"], said["usage"]],
+        [
+            *("created", "model", "system_fingerprint", "finish_reason", "role", "annotations", "tool_calls", "usage"),
+            *("function_call", "audio", "images", "reasoning_content", "provider_specific_fields", "prompt_tokens"),
+        ],
+    ),
+    "anthropic/tiny": (
+        ANTHROPIC,
+        lambda said: [said, said["content"][0], said["usage"]],
+        ["id", "role", "model", "stop_reason", "usage", "citations", "input_tokens", "prompt_tokens_details"],
+    ),
+}
 
-    assert asked(answer, "openai/tiny").text == "B"
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_nothing_odd_beside_a_reply_loses_it_to_litellm(name: str) -> None:
+    sound, places, fields = BESIDE[name]
+    answers = []
+    for field, odd in product(fields, ODD):
+        for place in range(len(places(copy.deepcopy(sound)))):
+            said = copy.deepcopy(sound)
+            places(said)[place][field] = odd
+            answers.append(json.dumps(said))
+    asked_for = iter(answers)
+
+    async def answer(_: web.BaseRequest) -> web.Response:
+        return web.Response(body=next(asked_for).encode(), content_type="application/json")
+
+    for reply, body in zip(all_of(answer, name, len(answers)), answers, strict=True):
+        assert reply.text == "B", body
+
+
+def test_what_litellm_cannot_read_is_neither_kept_with_the_key_nor_shown_with_its_paths() -> None:
+    said = {"role": 7, "content": "B, and planted-key-123"}
+    answer: dict[str, object] = {
+        "choices": [{"message": said}],
+        "model": "planted-key-123",
+        "system_fingerprint": "f" * 10_000,
+    }
+
+    async def odd(_: web.BaseRequest) -> web.Response:
+        return web.json_response(answer)
+
+    reply = asked(odd, "openai/tiny")
+    kept = (reply.text, reply.served_model, reply.fingerprint)
+    assert kept == ("B, and [hidden]", "[hidden]", "[a name of 10,000 characters]")
+    answer = {"choices": 7}
+    with pytest.raises(CallFailed) as caught:
+        asked(odd, "openai/tiny")
+    assert "Traceback" not in str(caught.value)
+    assert "site-packages" not in str(caught.value)
 
 
 def test_what_litellm_cannot_read_counts_as_billed() -> None:

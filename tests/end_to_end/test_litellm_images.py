@@ -18,7 +18,7 @@ from fairgate.ledger.images import ImageStore, hash_in
 from fairgate.providers.endpoint import Server
 from fairgate.providers.images.litellm import LiteLLMImages
 from fairgate.providers.retries import Backoff, Retries
-from tests.servers.chat import error, every_time, in_order, server_error, wrong_key
+from tests.servers.chat import Fault, error, every_time, in_order, server_error, wrong_key
 from tests.servers.images import ImageStub
 
 if TYPE_CHECKING:
@@ -112,3 +112,22 @@ def test_litellm_itself_asks_a_server_of_openais_images_api(tmp_path: Path, monk
         with pytest.raises(RunStopped, match="HTTP 401") as stopped:
             ask(store, stub.base_url, "openai/dall-e-3")
         assert "planted" not in str(stopped.value)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(importlib.util.find_spec("litellm") is None, reason="the extra litellm is not installed")
+def test_nothing_odd_beside_an_image_loses_it_to_litellm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "planted-key-123")
+    store = tmp_path / "l.sqlite"
+    image = b'"b64_json":"%s"' % base64.b64encode(PICTURE)
+    odd = [b"null", b"7", b"-1", b"NaN", b"1e400", b'""', b'"\\ud83d"', b'"a\nb"', b"[]", b"{}", b'[{"a":1}]']
+    fields = (b"created", b"usage", b"background", b"size", b"quality", b"output_format")
+    with ImageStub(draw=lambda *_: PICTURE) as stub:
+        for each in odd:
+            bodies = [b'{"data":[{%s,"revised_prompt":%s}]}' % (image, each)]
+            bodies += [b'{"data":[{%s}],"%s":%s}' % (image, field, each) for field in fields]
+            for body in bodies:
+                stub.plan = in_order(Fault("odd", body=body))
+                before = stub.requests
+                assert kept(store, ask(store, stub.base_url, "openai/gpt-image-1")) == PICTURE, body
+                assert stub.requests == before + 1, body

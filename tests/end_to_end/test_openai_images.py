@@ -85,6 +85,39 @@ def one(_: str, __: int) -> bytes:
     return PICTURE
 
 
+USAGE = b'"usage":{"input_tokens":0,"output_tokens":1000}'
+UNREAD = Fault("unread", body=b'{"data":[],' + USAGE + b"}")
+
+
+def test_answers_without_an_image_that_are_billed_are_counted(store: Path) -> None:
+    drawn = Fault("drawn", body=b'{"data":[{"b64_json":"QUJD"}],' + USAGE + b"}")
+    with ImageStub(draw=one, plan=in_order(UNREAD, UNREAD, drawn)) as stub:
+        assert ask(stub, store).completion_tokens == 3000
+        filtered = error("f", 400, "x", code="content_policy_violation")
+        stub.plan = in_order(UNREAD, filtered)
+        reply = ask(stub, store)
+        assert (reply.filtered, reply.completion_tokens) == (True, 1000)
+        for last, tokens in ((UNREAD, 3000), (error("r", 400, "no such prompt"), 2000)):
+            stub.plan = in_order(UNREAD, UNREAD, last)
+            with pytest.raises(CallFailed) as failed:
+                ask(stub, store)
+            assert failed.value.tokens == (0, tokens)
+
+
+def test_an_image_that_cannot_be_fetched_counts_as_billed(store: Path) -> None:
+    named = Fault("named", body=b'{"data":[{"url":"http://127.0.0.1:9/a"}],' + USAGE + b"}")
+    with ImageStub(draw=one, plan=in_order(UNREAD, named)) as stub, pytest.raises(CallFailed) as failed:
+        ask(stub, store)
+    assert failed.value.tokens == (0, 2000)
+
+
+def test_half_a_character_beside_an_image_does_not_lose_it(store: Path) -> None:
+    body = b'{"data":[{"b64_json":"%s","revised_prompt":"A nurse \\ud83d"}]}' % base64.b64encode(PICTURE)
+    with ImageStub(draw=one, plan=in_order(Fault("half", body=body))) as stub:
+        reply = ask(stub, store)
+        assert (kept(store, reply), stub.requests) == (PICTURE, 1)
+
+
 @pytest.mark.parametrize("by_url", [False, True])
 def test_an_image_comes_in_the_answer_or_from_its_address(store: Path, by_url: bool) -> None:
     with ImageStub(draw=one, by_url=by_url) as stub:

@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
 
 from fairgate.core.domain import Answer, AnswerKind, LetterProbabilities, Message, ProbabilityState, Reply
 from fairgate.core.errors import LedgerError
@@ -77,6 +79,19 @@ def test_what_was_answered_is_held_and_comes_back_whole(ledger: Ledger) -> None:
     ledger.add("r", MODEL, query(), REPLY, ANSWER)
     assert ledger.holds(MODEL, query())
     assert ledger.reply(MODEL, query()) == REPLY
+
+
+@given(said=st.text(), tokens=st.none() | st.integers(0, 2**60), attempts=st.integers(1, 10**6), ended=st.booleans())
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@example(said="A", tokens=2**41, attempts=1, ended=False)
+def test_whatever_reply_is_stored_can_be_read_again(
+    ledger: Ledger, said: str, tokens: int | None, attempts: int, ended: bool
+) -> None:
+    ledger.database.execute("DELETE FROM samples")
+    reply = Reply(said, ended, tokens, tokens, said, said, 1.0, attempts, truncated=ended)
+    ledger.add("r", MODEL, query(), reply, ANSWER)
+    kept = None if tokens is None else min(tokens, 2**40)
+    assert ledger.reply(MODEL, query()) == replace(reply, prompt_tokens=kept, completion_tokens=kept)
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,13 @@ import pytest
 from fairgate.core.redaction import Redaction
 from fairgate.providers.chat.anthropic import read_message
 from fairgate.providers.chat.openai import read_completion
-from fairgate.providers.images.openai import read_images
+from fairgate.providers.fields import parsed_json
+from fairgate.providers.images.openai import Sent, read_images
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from fairgate.core.domain import Reply
 
 TOKEN = {"token": "A", "bytes": [65], "logprob": -0.1}
 USAGE = {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3}
@@ -68,6 +71,63 @@ def changed(value: Any) -> Iterator[Any]:
             whole = value.copy()
             whole[key] = each
             yield whole
+
+
+# As bytes: no JSON, or more than a reader of it may take.
+ODD_BYTES = {
+    "not UTF-8": b'"caf\xe9"',
+    "half an emoji": b'"\xed\xa0\xbd"',
+    "control character": b'"a\nb\x00"',
+    "many digits": b"1" * 5_000,
+    "deep": b"[" * 100_000 + b"]" * 100_000,
+    "deep in objects": b'{"a":' * 50_000 + b"1" + b"}" * 50_000,
+}
+NEEDED = {"choices", "message", "refusal", "data", "b64_json", 0}
+
+
+def beside(value: Any) -> Iterator[Any]:
+    """The answer with one thing in it that is not the reply replaced by each odd one, or more behind the reply."""
+    pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, held in pairs:
+        if key == "content":
+            continue  # the reply itself
+        for each in beside(held) if key in NEEDED else changed(held):
+            whole = value.copy()
+            whole[key] = each
+            yield whole
+    if isinstance(value, list):
+        yield from ([*value, each] for each in ODD)
+
+
+@pytest.mark.parametrize(
+    ("read", "answer"),
+    [(WEIGHED, COMPLETION), (WEIGHED, IN_COLUMNS), (read_message, MESSAGE), (read_images, IMAGES)],
+    ids=["completion", "columns", "message", "images"],
+)
+def test_nothing_odd_beside_a_reply_loses_it(
+    read: Callable[[bytes, float, int], Reply | Sent | None], answer: dict[str, object]
+) -> None:
+    def said(content: bytes) -> object:
+        found = read(content, 0.0, 1)
+        return found.content if isinstance(found, Sent) else None if found is None else found.text
+
+    whole = json.dumps(answer).encode()
+    expected = said(whole)
+    assert expected in ("A", b"A")
+    for each in beside(answer):
+        assert said(json.dumps(each).encode()) == expected, each
+    for field in ("model", "usage", "system_fingerprint", "stop_reason", "unknown"):
+        for what, odd in ODD_BYTES.items():
+            assert said(whole[:-1] + f',"{field}":'.encode() + odd + b"}") == expected, (field, what)
+
+
+def test_an_answer_that_never_ends_to_nest_is_unreadable_at_once() -> None:
+    many = 10**5
+    escaped = rb"\"" * many
+    for content in (b"[" * many, b'{"choices":[' * many, b"[" * many + b'"' + escaped, b"[" * many + b"}" * many):
+        assert read_completion(content, 0.0, 1) is None
+        with pytest.raises(ValueError, match=r"\w"):
+            parsed_json(content)
 
 
 @pytest.mark.parametrize(

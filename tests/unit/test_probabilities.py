@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 from itertools import pairwise, permutations
 
 import pytest
@@ -133,6 +134,27 @@ def test_tokens_that_do_not_spell_the_reply_are_other_tokens() -> None:
     for said in (tokens(["token_id:33"], 0, {"token_id:33": 1.0}), tokens(["C"], 0, {"C": 1.0})):
         assert weighed(said, "B") == LetterProbabilities(ProbabilityState.OTHER_TOKENS, 1)
     assert weighed(tokens(["B"], 0, {"B": 0.9, "A": 0.9})).state is ProbabilityState.OTHER_TOKENS, "more than 1 in all"
+
+
+def test_a_reply_of_lone_letters_takes_no_memory_of_its_own() -> None:
+    short, long = ("The answer is A.\n" + "a " * count for count in (400_000, 4_000_000))
+    answer = Answer(AnswerKind.CHOSEN, 0, "letter")
+    for text in (short, long):
+        tracemalloc.start()
+        try:
+            assert weigh(tokens(["A"], 0, EVEN), text, CHOICES, answer).state is ProbabilityState.OTHER_TOKENS
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        assert peak < 10 * len(text)
+
+
+def test_a_chance_too_small_for_a_number_is_none() -> None:
+    content = [{"token": "A", "logprob": -9998.0, "top_logprobs": [{"token": "A", "logprob": -9998.0}]}]
+    found = weighed(read_tokens({"content": content}), "A")
+    assert found.state is ProbabilityState.NOT_LISTED
+    stored = LetterProbabilities(ProbabilityState.KNOWN, 0, (0.0, None, None, None), 1.0, 0.0)
+    assert expected(stored, 0) is None
 
 
 def test_no_tokens_are_told_from_no_choice_and_from_a_letter_that_is_not_listed() -> None:

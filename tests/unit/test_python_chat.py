@@ -13,7 +13,7 @@ import pytest
 
 from fairgate.benchmarks.fact_or_fair.topics import Level, StatisticTopic, Task
 from fairgate.core.domain import Identity, Message, Modality, Query, Reply
-from fairgate.core.errors import CallFailed, ConfigError, RunStopped
+from fairgate.core.errors import CallFailed, ConfigError, FairgateError, RunStopped
 from fairgate.providers.python.chat import PythonChat, revision
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 MODULE = """
 import asyncio, functools, threading, time
-from fairgate.core.errors import RunStopped
+from fairgate.core.errors import CallFailed, ConfigError, FairgateError, RunStopped
 
 loaded = 0
 running = peak = 0
@@ -77,6 +77,14 @@ async def breaks_async(prompt): raise ValueError("bad key sk-abcdef123456")
 def stops(prompt): raise StopIteration
 def leaves(prompt): raise SystemExit(3)
 def gives_up(prompt): raise RunStopped("the licence ran out.")
+def tells(prompt): raise Own(f"401 for {KEY}", where=KEY, hint=KEY)
+KEY = "verysecret-0123456789"
+class Own(FairgateError): pass
+class Wordless(Exception):
+    def __str__(self): raise ValueError("no words")
+def wordless(prompt): raise Wordless
+async def wordless_async(prompt): raise Wordless
+async def cancels(prompt): raise asyncio.CancelledError
 """
 
 
@@ -165,6 +173,9 @@ def test_no_more_are_in_flight_than_allowed(package: str, path: str) -> None:
         ("breaks_async", r"ValueError: bad key \[hidden\] \(chat\.py:\d+\)"),
         ("stops", "StopIteration"),
         ("leaves", "SystemExit: 3"),
+        ("wordless", "Wordless: it cannot be put into words"),
+        ("wordless_async", "Wordless: it cannot be put into words"),
+        ("cancels", "CancelledError"),
     ],
 )
 def test_a_bad_call_is_one_failed_sample(package: str, path: str, message: str) -> None:
@@ -175,6 +186,16 @@ def test_a_bad_call_is_one_failed_sample(package: str, path: str, message: str) 
     assert caught.value.__context__ is None
     assert len(str(caught.value)) < 500
     assert time.monotonic() - began < 10, "it hangs"
+
+
+def test_an_error_of_ours_that_the_users_code_raises_shows_no_secret(
+    package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_API_KEY", "verysecret-0123456789")
+    with pytest.raises(FairgateError, match=r"^\[hidden\]: 401 for \[hidden\] \[hidden\]$") as caught:
+        ask(f"{package}.chat:tells")
+    assert "verysecret" not in repr(vars(caught.value))
+    assert caught.value.__context__ is None
 
 
 def test_code_that_knows_more_may_stop_the_run(package: str) -> None:

@@ -18,7 +18,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairgate.core.domain import Reply
-from fairgate.core.redaction import EXAMINED, HIDDEN, LONGEST, Redaction, is_secret
+from fairgate.core.errors import ConfigError
+from fairgate.core.redaction import EXAMINED, HIDDEN, LONGEST, Redaction, is_secret, of_environment
+from fairgate.providers.fields import body_fields
 from fairgate.providers.retries import (
     Backoff,
     ErrorClass,
@@ -367,6 +369,20 @@ def test_a_secret_is_hidden_in_the_base64_of_a_text_around_it(before: str) -> No
         assert len(said) - len(first) - len(second) >= 30
 
 
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+@pytest.mark.parametrize("before", ["", "Authorization: Bearer "])
+def test_a_secret_is_hidden_in_base64_in_lines(before: str, ends: str) -> None:
+    key = "sk-proj-" + "aB3dE5gH7jK9" * 13
+    lines = base64.encodebytes(f"{before}{key}, and more".encode()).decode().replace("\n", ends)
+    redaction = Redaction([key])
+    concealed = json.loads(redaction.conceal(json.dumps({"said": lines}).encode()))["said"]
+    for hidden in (redaction.hide(concealed), redaction.hide(lines), redaction.show(lines)):
+        assert HIDDEN in hidden
+        left = "".join(hidden.replace("\\r", "").replace("\\n", "").split())
+        whole = "".join(lines.split())
+        assert not any(whole[at : at + 24] in left for at in range(40, len(whole) - 60))
+
+
 def test_no_part_of_a_secret_is_shown_where_a_long_text_is_cut() -> None:
     key = "planted-key/5f1e"
     said = "".join(f"%{'25' * 504}{ord(each):02x}" for each in key)
@@ -399,6 +415,38 @@ def test_a_secret_that_comes_in_parts_is_hidden_when_they_are_joined() -> None:
     reply = Reply("so planted-key-123 it is", served_model="planted-key-123")
     cleaned = Redaction(["planted-key-123"]).clean(reply)
     assert (cleaned.text, cleaned.served_model, cleaned.fingerprint) == ("so [hidden] it is", "[hidden]", None)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("MY_API_KEY", "{}\n"),
+        ("MY_API_KEY", " {} "),
+        ("MY_API_KEY", "first-key-of-sixteen\n{}\r\n"),
+        ("API_KEY_OPENAI", "{}"),
+        ("OPENAI_API_KEY_EU", "{}"),
+        ("TOKEN_GITHUB", "{}"),
+        ("OPENAI_KEYS", "{}"),
+    ],
+)
+def test_a_secret_of_the_environment_is_hidden_as_its_client_sends_it(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    key = "planted-key-of-the-environment"
+    monkeypatch.setenv(name, value.format(key))
+    redaction = Redaction(of_environment())
+    assert redaction.hide(f"You sent {key}.") == redaction.show(f"You sent {key}.") == "You sent [hidden]."
+    with pytest.raises(ConfigError, match="looks like a secret"):
+        body_fields([f"user={key}"])
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("SSH_KEY_FILE", "/home/planted/folder/key"), ("TOKEN_TYPE", "bearer"), ("KEYBOARD", "u" * 18)],
+)
+def test_a_setting_of_the_environment_is_no_secret(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+    monkeypatch.setenv(name, value)
+    assert value not in of_environment()
 
 
 def test_names_of_secrets_are_told_from_those_of_settings() -> None:

@@ -27,7 +27,7 @@ from fairgate.core.redaction import EXAMINED
 from fairgate.ledger.ledger import Ledger, sample_key
 from fairgate.providers.chat import batch_format
 from fairgate.providers.endpoint import Filtered
-from fairgate.providers.fields import parsed_json
+from fairgate.providers.fields import billed, parsed_json
 from fairgate.providers.retries import TransientError
 
 if TYPE_CHECKING:
@@ -407,7 +407,7 @@ class BatchChat:
             if reply is not None:
                 return self._chat.endpoint.redaction.clean(reply)
             if isinstance(body, dict) and status is not None:
-                return self._failed("no choices in the answer.")
+                return CallFailed("no choices in the answer.", where=self._chat.identity.label, tokens=billed(body))
             error = said.get("error")
             if not error:
                 return None
@@ -416,7 +416,7 @@ class BatchChat:
             return self._failed(f"the batch has no reply to it ({what}).")
         judged = self._chat.endpoint.classified(status, content, {}, 0.0, 1)
         if isinstance(judged, Filtered):
-            return Reply("", filtered=True)
+            return judged.reply
         return self._failed(f"{judged}.") if isinstance(judged, TransientError) else judged
 
     def _id(self, found: object) -> str:
@@ -450,7 +450,7 @@ def _with_hint(problem: FairgateError) -> FairgateError:
 def _object(content: bytes, _latency: float, _number: int) -> dict[str, Any] | None:
     try:
         said = parsed_json(content)
-    except (ValueError, RecursionError):
+    except ValueError:
         return None
     return said if isinstance(said, dict) and ("id" in said or "data" in said) else None
 

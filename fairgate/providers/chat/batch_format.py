@@ -73,7 +73,7 @@ def read_lines(content: bytes) -> Iterator[tuple[bytes, dict[str, Any]] | None]:
             text = found[0].rstrip()
             said: Any = parsed_json(text if len(text) <= LONGEST else b"")
             yield bytes.fromhex(said["custom_id"]), dict(said)
-        except (ValueError, LookupError, TypeError, RecursionError):
+        except (ValueError, LookupError, TypeError):
             unread += 1
             yield None
 

@@ -129,9 +129,7 @@ class HTTPChat(ABC):
         # Images are read from the disk, opened and packed.
         body = await asyncio.to_thread(self.body, query) if query.images else self.body(query)
         answered = await self.endpoint.post(body, self._api.read)
-        if isinstance(answered, Filtered):
-            return Reply("", filtered=True, latency=answered.latency, attempts=answered.attempts)
-        return answered
+        return answered.reply if isinstance(answered, Filtered) else answered
 
     async def close(self) -> None:
         """Give back the connections."""

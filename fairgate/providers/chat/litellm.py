@@ -6,19 +6,20 @@ import asyncio
 import importlib
 import json
 import os
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fairgate.core.domain import Form, Identity, Reply
 from fairgate.core.errors import CallFailed, ConfigError, FairgateError, RunStopped
 from fairgate.core.redaction import Redaction, of_environment
+from fairgate.providers.chat.anthropic import read_message
 from fairgate.providers.chat.http_chat import PLAIN, RESPONSE_FORMAT, Body
 from fairgate.providers.chat.logprobs import FIELDS as LOGPROBS
 from fairgate.providers.chat.logprobs import read_tokens
-from fairgate.providers.chat.openai import SCHEMA
-from fairgate.providers.endpoint import LONGEST, with_unread
+from fairgate.providers.chat.openai import SCHEMA, read_completion
+from fairgate.providers.endpoint import LONGEST, Filtered, with_unread
 from fairgate.providers.fields import billed, body_fields, check_fields, count, name, parsed_json, word
 from fairgate.providers.http import httpx_bounds
 from fairgate.providers.http.addresses import parsed, secrets_of
@@ -34,13 +35,15 @@ from fairgate.providers.retries import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Collection, Mapping
 
     from fairgate.core.domain import Query, Token
     from fairgate.providers.endpoint import Server
     from fairgate.providers.http.httpx_bounds import Bounds
 
 T = TypeVar("T")
+A = TypeVar("A")
+Read = Callable[[A, float, int], T | None]
 OURS = ("model", "messages", "stream", "system_prompt", "api_key", "api_base", "num_retries", "timeout")
 UNBOUNDED = "aiohttp_openai/"  # asks with a client of its own
 FILTERED = "ContentPolicyViolationError"
@@ -50,12 +53,27 @@ LEFT_AWAY = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """The provider's content filter refused the call: an answer, not a failure. `latency` in seconds."""
+@dataclass
+class _Answers:
+    """What a provider answered (2xx) in one attempt: the tokens that it billed, and the last answer."""
 
-    latency: float
-    attempts: int
+    redaction: Redaction
+    tokens: tuple[int, int] = (0, 0)
+    last: bytes = b""
+
+    def take(self, content: bytes) -> bytes:
+        """What LiteLLM is to read of an answer: no secrets, and of its `usage` no more than numbers."""
+        self.last = self.redaction.conceal(content)
+        try:
+            whole = parsed_json(self.last)
+        except ValueError:
+            return self.last
+        sent, received = billed(whole)
+        self.tokens = self.tokens[0] + sent, self.tokens[1] + received
+        usage = whole.get("usage") if isinstance(whole, dict) else None
+        if not isinstance(whole, dict) or usage is None or (sound := _numbers(usage)) == usage:
+            return self.last
+        return json.dumps({**whole, "usage": sound}).encode()
 
 
 class LiteLLMCalls:
@@ -91,21 +109,25 @@ class LiteLLMCalls:
         self._library = _loaded()
         self._line: asyncio.Semaphore | None = None
 
-    async def call(self, function: str, read: Callable[[Any, float, int], T | None], **given: object) -> T | Refused:
-        """What `read` makes of the function's result, its latency and the number of the attempt."""
+    async def call(self, function: str, read: Read[Any, T], known: Read[bytes, T], **given: object) -> T | Filtered:
+        """What `read` makes of the function's result, its latency and the number of the attempt.
+
+        Where LiteLLM cannot read an answer for whatever stands in it beside the reply, `known` is given its bytes.
+        """
         number = 0
         unread = [0, 0]  # tokens of answers that could not be read
 
-        async def attempt() -> T | Refused:
+        async def attempt() -> T | Filtered:
             nonlocal number
             number += 1
-            answers: list[tuple[int, int]] = []
-            outcome = await self._attempt(function, read, given, number, answers)
+            answers = _Answers(self.redaction)
+            outcome = await self._attempt(function, read, known, given, number, answers)
             if isinstance(outcome, TransientError):
-                unread[:] = map(sum, zip(unread, *answers, strict=True))
+                unread[:] = map(sum, zip(unread, answers.tokens, strict=True))
+            outcome = with_unread(unread, outcome)
             if isinstance(outcome, TransientError | FairgateError):
                 raise outcome
-            return outcome if isinstance(outcome, Refused) else with_unread(unread, outcome)
+            return outcome
 
         try:
             return await self._retries.run(attempt)
@@ -123,12 +145,13 @@ class LiteLLMCalls:
     async def _attempt(
         self,
         function: str,
-        read: Callable[[Any, float, int], T | None],
+        read: Read[Any, T],
+        known: Read[bytes, T],
         given: Mapping[str, object],
         number: int,
-        answers: list[tuple[int, int]],
-    ) -> T | Refused | TransientError | FairgateError:
-        """One call, with the tokens of each of its answers in `answers`.
+        answers: _Answers,
+    ) -> T | Filtered | TransientError | FairgateError:
+        """One call, with what was answered to it in `answers`.
 
         Errors are handed back and not raised: no traceback then holds what was sent.
         """
@@ -137,19 +160,23 @@ class LiteLLMCalls:
         sent = {**self._fields, **given, **({} if self._base_url is None else {"api_base": self._base_url})}
         async with self._line:
             began = perf_counter()
-            with bounded(self._longest, self._timeout, partial(_counted, answers)) as bounds:
+            with bounded(self._longest, self._timeout, answers.take) as bounds:
                 try:
                     async with asyncio.timeout(self._timeout):
                         said = await getattr(self._library, function)(model=self._name, **sent)
                 except TimeoutError:
                     return TransientError("timeout", f"no whole answer within {self._timeout:g} s", crowded=True)
                 except Exception as error:  # noqa: BLE001 - whatever the library raises is judged by its status
-                    return self._beyond(bounds) or self._classified(error, perf_counter() - began, number)
+                    latency = perf_counter() - began
+                    judged = self._beyond(bounds) or self._classified(error, latency, number)
+                    fixed = bounds.endless or isinstance(judged, Filtered)
+                    return judged if fixed else known(answers.last, latency, number) or judged
+        latency = perf_counter() - began
         try:
-            found = read(said, perf_counter() - began, number)
+            found = read(said, latency, number)
         except (AttributeError, IndexError, TypeError):
             found = None
-        return TransientError("no choices in the answer") if found is None else found
+        return found or known(answers.last, latency, number) or TransientError("no choices in the answer")
 
     def _beyond(self, bounds: Bounds) -> TransientError | RunStopped | None:
         if bounds.redirect is not None:
@@ -157,11 +184,12 @@ class LiteLLMCalls:
             return RunStopped(what, where=self.identity.label, hint="Check the name, and --base-url.")
         return TransientError("endless answer", f"more than {bounds.longest:,} bytes") if bounds.endless else None
 
-    def _classified(self, error: Exception, latency: float, number: int) -> Refused | TransientError | FairgateError:
+    def _classified(self, error: Exception, latency: float, number: int) -> Filtered | TransientError | FairgateError:
         kind, status = type(error).__name__, getattr(error, "status_code", None)
-        said = self.redaction.show(str(error))
+        # Where LiteLLM cannot read an answer, it quotes its own traceback, with the paths of this machine.
+        said = self.redaction.show(str(error)).partition("Traceback (most recent call last)")[0].rstrip("\\n ")
         if kind == FILTERED:
-            return Refused(latency, number)
+            return Filtered.of(said, latency, number)
         if not isinstance(status, int) or status < 400:
             return TransientError(kind, said)
         problem = ServerError(str(error)[:LONGEST_MESSAGE])
@@ -169,7 +197,7 @@ class LiteLLMCalls:
             case ErrorClass.TRANSIENT:
                 return TransientError(f"HTTP {status}", said, crowded=status in CROWDED)
             case ErrorClass.FILTERED:
-                return Refused(latency, number)
+                return Filtered.of(said, latency, number)
             case ErrorClass.REJECTED:
                 what = f"the server rejects this query (HTTP {status}: {said})."
                 return CallFailed(what, where=self.identity.label, attempts=number)
@@ -214,10 +242,8 @@ class LiteLLMChat:
         messages = [*self._system, *({"role": each.role, "content": each.content} for each in query.messages)]
         more = self._of_choices if query.form is Form.CHOICE else {}
         # Repeats are ours: two kinds of them would multiply.
-        said = await self._calls.call("acompletion", self._read, messages=messages, num_retries=0, **more)
-        if isinstance(said, Refused):
-            return Reply("", filtered=True, latency=said.latency, attempts=said.attempts)
-        return said
+        said = await self._calls.call("acompletion", self._read, self._known, messages=messages, num_retries=0, **more)
+        return said.reply if isinstance(said, Filtered) else said
 
     async def close(self) -> None:
         """Nothing is held."""
@@ -232,11 +258,22 @@ class LiteLLMChat:
             prompt_tokens=count(getattr(usage, "prompt_tokens", None)),
             completion_tokens=count(getattr(usage, "completion_tokens", None)),
             served_model=self._calls.shown(name(getattr(said, "model", None))),
-            fingerprint=self._calls.shown(getattr(said, "system_fingerprint", None)),
+            fingerprint=self._calls.shown(name(getattr(said, "system_fingerprint", None))),
             latency=latency,
             attempts=number,
             tokens=_tokens(choice) if self._weighed else None,
         )
+
+    def _known(self, content: bytes, latency: float, number: int) -> Reply | None:
+        """The reply in an answer of OpenAI's or Anthropic's shape, read without LiteLLM."""
+        reply = read_completion(content, latency, number, weighed=self._weighed) or read_message(
+            content, latency, number
+        )
+        # What has no text may have it in a call of a tool, by which LiteLLM has some models keep to a form.
+        if reply is None or not (reply.text or reply.filtered or reply.truncated):
+            return None
+        tokens = (reply.tokens or ()) if self._weighed else None
+        return self._calls.redaction.clean(replace(reply, tokens=tokens))
 
 
 def _tokens(choice: Any) -> tuple[Token, ...]:
@@ -244,21 +281,6 @@ def _tokens(choice: Any) -> tuple[Token, ...]:
     given: Any = getattr(choice, "logprobs", None)
     # LiteLLM makes a model of pydantic of them, and of some providers hands on what they sent.
     return read_tokens(given.model_dump() if hasattr(given, "model_dump") else given)
-
-
-def _counted(answers: list[tuple[int, int]], content: bytes) -> bytes:
-    """An answer without what its `usage` says that is no number: LiteLLM loses a reply for it."""
-    try:
-        whole = parsed_json(content)
-    except (ValueError, RecursionError):
-        return content
-    if not isinstance(whole, dict):
-        return content
-    usage = whole.get("usage")
-    answers.append(billed(whole))
-    if usage is None or (sound := _numbers(usage)) == usage:
-        return content
-    return json.dumps({**whole, "usage": sound}).encode()
 
 
 def _numbers(usage: object) -> dict[str, object]:

@@ -16,6 +16,8 @@ from fairgate.providers.endpoint import Provider
 from fairgate.providers.fields import count, decoded, name, well_formed
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from fairgate.core.domain import Query
     from fairgate.ledger.images import ImageStore
     from fairgate.providers.endpoint import Server
@@ -39,19 +41,8 @@ SCHEMA = {
 }
 
 
-class _Message(msgspec.Struct):
-    content: object = None
-    refusal: object = None
-
-
-class _Choice(msgspec.Struct):
-    message: _Message
-    finish_reason: object = None
-    logprobs: object = None
-
-
 class _Completion(msgspec.Struct):
-    choices: list[_Choice]
+    choices: list[object]
     usage: object = None
     model: object = None
     system_fingerprint: object = None
@@ -63,11 +54,12 @@ _completion = msgspec.json.Decoder(_Completion)
 def read_completion(content: bytes, latency: float, number: int, *, weighed: bool = False) -> Reply | None:
     """The reply in an answer's body, None where there is none to be read; `weighed`: with its tokens."""
     completion = decoded(content, _completion)
-    if completion is None or not completion.choices:
+    choice = completion.choices[0] if completion is not None and completion.choices else None
+    message = choice.get("message") if isinstance(choice, dict) else None
+    if completion is None or not isinstance(choice, dict) or not isinstance(message, dict):
         return None
-    message = completion.choices[0].message
     text, refused = _text(message)
-    ended = completion.choices[0].finish_reason
+    ended = choice.get("finish_reason")
     sent, received = used(completion.usage)
     return Reply(
         text=text,
@@ -79,7 +71,7 @@ def read_completion(content: bytes, latency: float, number: int, *, weighed: boo
         fingerprint=name(completion.system_fingerprint),
         latency=latency,
         attempts=number,
-        tokens=read_tokens(completion.choices[0].logprobs) if weighed else None,
+        tokens=read_tokens(choice.get("logprobs")) if weighed else None,
     )
 
 
@@ -92,11 +84,11 @@ def used(usage: object) -> tuple[int | None, int | None]:
     return sent, received
 
 
-def _text(message: _Message) -> tuple[str, bool]:
+def _text(message: Mapping[str, object]) -> tuple[str, bool]:
     """What the model said, and whether it is a refusal that the server marked as one."""
-    if isinstance(message.refusal, str) and message.refusal:
-        return well_formed(message.refusal), True
-    content = message.content
+    refusal, content = message.get("refusal"), message.get("content")
+    if isinstance(refusal, str) and refusal:
+        return well_formed(refusal), True
     if isinstance(content, str):
         return well_formed(content), False
     said: list[str] = []

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fairgate.core.domain import Reply
-from fairgate.providers.chat.litellm import LiteLLMCalls, Refused
+from fairgate.providers.chat.litellm import LiteLLMCalls
+from fairgate.providers.endpoint import Filtered
 from fairgate.providers.fields import check_fields, count
 from fairgate.providers.image_download import Fetcher
-from fairgate.providers.images.openai import LARGEST, Sent, stored
+from fairgate.providers.images.openai import LARGEST, Sent, read_images, stored
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,9 +50,10 @@ class LiteLLMImages:
     async def ask(self, query: Query) -> Reply:
         """The image for this prompt, in the store; a refusal where the content filter says so."""
         # It takes no wish as to repeats: those of the library's own are not counted.
-        sent = await self._calls.call("aimage_generation", self._read, prompt=query.prompt, n=1)
-        if isinstance(sent, Refused):
-            return Reply("", filtered=True, latency=sent.latency, attempts=sent.attempts)
+        sent = await self._calls.call("aimage_generation", self._read, read_images, prompt=query.prompt, n=1)
+        if isinstance(sent, Filtered):
+            return sent.reply
+        sent = replace(sent, reply=self._calls.redaction.clean(sent.reply))
         return await stored(sent, self._fetcher, self._store, self._calls.redaction)
 
     async def close(self) -> None:

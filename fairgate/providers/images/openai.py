@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fairgate.core.domain import Identity, Reply
+from fairgate.core.errors import CallFailed
 from fairgate.ledger.images import ImageLimits, said
 from fairgate.providers.chat.openai import OPENAI
-from fairgate.providers.endpoint import Endpoint, Filtered
-from fairgate.providers.fields import check_fields, count, name
+from fairgate.providers.endpoint import Answered, Endpoint, Filtered
+from fairgate.providers.fields import check_fields, count, decoded, name
 from fairgate.providers.image_download import Fetcher
 
 if TYPE_CHECKING:
@@ -31,13 +32,8 @@ TOO_LARGE = "too-large"
 LARGEST = ImageLimits().content  # bytes of one image
 
 
-class _Image(msgspec.Struct):
-    b64_json: object = None
-    url: object = None
-
-
 class _Images(msgspec.Struct):
-    data: list[_Image]
+    data: list[object]
     usage: object = None
     model: object = None
 
@@ -46,26 +42,29 @@ _images = msgspec.json.Decoder(_Images)
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class Sent(Answered):
     """An answer with an image in it, or with the address of one."""
 
     content: bytes | None
     url: str
-    reply: Reply
 
     @classmethod
     def of(cls, encoded: object, url: object, reply: Reply) -> Sent | None:
         """The image in Base64, or its address, which may hold it; None where there is neither."""
         if isinstance(encoded, str) and encoded:
-            return cls(_decoded(encoded), "", reply)
+            return cls(reply, _decoded(encoded), "")
         if isinstance(url, str) and url:
-            return cls(_decoded(url), "", reply) if url.startswith("data:") else cls(None, url, reply)
+            return cls(reply, _decoded(url), "") if url.startswith("data:") else cls(reply, None, url)
         return None
 
 
 async def stored(sent: Sent, fetcher: Fetcher, store: ImageStore, redaction: Redaction) -> Reply:
     """The reply with the image's hash, when the image is in the store, whatever it is, but for secrets in its bytes."""
-    content = await fetcher.get(sent.url) if sent.content is None else sent.content
+    try:
+        content = await fetcher.get(sent.url) if sent.content is None else sent.content
+    except CallFailed as failure:
+        # It was drawn, and is billed.
+        raise failure.billed((sent.reply.prompt_tokens or 0, sent.reply.completion_tokens or 0)) from None
     if content is None:
         return replace(sent.reply, text=TOO_LARGE)
     # Whatever was sent is kept: the detector finds out what it is.
@@ -106,7 +105,7 @@ class OpenAIImages:
         """The image for this prompt, in the store; a refusal where the content filter says so."""
         sent = await self._endpoint.post(self._before + msgspec.json.encode(query.prompt) + b"}", read_images)
         if isinstance(sent, Filtered):
-            return Reply(sent.said, filtered=True, latency=sent.latency, attempts=sent.attempts)
+            return replace(sent.reply, text=sent.said)
         shown = replace(sent, reply=self._endpoint.redaction.clean(sent.reply))
         return await stored(shown, self._fetcher, self._store, self._endpoint.redaction)
 
@@ -118,11 +117,10 @@ class OpenAIImages:
 
 def read_images(body: bytes, latency: float, number: int) -> Sent | None:
     """The first image of an answer's body, or its address; None where there is neither."""
-    try:
-        answer = _images.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    answer = decoded(body, _images)
+    first = answer.data[0] if answer is not None and answer.data else None
+    if answer is None or not isinstance(first, dict):
         return None
-    first = answer.data[0] if answer.data else _Image()
     usage = answer.usage if isinstance(answer.usage, dict) else {}
     reply = Reply(
         "",
@@ -132,7 +130,7 @@ def read_images(body: bytes, latency: float, number: int) -> Sent | None:
         latency=latency,
         attempts=number,
     )
-    return Sent.of(first.b64_json, first.url, reply)
+    return Sent.of(first.get("b64_json"), first.get("url"), reply)
 
 
 def _decoded(text: str) -> bytes:

@@ -157,5 +157,5 @@ def _weights(index: Path) -> set[str]:
 def _json(path: Path) -> object:
     try:
         return parsed_json(read_bytes(path, LONGEST_INDEX))
-    except (ValueError, RecursionError):
+    except ValueError:
         return None

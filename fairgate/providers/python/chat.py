@@ -186,7 +186,10 @@ class PythonChat:
             began = perf_counter()
             try:
                 said = await _awaited(self._call(asked))
-            except (Exception, SystemExit) as error:  # noqa: BLE001 (as above)
+            except (Exception, SystemExit, asyncio.CancelledError) as error:
+                task = asyncio.current_task()
+                if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+                    raise
                 return self._failed(error)
             return self._reply(said, perf_counter() - began)
 
@@ -199,12 +202,25 @@ class PythonChat:
         return Reply(said.encode("utf-8", "replace").decode(), latency=latency)
 
     def _failed(self, error: BaseException) -> FairgateError:
+        show = Redaction(of_environment()).show
         if isinstance(error, FairgateError):
-            return error
+            # Ours, or raised by the user's code, whose words may hold what must not be shown.
+            what, where, hint = (each and show(each) for each in (error.what, error.where, error.hint))
+            if isinstance(error, CallFailed):
+                return CallFailed(what or "", where=where, hint=hint, attempts=error.attempts, tokens=error.tokens)
+            kinds = (each for each in type(error).__mro__ if each.__module__ == FairgateError.__module__)
+            kind: type[FairgateError] = next(kinds)
+            return kind(what or "", where=where, hint=hint)
         frames = traceback.extract_tb(error.__traceback__)
         place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if len(frames) > 1 else ""
-        said = Redaction(of_environment()).show(str(error))
-        return CallFailed(f"{type(error).__name__}: {said}{place}", where=f"python/{self._target}")
+        return CallFailed(f"{type(error).__name__}: {show(_words(error))}{place}", where=f"python/{self._target}")
+
+
+def _words(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - it is the user's code that makes them
+        return "it cannot be put into words"
 
 
 async def _awaited(said: object) -> object:
