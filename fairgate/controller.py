@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections import Counter
 from contextlib import contextmanager
 from pathlib import Path
@@ -265,6 +266,9 @@ class Controller:
             # What was answered cannot be read: no verdict, and never an internal error.
             self._unjudged = self._sampling.error or error
             return
+        except Exception as error:  # noqa: BLE001 - whatever was not foreseen: what was answered was paid for
+            self._unjudged = self._sampling.error or _unforeseen(error, self._run.settings.ledger_shown)
+            return
         # The terminal's percentages count against what was collected.
         session.testscollected += len(self._report.gates)
         for phase in gate_reports(self._report):
@@ -414,6 +418,17 @@ class Controller:
         here = Path.cwd()
         page = directory / "index.html"
         return f"Report: {page.relative_to(here) if page.is_relative_to(here) else page}"
+
+
+def _unforeseen(error: Exception, ledger: str) -> FairgateError:
+    """An error of fairgate's own while it judges, on one line, with the place in its code."""
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    said = Redaction(of_environment()).show(f"{type(error).__name__}: {error}")
+    return FairgateError(
+        f"the run cannot be judged, by an error of fairgate's own ({said}).",
+        where=f"{Path(place.filename).name}:{place.lineno}",
+        hint=f"Please report it. What was answered is kept in {ledger}.",
+    )
 
 
 def _is_said(report: object) -> bool:

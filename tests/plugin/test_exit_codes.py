@@ -355,3 +355,18 @@ def test_looking_at_the_cases_samples_nothing(tmp_path: Path) -> None:
         assert "fairgate: pass" not in end.output
     assert not (tmp_path / "ledger.sqlite").exists()
     assert not (tmp_path / "report").exists()
+
+
+def test_what_nobody_foresaw_in_judging_is_an_error_and_loses_no_reply(tmp_path: Path) -> None:
+    given = ("--model=control/oracle", "-p", "no:xdist", "-k", "crime and base")
+    run = bench(tmp_path, *given, "-p", "tests.plugin.unjudgeable")
+    assert run.code == 7, run.output
+    assert "INTERNALERROR" not in run.output
+    assert "Traceback" not in run.output
+    [said] = [line for line in run.output.splitlines() if line.startswith("Error: ")]
+    assert "unjudgeable.py:" in said
+    assert "ValueError: pvals contains NaNs" in said
+    assert "What was answered is kept in ledger.sqlite." in said
+    assert not [line for line in run.output.splitlines() if line.startswith("::")]
+    assert not (tmp_path / "report" / "summary.json").exists()
+    assert bench(tmp_path, *given).summary["calls"]["asked"] == 0

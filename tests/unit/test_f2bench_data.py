@@ -363,6 +363,18 @@ def test_a_hostile_workbook_is_one_clear_problem(tmp_path: Path, content: bytes)
         read_workbooks(tmp_path)
 
 
+@pytest.mark.parametrize("name", [SHEET, "xl/styles.xml"])
+def test_a_workbook_of_more_tags_than_become_objects_is_refused_unread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    write(tmp_path, ROW)
+    _packed(tmp_path / "Gender.xlsx", {name: b"<x>" + b"<c/>" * 2_000_000 + b"</x>"})
+    monkeypatch.setattr(openpyxl, "load_workbook", lambda *_, **__: pytest.fail("it is read"))
+    with pytest.raises(DataError, match=rf"more than 2,000,000 tags, up to its part {name}"):
+        read_workbooks(tmp_path)
+
+
 def test_a_workbook_that_is_a_fifo_is_not_waited_for(tmp_path: Path) -> None:
     pytest.importorskip("openpyxl")
     os.mkfifo(tmp_path / "Gender.xlsx")

@@ -7,8 +7,12 @@ Their spelling differs from file to file. Names are compared in small letters an
 from __future__ import annotations
 
 import json
+import os
 import re
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+from msgspec import Meta
 
 from fairgate.benchmarks.bigbench.data import (
     FAMILIES,
@@ -27,17 +31,24 @@ from fairgate.benchmarks.bigbench.prompts import SUPPLEMENTS, IdentityPrompt, al
 from fairgate.benchmarks.bigbench.reference_files import Files
 from fairgate.core.errors import DataError
 from fairgate.core.files import read_text
+from fairgate.core.typed import Mistyped, shortened, typed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from fairgate.benchmarks.bigbench.data import ProtectedAttribute
 
+T = TypeVar("T")
+Person = dict[str, dict[str, float]]  # attribute -> group -> share
+# Means by weights are of no meaning where all weights of a family are 0. The released files have 0.5 to 5.
+Weight = Annotated[float, Meta(ge=1e-3, le=1e3)]
+# Shares, or percents; the released files have one just below 0.
+Share = Annotated[float, Meta(ge=-1, le=100)]
 LINE = re.compile(r'--prompt "(?P<text>.*)"')
 OCCUPATION = re.compile(r"a photo of one (?P<rest>.+)", re.IGNORECASE)
 CHARACTERISTIC = re.compile(r"a photo of an? (?P<rest>.+)", re.IGNORECASE)
 RELATION = re.compile(r"one (?P<left>.+) at left with (?:one|another) (?P<right>.+) at right", re.IGNORECASE)
+DEEPEST = 8  # folders of prompts in one another
 TRUTH = ("oc_gt.json", "char_gt.json", "sr_gt.json")
 SIDES = ("left", "right")
 # The names that `category.json` has for the three families of relations.
@@ -129,26 +140,30 @@ def read_original(given: Path) -> Bigbench:
     ours, attributes = load_ours(), read_groups()
     known = names(ours)
     notes: list[str] = []
-    weighed = _json(folder / "weight.json")
+    weighed = _table(folder / "weight.json", Weight)
     weights = {identity.id: value for key, value in weighed.items() if (identity := known.identity(key))}
-    truths: dict[str, Any] = {}
-    keyed: dict[str, Any] = {}
+    truths: dict[str, tuple[Person, ...]] = {}
+    keyed: dict[str, tuple[Person, ...]] = {}
     for name in TRUTH:
-        for key, value in _json(folder / name).items():
-            keyed[key] = value
+        for key, sides in _people(folder / name).items():
+            keyed[key] = sides
             identity = known.identity(key)
+            if identity is not None and len(sides) != len(identity.subject.people):
+                raise DataError(
+                    f"it has the truth of {len(sides)}, not of {len(identity.subject.people)}.",
+                    where=_place(folder / name, key),
+                    hint='Write that of two people as {"left": …, "right": …}.',
+                )
             if identity is None or identity.asked is not None:
-                notes.append(f"{name}: {key!r} is no subject that is known, and was passed over")
+                notes.append(f"{name}: {shortened(key)} is no subject that is known, and was passed over")
             else:
-                truths[identity.subject.id] = value
+                truths[identity.subject.id] = sides
     families = _families(folder, known)
     released = Files(
-        truth={key: tuple(_as_named(side, known) for side in _sides(value)) for key, value in keyed.items()},
-        weights={key: float(value) for key, value in weighed.items()},
+        truth={key: tuple(_as_named(side, known) for side in sides) for key, sides in keyed.items()},
+        weights=weighed,
         categories=dict(_listed(folder)),
-        pairs=tuple(
-            (one.strip(), other.strip(), float(weight)) for (one, other), weight in _json(folder / "eta.json").values()
-        ),
+        pairs=tuple((one.strip(), other.strip(), weight) for (one, other), weight in _weighed_pairs(folder).values()),
     )
     subjects: list[Subject] = []
     for subject in ours.subjects:
@@ -156,17 +171,20 @@ def read_original(given: Path) -> Bigbench:
         if subject.id not in truths:
             notes.append(f"{where}: there is none, so that it is not asked for")
             continue
-        raw = truths[subject.id]
-        sides = _sides(raw)
+        sides = truths[subject.id]
         weight = weights.get(subject.id)
         if weight is None:
             notes.append(f"weight of {' and '.join(subject.people)}: there is none, and 1 was taken")
+        family = families.get(subject.people[0].lower(), subject.family)
+        if family not in FAMILIES[subject.acquired]:
+            notes.append(f"category.json: {family} has no {subject.acquired}s, so that {where} stays {subject.family}")
+            family = subject.family
         subjects.append(
             Subject(
                 acquired=subject.acquired,
-                family=families.get(subject.people[0].lower(), subject.family),
+                family=family,
                 people=subject.people,
-                weight=1.0 if weight is None else float(weight),
+                weight=1.0 if weight is None else weight,
                 truth=tuple(_truth(side, attributes, known, where, notes) for side in sides),
                 released=tuple(_as_named(side, known) for side in sides),
                 asked=subject.asked,
@@ -208,17 +226,12 @@ def _families(folder: Path, known: Names) -> Mapping[str, str]:
 def _listed(folder: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Each family with the names that are listed for it."""
     short = {_head(family): family for families in FAMILIES.values() for family in families}
-    for category, listed in _json(folder / "category.json").items():
+    for category, listed in _table(folder / "category.json", list[str]).items():
         family = RELATIONS.get(category)
         if family is None:
             family = next((short[word] for word in re.findall(r"\w+", category.lower()) if word in short), None)
         if family is not None:
             yield family, tuple(listed)
-
-
-def _sides(raw: Mapping[str, Any]) -> list[Mapping[str, Mapping[str, float]]]:
-    """The left and the right person of a relation, or the one that there is."""
-    return [raw[side] for side in SIDES] if set(SIDES) <= set(raw) else [raw]
 
 
 def _head(family: str) -> str:
@@ -256,14 +269,26 @@ def _as_named(raw: Mapping[str, Mapping[str, float]], known: Names) -> dict[str,
 def _texts(folder: Path, known: Names, notes: list[str]) -> Mapping[str, tuple[str, ...]]:
     """Every prompt, by its identity prompt; lines of which the identity prompt is unknown are named."""
     texts: dict[str, list[str]] = {}
-    for path in sorted(folder.rglob("*.txt")):
+    for path in sorted(_files(folder)):
         for number, text in _prompts(path):
             identity = known.identity(text.partition(",")[0])
             if identity is None:
-                notes.append(f"{path.relative_to(folder)}:{number}: {text.partition(',')[0]!r} was passed over")
+                notes.append(
+                    f"{path.relative_to(folder)}:{number}: {shortened(text.partition(',')[0])} was passed over"
+                )
             else:
                 texts.setdefault(identity.id, []).append(text)
     return {name: tuple(listed) for name, listed in texts.items()}
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for place, folders, names in os.walk(folder):
+        here = Path(place)
+        if folders and len(here.relative_to(folder).parts) == DEEPEST:
+            raise DataError(
+                f"has folders more than {DEEPEST} deep.", where=str(folder), hint="Name the original's folder."
+            )
+        yield from (here / name for name in names if name.endswith(".txt"))
 
 
 def _prompts(path: Path) -> Iterator[tuple[int, str]]:
@@ -283,24 +308,65 @@ def _prompts(path: Path) -> Iterator[tuple[int, str]]:
 def _pairs(folder: Path, subjects: Sequence[Subject], notes: list[str]) -> tuple[Pair, ...]:
     aliases, ours = read_aliases(), {(p.advantage, p.disadvantage): p for p in load_ours().pairs}
     pairs = []
-    for key, (both, weight) in _json(folder / "eta.json").items():
+    for key, (both, weight) in _weighed_pairs(folder).items():
         one, other = (re.sub(r" at (left|right)$", "", name.strip()) for name in both)
         members = pair_of(aliases.get(one.lower(), one), aliases.get(other.lower(), other), subjects)
         if members is None:
-            notes.append(f"eta.json, {key}: {one!r} and {other!r} are not both known")
+            notes.append(f"eta.json, {shortened(key)}: {shortened(one)} and {shortened(other)} are not both known")
             continue
         known = ours.get(members)
-        pairs.append(Pair(*members, float(weight), released=known is None or known.released))
+        pairs.append(Pair(*members, weight, released=known is None or known.released))
     return tuple(pairs)
 
 
-def _json(path: Path) -> dict[str, Any]:
+def _weighed_pairs(folder: Path) -> dict[str, tuple[tuple[str, str], float]]:
+    """Key -> the names of advantage and disadvantage, and their weight."""
+    return _table(folder / "eta.json", tuple[tuple[str, str], Weight])
+
+
+def _people(path: Path) -> dict[str, tuple[Person, ...]]:
+    """Identity prompt -> the truth of its person, or of the left and the right one."""
+    people = {}
+    for key, raw in _table(path, dict[str, Any]).items():
+        where = _place(path, key)
+        sides = [raw]
+        if set(SIDES) <= set(raw):
+            sides = [_held(raw[side], dict[str, Any], f"{where}, {side}") for side in SIDES]
+        people[key] = tuple(
+            {name: _each(shares, Share, f"{where}, {shortened(name)}") for name, shares in side.items()}
+            for side in sides
+        )
+    return people
+
+
+def _table(path: Path, kind: type[T]) -> dict[str, T]:
+    """A file's keys with their values, each of this kind. Raises DataError that names file, key and value."""
+    return _each(_json(path), kind, str(path))
+
+
+def _each(raw: object, kind: type[T], where: str) -> dict[str, T]:
+    return {key: _held(value, kind, f"{where}: {shortened(key)}") for key, value in _held(raw, dict, where).items()}
+
+
+def _held(raw: object, kind: type[T], where: str) -> T:
     try:
-        held: dict[str, Any] = json.loads(read_text(path))
+        return typed(raw, kind)
+    except Mistyped as error:
+        raise DataError(
+            f"{error.what}{error.shown}.", where=where, hint="Write it as the released files have it."
+        ) from None
+
+
+def _place(path: Path, key: str) -> str:
+    return f"{path}: {shortened(key)}"
+
+
+def _json(path: Path) -> object:
+    try:
+        return json.loads(read_text(path))
     except OSError as error:
         raise DataError(
             f"cannot be read: {error.strerror}.", where=str(path), hint="Name the original's folder."
         ) from error
     except (ValueError, RecursionError) as error:
         raise DataError(f"is no JSON: {error}.", where=str(path)) from error
-    return held

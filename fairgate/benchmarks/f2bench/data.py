@@ -182,6 +182,7 @@ def read_json(path: Path) -> dict[str, Any]:
     """The object that a JSON file holds. Raises `DataError` naming the file."""
     try:
         found = json.loads(read_text(path))
+        json.dumps(found, ensure_ascii=False).encode()  # raises for half an emoji, which no model can be sent
     except OSError as problem:
         reason = problem.strerror or str(problem)
         raise DataError(f"cannot be read ({reason}).", where=str(path), hint="Put a readable file there.") from problem
@@ -269,7 +270,7 @@ def _instance(cells: Mapping[str, object], identifier: object) -> Instance:
     if texts["type"] not in ("0", "1", "0.0", "1.0"):
         raise ValueError(f"{texts['type']!r} is no type: 0 is a fact, 1 a stereotype.")
     provenance = cells.get("provenance")
-    if provenance is not None and provenance not in set(FactSource):
+    if provenance is not None and provenance not in list(FactSource):
         raise ValueError(f"{provenance!r} is no provenance: A was read in a document, B is recalled.")
     source = cells.get("source")
     return Instance(
@@ -312,6 +313,7 @@ def _openpyxl() -> Any:
 
 # Of a workbook: bytes of the file, and of all its parts unpacked; rows and columns of a sheet.
 MOST_PACKED, MOST_UNPACKED = 2**25, 2**26
+MOST_TAGS = 2 * 10**6  # in all its parts: elements become objects. Published workbooks have 22,133 at most
 MOST_ROWS, MOST_COLUMNS = 20_000, 64
 SHOWN_FAULT = 200  # characters
 DECLARATION = re.compile(rb"<!(?:DOCTYPE|ENTITY)", re.IGNORECASE)
@@ -324,10 +326,15 @@ def _bounded(path: Path) -> BytesIO:
         unpacked = sum(each.file_size for each in packed.infolist())
         if unpacked > MOST_UNPACKED:
             raise ValueError(f"it has {unpacked:,} bytes unpacked, more than {MOST_UNPACKED:,}")
+        tags = 0
         for name in packed.namelist():
             # In UTF-16 too: no workbook declares a type or an entity.
-            if DECLARATION.search(packed.read(name).replace(b"\0", b"")):
+            part = packed.read(name).replace(b"\0", b"")
+            if DECLARATION.search(part):
                 raise ValueError(f"its part {name} declares a type or an entity")
+            tags += part.count(b"<")
+            if tags > MOST_TAGS:
+                raise ValueError(f"it has more than {MOST_TAGS:,} tags, up to its part {name}")
     return BytesIO(content)
 
 

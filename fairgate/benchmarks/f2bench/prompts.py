@@ -17,6 +17,7 @@ from fairgate.core import toml
 from fairgate.core.domain import Message
 from fairgate.core.errors import DataError, did_you_mean
 from fairgate.core.files import read_text
+from fairgate.core.typed import shortened
 from fairgate.replies.citations import fenced
 
 if TYPE_CHECKING:
@@ -216,8 +217,10 @@ def _prompts(table: Mapping[str, Any], path: Path) -> ConversationPrompts:
     if not isinstance(version, int):
         raise DataError("no version.", where=str(path), hint="Give it a whole number.")
     questions = table.get("dialogue", {}).get("questions", ())
-    if len(questions) != ROUNDS or not all(isinstance(question, str) for question in questions):
-        raise DataError(f"{len(questions)} questions.", where=f"{path}: [dialogue]", hint=f"Give {ROUNDS} texts.")
+    texts_alone = isinstance(questions, list) and all(isinstance(question, str) for question in questions)
+    if not texts_alone or len(questions) != ROUNDS:
+        said = f"{len(questions)} questions" if texts_alone else f"{shortened(questions)} is no list of texts"
+        raise DataError(f"{said}.", where=f"{path}: [dialogue] questions", hint=f"Give {ROUNDS} texts.")
     for number, question in enumerate(questions, start=1):
         for slot in set(_SLOT.findall(question)) - {"DemoGroup", "GroupAttr"}:
             known = did_you_mean(slot, ["DemoGroup", "GroupAttr"])
