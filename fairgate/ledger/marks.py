@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from fairgate.ledger.rows import storable
+import msgspec
+
+from fairgate.ledger.rows import decoded, storable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -13,12 +15,22 @@ if TYPE_CHECKING:
     from fairgate.core.domain import Identity
     from fairgate.ledger.database import Database
 
+LONGEST = 1_000  # characters of a word; the longest that is given has some ten
 # Of each sample's marks the last one, where it was not taken back.
 MARKS = """
 SELECT key, word, who, why FROM
     (SELECT *, row_number() OVER (PARTITION BY key ORDER BY made_at DESC, id DESC) AS place FROM marks)
 WHERE place = 1 AND word IS NOT NULL
 """
+
+
+class MarkRow(msgspec.Struct, array_like=True, frozen=True):
+    """A mark that holds, as the file has it."""
+
+    key: bytes
+    word: Annotated[str, msgspec.Meta(max_length=LONGEST)]
+    who: str
+    why: str
 
 
 class Marks:
@@ -57,5 +69,7 @@ class Marks:
         # Marks are few and replies many: looked up once for each opened ledger.
         if self._words is None:
             with self._held.translated():
-                self._words = {key: word for key, word, *_ in self._db.execute(MARKS)}
+                where = str(self._held.path)
+                rows = (decoded(MarkRow, row, "marks", where) for row in self._db.execute(MARKS))
+                self._words = {row.key: row.word for row in rows}
         return self._words.get(key)

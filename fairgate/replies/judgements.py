@@ -332,8 +332,8 @@ _LINE = re.compile(rf"^[^\w\n-]*{_NUMBER}{_SCALE}[^\w\n]*$", re.MULTILINE)
 _HEAD = re.compile(rf"[^\w\n-]*{_NUMBER}{_SCALE}(?= *[.,;:)-](?: |\n|$)|\n| (?:because|since|as|for)\b)", re.IGNORECASE)
 # What a reply opens with, and may be its own mark: it is none by itself, but contradicts another that follows.
 _FIRST_NUMBER = re.compile(
-    rf"[^\w\n-]*(?:{_MARK_LABEL}(?: is|:)? *)?(?:{_NUMBER}{_SCALE}|(?P<word>zero|one|two|three|four|five|six|seven|eight"
-    r"|nine|ten)\b)(?= points?\b| *[.,;:)!-]| (?:it|the|this|that|there|he|she)\b|\n|$)",
+    rf"[^\w\n-]*(?:{_MARK_LABEL}(?: is|:)? *)?(?:{_NUMBER}{_SCALE}|(?P<word>zero|one|two|three|four|five|six|seven"
+    r"|eight|nine|ten)\b)(?= points?\b| *[.,;:)!-]| (?:it|the|this|that|there|he|she)\b|\n|$)",
     re.IGNORECASE,
 )
 _HEADS = (_HEAD, _FINAL_MARK, _LABELLED_MARK, _SPOKEN_MARK, _SCALED)

@@ -650,3 +650,9 @@ def test_how_long_a_call_takes_is_known_of_the_same_model_alone(tmp_path: Path) 
         ledger.add("r", replace(MODEL, name="other"), query(2), Reply("A", latency=100.0), ANSWER)
         assert ledger.mean_latency(MODEL) == pytest.approx(2.0)
         assert ledger.mean_latency(elsewhere) is None
+
+
+def test_a_mark_that_is_no_text_is_named(ledger: Ledger) -> None:
+    ledger.database.execute("INSERT INTO marks (key, word, who, why, made_at) VALUES (x'00', x'ff', '', '', 'x')")
+    with pytest.raises(LedgerError, match="word of a row of marks: Expected `str`"):
+        ledger.marks.of(b"\0")

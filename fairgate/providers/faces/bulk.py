@@ -88,6 +88,8 @@ def images_of(ledger: Ledger, identity: Identity) -> Iterator[Query]:
             "SELECT query, reply FROM samples WHERE form = ? ORDER BY key", (Form.IMAGE,)
         ).fetchall()
     for name, said in rows:
+        if not (isinstance(name, str) and isinstance(said, str)):
+            raise LedgerError("a row of samples holds no text.", where=str(ledger.path), hint="Use a copy of before.")
         digest = hash_in(said)
         topic, _, rest = name.partition("#")
         index = rest.partition("/")[0]
