@@ -79,6 +79,11 @@ def _in_utf_16(body: bytes) -> tuple[bytes, ...]:
     return head(200, len(other)), other
 
 
+def _beside_bytes(body: bytes) -> tuple[bytes, ...]:
+    other = body.rstrip()[:-1] + b',"x":"\xe9\xff"}'
+    return head(200, len(other)), other
+
+
 CHUNKED = ("Transfer-Encoding: chunked",)
 HALF = b'{"choices":[{"message":{"content":"A'
 CUT, BROKEN = "cut connection", "broken JSON"
@@ -313,9 +318,7 @@ BODIES = _group(
     _fault("205", _sends(head(205, 0), stays=True), REPEATED, BROKEN),
     _fault("206 with half of it", _says(206, HALF, "Content-Range: bytes 0-35/900"), REPEATED, BROKEN),
     _fault("empty", _says(200, b""), REPEATED, BROKEN),
-    _fault(
-        "bytes that are no UTF-8", _says(200, b'{"choices":[{"message":{"content":"\xe9\xff"}}]}'), REPEATED, BROKEN
-    ),
+    _fault("bytes that are no UTF-8 beside the text", _whole(_beside_bytes), TAKEN),
     _fault("UTF-16", _whole(_in_utf_16), REPEATED, BROKEN),
     _fault("half of the JSON", _says(200, HALF), REPEATED, BROKEN),
     _fault("JSON twice", _says(200, completion("A") * 2), REPEATED, BROKEN),
