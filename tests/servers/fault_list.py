@@ -318,7 +318,7 @@ BODIES = _group(
     _fault("205", _sends(head(205, 0), stays=True), REPEATED, BROKEN),
     _fault("206 with half of it", _says(206, HALF, "Content-Range: bytes 0-35/900"), REPEATED, BROKEN),
     _fault("empty", _says(200, b""), REPEATED, BROKEN),
-    _fault("bytes that are no UTF-8 beside the text", _whole(_beside_bytes), TAKEN),
+    _fault("bytes that are no UTF-8 beside the text", _whole(_beside_bytes, stays=True), TAKEN),
     _fault("UTF-16", _whole(_in_utf_16), REPEATED, BROKEN),
     _fault("half of the JSON", _says(200, HALF), REPEATED, BROKEN),
     _fault("JSON twice", _says(200, completion("A") * 2), REPEATED, BROKEN),
