@@ -8,6 +8,7 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fairgate.core.current_folder import check_unlinked
 from fairgate.core.errors import ConfigError
 from fairgate.core.files import read_bytes
 
@@ -29,9 +30,7 @@ def cache_of(here: Path) -> Path:
     can have written: pytest writes to what it finds there, wherever that leads.
     """
     folder = here / CACHE
-    for each in (folder.parent, folder):
-        if each.is_symlink():
-            raise ConfigError("it is a link, which is not followed.", where=str(each), hint="Remove it.")
+    check_unlinked(here, CACHE, "pytest's cache", "Remove it.")
     for path in _files(folder):
         if path.parent.name == "cache" and path.name in FORMS:
             _check(path, FORMS[path.name])

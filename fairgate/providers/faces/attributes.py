@@ -64,7 +64,7 @@ class FairFace:
         """Gender, race and age of each face, by FairFace's labels."""
         chips = [chip(pixels, found) for pixels, found in faces]
         parts = (chips[start : start + self._at_once] for start in range(0, len(chips), self._at_once))
-        with runtime.used(self._path):
+        with runtime.translated(self._path, runtime.UNUSABLE):
             return [each for part in parts for each in self._read(part)]
 
     def _read(self, chips: Sequence[NDArray[np.uint8]]) -> list[Attributes]:
@@ -127,12 +127,9 @@ class GenderAge:
     def __init__(self, path: Path, threads: int = 1) -> None:
         from insightface.model_zoo import get_model
 
-        try:
+        with runtime.translated(path, "insightface does not load this model"):
             self._model = get_model(str(path), providers=runtime.offered(), sess_options=runtime.options(threads))
             told = getattr(self._model, "taskname", "nothing")
-        except Exception as error:
-            # onnxruntime's own errors have no common root.
-            raise FairgateError(f"insightface does not load this model: {error}.", where=str(path)) from error
         if told != "genderage":
             raise FairgateError(f"tells {told}, not gender and age.", where=str(path), hint="fairgate weights pull")
         self.session, self._path = self._model.session, path
@@ -146,7 +143,7 @@ class GenderAge:
         told = []
         for pixels, found in faces:
             face = Face(bbox=np.array(found.box, np.float32))
-            with runtime.used(self._path):
+            with runtime.translated(self._path, runtime.UNUSABLE):
                 gender, age = self._model.get(cv2.cvtColor(pixels, cv2.COLOR_RGB2BGR), face)
                 told.append({"gender": {self._labels["gender"][int(gender)]: 1.0}, "age": {range_of(int(age)): 1.0}})
         return told

@@ -40,30 +40,16 @@ class FaceFinder:
         from insightface.app import FaceAnalysis
 
         self.size = size
-        try:
+        with runtime.translated(folder, "insightface does not load this detector"):
             found = FaceAnalysis(
                 name=str(folder),
                 allowed_modules=["detection"],
                 providers=runtime.offered(),
                 sess_options=runtime.options(threads),
             )
-        except Exception as error:
-            # onnxruntime's errors have no common root, insightface's is a bare AssertionError.
-            raise FairgateError(
-                f"insightface does not load this detector: {error or type(error).__name__}.",
-                where=str(folder),
-                hint="Pull the weights again: fairgate weights pull",
-            ) from error
-        # Its default would look at a second, smaller size too, whose worse boxes win ties.
-        try:
+        with runtime.translated(folder, "insightface cannot use this detector"):
+            # Its default would look at a second, smaller size too, whose worse boxes win ties.
             found.prepare(ctx_id=0, det_thresh=confidence, det_size=(size, size))
-        except Exception as error:
-            # As above: what insightface makes of a graph of other inputs and outputs.
-            raise FairgateError(
-                f"insightface cannot use this detector: {error or type(error).__name__}.",
-                where=str(folder),
-                hint="Pull the weights again: fairgate weights pull",
-            ) from error
         self._detector: Any = found.det_model
         self._folder = folder
 
@@ -79,7 +65,7 @@ class FaceFinder:
         height, width = pixels.shape[:2]
         if min(height, width) * self.size < SMALLEST * max(height, width):
             return []
-        with runtime.used(self._folder):
+        with runtime.translated(self._folder, runtime.UNUSABLE):
             boxes, points = self._detector.detect(cv2.cvtColor(pixels, cv2.COLOR_RGB2BGR))
         return [
             FoundFace(

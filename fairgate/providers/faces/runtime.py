@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CUDA, CPU = "CUDAExecutionProvider", "CPUExecutionProvider"
+UNUSABLE = "these weights cannot be used"
 HINT = "pip install 'fairgate[images]'"
 
 
@@ -43,28 +44,21 @@ def session(path: Path, threads: int = 1) -> Any:
 
     providers = offered()
     preload_cuda_libraries(providers)
-    try:
+    with translated(path, "onnxruntime does not load this graph"):
         return onnxruntime.InferenceSession(str(path), sess_options=options(threads), providers=providers)
-    except Exception as error:
-        # onnxruntime's own errors have no common root.
-        raise FairgateError(
-            f"onnxruntime does not load this graph: {error}.",
-            where=str(path),
-            hint="Pull the weights again: fairgate weights pull",
-        ) from error
 
 
 @contextmanager
-def used(path: Path) -> Iterator[None]:
-    """Turn what a graph brings about when it computes, or what it gives that is no answer, into FairgateError."""
+def translated(path: Path, what: str) -> Iterator[None]:
+    """Turn what a graph brings about, or what it gives that is no answer, into FairgateError; `what` goes before it."""
     try:
         yield
     except FairgateError:
         raise
     except Exception as error:
-        # Weights in disorder may give anything, and onnxruntime's own errors have no common root.
+        # Weights in disorder may give anything; onnxruntime has no common root of errors, insightface texts for few.
         raise FairgateError(
-            f"these weights cannot be used: {type(error).__name__}: {error}.",
+            f"{what}: {type(error).__name__}{f': {error}' if str(error) else ''}.",
             where=str(path),
             hint="Pull the weights again: fairgate weights pull",
         ) from error

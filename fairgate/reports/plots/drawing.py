@@ -5,13 +5,13 @@ from __future__ import annotations
 import io
 import sys
 import warnings
-from contextlib import chdir, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairgate.core.layout import PACKAGE
+from fairgate.core.current_folder import apart
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -99,7 +99,7 @@ def _matplotlib() -> ModuleType:
     """matplotlib, imported where no settings lie: it evaluates those of the current folder."""
     if "matplotlib" in sys.modules or not Path("matplotlibrc").exists():
         return import_module("matplotlib")
-    with chdir(PACKAGE):
+    with apart():
         return import_module("matplotlib")
 
 
